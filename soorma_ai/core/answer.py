@@ -1,0 +1,79 @@
+"""Does this answer count? The first valid one does; every other is told why not."""
+
+from datetime import datetime
+
+from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.waits import (
+    ACCEPTED,
+    DUPLICATE,
+    INVALID,
+    LATE,
+    SUPERSEDED,
+    Answer,
+    AnswerDecision,
+    AnswerOutcome,
+    Ask,
+    Expectation,
+    ExpectationStatus,
+    Person,
+)
+
+
+def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """`expectation` is one that asks people."""
+    earlier = expectation.answer
+    if earlier is not None:
+        if earlier.answer_id == answer.answer_id:
+            return AnswerOutcome(ACCEPTED, "this answer was recorded before")
+        when = earlier.answered_at.isoformat(timespec="seconds")
+        return AnswerOutcome(DUPLICATE, f"{earlier.user_id} was first: {earlier.decision} at {when}")
+    match expectation.status:
+        case ExpectationStatus.MET:
+            return AnswerOutcome(DUPLICATE, f"the event {expectation.event_type!r} came before this answer")
+        case ExpectationStatus.CLOSED:
+            return AnswerOutcome(SUPERSEDED, "the question no longer stands: the plan has moved on or ended")
+        case ExpectationStatus.EXPIRED | ExpectationStatus.OPEN:
+            pass
+    if expectation.status is ExpectationStatus.EXPIRED or _is_over(expectation.deadline, now):
+        until = expectation.deadline.isoformat(timespec="seconds") if expectation.deadline else "its deadline"
+        return AnswerOutcome(LATE, f"an answer was possible until {until}")
+    fault = _fault(expectation.ask, answer, person)
+    return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
+
+
+def _is_over(deadline: datetime | None, now: datetime) -> bool:
+    return deadline is not None and now >= deadline
+
+
+def _fault(ask: Ask | None, answer: Answer, person: Person) -> str:
+    if ask is None:
+        return "this is no question to a person"
+    if ask.approvers and person.roles is not None and not person.roles.intersection(ask.approvers):
+        has = ", ".join(sorted(person.roles)) or "no role"
+        return f"{person.user_id} has {has}; one of {', '.join(ask.approvers)} must answer"
+    if answer.decision not in ask.allowed_decisions:
+        return f"decision {answer.decision!r} is not among {', '.join(ask.allowed_decisions)}"
+    approved = answer.payload.get("approved")
+    if isinstance(approved, bool) and approved is (answer.decision is AnswerDecision.REJECT):
+        return f"the payload says approved={approved} and the decision says {answer.decision}"
+    if answer.decision is AnswerDecision.EDIT:
+        return (
+            ""
+            if isinstance(answer.payload.get("data"), dict)
+            else "an edit gives the new payload as an object in 'data'"
+        )
+    faults = violations(ask.response_schema, answer.payload)
+    return f"the answer is off its schema: {told(faults)}" if faults else ""
+
+
+def decision_meant(decision: str | None, payload: dict[str, object]) -> AnswerDecision:
+    """What somebody means who gave no decision: a yes, a no, or words."""
+    if decision is not None:
+        return AnswerDecision(decision)
+    match payload.get("approved"):
+        case True:
+            return AnswerDecision.APPROVE
+        case False:
+            return AnswerDecision.REJECT
+        case _:
+            return AnswerDecision.RESPOND

@@ -1,0 +1,50 @@
+"""Events by which a plan is woken. They carry nothing that is believed: the rows they point at are the truth,
+so a forged one opens no gate and moves no plan."""
+
+from datetime import datetime
+
+from soorma_ai.domain.events import EventEnvelope, EventTopic, new_event
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.values import derived_id
+from soorma_ai.domain.waits import Expectation
+
+SOURCE = "soorma"
+
+ANSWERED = "plan.wait.answered"
+EXPIRED = "plan.expectation.expired"
+OFFER_CHANGED = "plan.offer.changed"
+CANCEL_REQUESTED = "plan.cancel.requested"
+DEADLINE_REACHED = "plan.deadline.reached"
+
+WAKE_EVENTS = frozenset({ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED})
+
+
+def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
+    """ANSWERED, EXPIRED or OFFER_CHANGED. Its `subject` is the expectation."""
+    return EventEnvelope(
+        id=derived_id("wake", type, expectation.id),
+        source=SOURCE,
+        type=type,
+        topic=EventTopic.PLAN_EVENTS,
+        time=now,
+        subject=expectation.id,
+        causation_id=causation_id,
+        tenant_id=expectation.tenant_id,
+        plan_id=expectation.plan_id,
+        root_plan_id=expectation.root_plan_id,
+    )
+
+
+def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
+    """CANCEL_REQUESTED or DEADLINE_REACHED."""
+    return new_event(
+        plan.lineage,
+        event_id=derived_id("wake", type, plan.plan_id),
+        source=SOURCE,
+        topic=EventTopic.PLAN_EVENTS,
+        type=type,
+        data={},
+        time=now,
+        causation_id=plan.goal_id,
+        subject=plan.plan_id,
+    )

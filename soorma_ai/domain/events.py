@@ -1,0 +1,160 @@
+"""The one thing that travels: an event, its topic, and the lineage it inherits."""
+
+import re
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Literal, Self
+
+from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from soorma_ai.domain.values import JsonObject, derived_id
+from soorma_ai.errors import RemoteProtocolError
+
+_EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
+
+
+class EventTopic(StrEnum):
+    BUSINESS_FACTS = "business-facts"
+    ACTION_REQUESTS = "action-requests"
+    ACTION_RESULTS = "action-results"
+    BILLING_EVENTS = "billing-events"
+    NOTIFICATION_EVENTS = "notification-events"
+    SYSTEM_EVENTS = "system-events"
+    PLAN_EVENTS = "plan-events"
+    TASK_EVENTS = "task-events"
+
+
+@dataclass(frozen=True)
+class Lineage:
+    """What an event inherits from its cause. The reply key is no part of it."""
+
+    tenant_id: str = "default"
+    user_id: str = "local"
+    session_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    root_plan_id: str | None = None
+    deadline: datetime | None = None
+    traceparent: str | None = None
+
+
+@dataclass(frozen=True)
+class ReplyAddress:
+    """Where an answer goes, and the key it must carry."""
+
+    correlation_id: str
+    response_event: str
+    response_topic: EventTopic = EventTopic.ACTION_RESULTS
+
+
+def _wire_name(attribute: str) -> str:
+    """CloudEvents attribute names hold no underscore; `expirytime` is the published extension for a deadline."""
+    return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
+
+
+class EventEnvelope(BaseModel):
+    """A CloudEvents 1.0 event. `to_json` is its structured JSON form; attributes it does not know survive."""
+
+    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True, alias_generator=_wire_name)
+
+    specversion: Literal["1.0"] = "1.0"
+    id: Annotated[str, Field(min_length=1)]
+    source: Annotated[str, Field(min_length=1)]
+    type: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("type", "event_type"))]
+    topic: EventTopic
+    time: AwareDatetime
+    data: JsonObject = Field(default_factory=dict)
+    datacontenttype: str = "application/json"
+    subject: str | None = None
+    dataschema: str | None = None
+    correlation_id: str | None = None
+    causation_id: str | None = None
+    response_event: str | None = None
+    response_topic: EventTopic | None = None
+    tenant_id: str = "default"
+    user_id: str = "local"
+    session_id: str | None = None
+    goal_id: str | None = None
+    plan_id: str | None = None
+    root_plan_id: str | None = None
+    deadline: AwareDatetime | None = None
+    traceparent: str | None = None
+
+    @model_validator(mode="after")
+    def _extensions_are_cloudevents(self) -> Self:
+        for name in self.model_extra or {}:
+            if not _EXTENSION_NAME.match(name):
+                raise ValueError(f"{name!r} is no attribute of an event; extension names match [a-z0-9]+")
+        return self
+
+    @property
+    def event_type(self) -> str:
+        return self.type
+
+    @property
+    def lineage(self) -> Lineage:
+        return Lineage(
+            tenant_id=self.tenant_id,
+            user_id=self.user_id,
+            session_id=self.session_id,
+            goal_id=self.goal_id,
+            plan_id=self.plan_id,
+            root_plan_id=self.root_plan_id,
+            deadline=self.deadline,
+            traceparent=self.traceparent,
+        )
+
+    def to_json(self) -> str:
+        return self.model_dump_json(by_alias=True, exclude_none=True)
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Raises RemoteProtocolError for what is no event."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError as error:
+            raise RemoteProtocolError(f"not a CloudEvents 1.0 event: {error}") from error
+
+
+def new_event(
+    lineage: Lineage,
+    *,
+    event_id: str,
+    source: str,
+    topic: EventTopic,
+    type: str,
+    data: JsonObject,
+    time: datetime,
+    correlation_id: str | None = None,
+    causation_id: str | None = None,
+    reply_to: ReplyAddress | None = None,
+    subject: str | None = None,
+    dataschema: str | None = None,
+) -> EventEnvelope:
+    """An event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id."""
+    return EventEnvelope(
+        id=event_id,
+        source=source,
+        topic=topic,
+        type=type,
+        data=data,
+        time=time,
+        correlation_id=reply_to.correlation_id if reply_to else correlation_id,
+        causation_id=causation_id,
+        response_event=reply_to.response_event if reply_to else None,
+        response_topic=reply_to.response_topic if reply_to else None,
+        subject=subject,
+        dataschema=dataschema,
+        **asdict(lineage),
+    )
+
+
+def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:
+    """The id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
+    return derived_id("event", cause_id, source, str(ordinal), type)
+
+
+def completion_of(request_type: str) -> str:
+    """The reply's name where nobody chose one."""
+    return f"{request_type}.completed"

@@ -1,0 +1,54 @@
+"""Budgets of a plan's whole tree, and what of them is spent."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from soorma_ai.errors import ConfigError
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The circuit breaker. None switches one off. An action is a published request or a DELEGATE.
+
+    Kept with the root plan: children, restarts and pauses all draw on the same budget.
+    `max_depth` counts planners in a row; `max_repeats` stops the same decision in the same state.
+    """
+
+    max_actions: int | None = 20
+    max_llm_calls: int | None = 60
+    max_tokens: int | None = 500_000
+    max_cost_usd: float | None = None
+    deadline: timedelta | None = timedelta(days=7)
+    max_depth: int | None = 5
+    max_parallel: int | None = 32
+    max_repeats: int | None = 3
+
+    def __post_init__(self) -> None:
+        for name in ("max_actions", "max_llm_calls", "max_tokens", "max_cost_usd", "max_depth", "max_parallel"):
+            value: float | None = getattr(self, name)
+            if value is not None and value < 0:
+                raise ConfigError(f"Limits({name}={value}): give a number from 0, or None to switch the limit off")
+        if self.max_repeats is not None and self.max_repeats < 1:
+            raise ConfigError(f"Limits(max_repeats={self.max_repeats}): give a number from 1, or None")
+        if self.deadline is not None and self.deadline <= timedelta(0):
+            raise ConfigError(f"Limits(deadline={self.deadline}): give a span above zero, or None")
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What a plan's tree has used; reservations of calls in flight are in it."""
+
+    actions: int = 0
+    llm_calls: int = 0
+    tokens: int = 0
+    cost_usd: float = 0.0
+
+
+@dataclass(frozen=True)
+class Charge:
+    """One model call, reserved at its estimate before it is sent and settled with its actuals."""
+
+    root_plan_id: str
+    llm_calls: int
+    tokens: int
+    cost_usd: float

@@ -1,0 +1,161 @@
+"""A plan, the steps it took, and the decisions that led to them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.waits import Expectation
+
+
+class PlanStatus(StrEnum):
+    PENDING = "pending"
+    RUNNING = "running"
+    PAUSED = "paused"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_final(self) -> bool:
+        return self in (PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED)
+
+
+@dataclass(frozen=True)
+class PlanRecord:
+    """The small row of a plan; its history is in its steps.
+
+    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's
+    answer goes. `steps` counts the steps, and so is the ordinal of the next. `limits` are the root plan's.
+    """
+
+    plan_id: str
+    agent: str
+    agent_version: str
+    status: PlanStatus
+    goal_id: str
+    goal_event: str
+    goal_data: JsonObject
+    lineage: Lineage
+    limits: Limits
+    created_at: datetime
+    updated_at: datetime
+    root_plan_id: str
+    parent_plan_id: str | None = None
+    depth: int = 1
+    answer_key: str | None = None
+    answer_event: str | None = None
+    answer_topic: EventTopic = EventTopic.ACTION_RESULTS
+    current_state: str = ""
+    deadline: datetime | None = None
+    steps: int = 0
+    version: int = 0
+    cancel_requested: str | None = None
+    result: Json = None
+    reason: str | None = None
+
+
+def plan_id_of(goal_id: str, agent: str) -> str:
+    """A plan's id is known from its goal's, so whoever submits a goal can follow it before anybody took it."""
+    return derived_id("plan", goal_id, agent)
+
+
+class StepKind(StrEnum):
+    GOAL = "goal"
+    PUBLISHED = "published"
+    DELEGATED = "delegated"
+    REPLIED = "replied"
+    ASKED = "asked"
+    HELD = "held for approval"
+    ANSWERED = "answered"
+    RECEIVED = "received"
+    EXPIRED = "expired"
+    PARKED = "parked"
+    RESUMED = "resumed"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a plan's history, only ever appended.
+
+    `name` is the event it is about; `event_id` the event that caused it or that it made; `fingerprint`
+    names the decision and the state it was made in, for the repeat limit.
+    """
+
+    plan_id: str
+    ordinal: int
+    kind: StepKind
+    at: datetime
+    name: str = ""
+    data: Json = None
+    note: str = ""
+    event_id: str | None = None
+    expectation_id: str | None = None
+    fingerprint: str | None = None
+
+
+class Verdict(StrEnum):
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class JournalKey:
+    """(agent, cause event, ordinal of the call in this handling): handling again finds the same row."""
+
+    agent: str
+    cause_id: str
+    ordinal: int
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One answer of a model, written down before anything is done about it."""
+
+    key: JournalKey
+    plan_id: str
+    root_plan_id: str
+    prompt_id: str
+    prompt_version: str
+    prompt_hash: str
+    offer_digest: str
+    model: str
+    raw: str
+    verdict: Verdict
+    refusal: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency_ms: float
+    at: datetime
+
+
+@dataclass(frozen=True)
+class PlanDetails:
+    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency."""
+
+    plan_id: str
+    status: PlanStatus
+    goal_event: str
+    goal_data: JsonObject
+    agent: str
+    result: Json
+    reason: str | None
+    created_at: datetime
+    updated_at: datetime
+    deadline: datetime | None
+    root_plan_id: str
+    parent_plan_id: str | None
+    tenant_id: str
+    session_id: str | None
+    steps: tuple[Step, ...]
+    decisions: tuple[JournalEntry, ...]
+    expectations: tuple[Expectation, ...]
+    usage: Spent
+    limits: Limits
+    waiting_seconds: float

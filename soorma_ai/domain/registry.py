@@ -1,0 +1,136 @@
+"""What agents say of themselves: the events they take and make, and the shapes of those."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from soorma_ai.domain.conditions import ALWAYS, check_condition
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.waits import AnswerDecision
+from soorma_ai.errors import ConfigError
+
+AGENT_GONE_AFTER = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Approval:
+    """When a publish of this event must be approved by a person, and by whom.
+
+    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data).
+    `approvers` are roles, one of which the answering person must have; none means anybody of the tenant.
+    `response_schema` describes the answer's payload; the default asks for `approved`.
+    """
+
+    when: str = ALWAYS
+    approvers: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+    on_expiry: AnswerDecision = AnswerDecision.REJECT
+    message: str = ""
+    response_schema: JsonObject | None = None
+
+    def __post_init__(self) -> None:
+        check_condition(self.when)
+        if self.on_expiry not in (AnswerDecision.APPROVE, AnswerDecision.REJECT):
+            raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
+
+
+def _approval(value: Approval | str | Mapping[str, object] | None) -> Approval | Mapping[str, object] | None:
+    return Approval(when=value) if isinstance(value, str) else value
+
+
+class EventDefinition(BaseModel):
+    """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
+
+    Immutable by (tenant, topic, name, version); without a version, the version is made of the content.
+    `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
+    as in {"/order_id": "goal_data.order_id"}.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    event_name: str
+    topic: EventTopic = EventTopic.ACTION_REQUESTS
+    description: str = ""
+    payload_schema: Annotated[JsonObject, BeforeValidator(schema_of)] = ANY_OBJECT
+    response_schema: Annotated[JsonObject, BeforeValidator(schema_of)] | None = None
+    version: str = ""
+    approval: Annotated[Approval | None, BeforeValidator(_approval)] = None
+    irreversible: bool = False
+    correlate: dict[str, str] | None = None
+
+    @model_validator(mode="after")
+    def _is_well_named(self) -> Self:
+        if not self.event_name or self.event_name in set(EventTopic):
+            raise ConfigError(f"event_name={self.event_name!r}: give the event's own name; topics are no events")
+        if not self.version:
+            content: dict[str, Json] = {"p": self.payload_schema, "r": self.response_schema}
+            object.__setattr__(self, "version", derived_id("schema", compact(content))[:8])
+        return self
+
+    @property
+    def dataschema(self) -> str:
+        """The URI by which a request names the schema it was checked against."""
+        return f"soorma:{self.topic}/{self.event_name}/{self.version}"
+
+
+class AgentCapability(BaseModel):
+    """Describes; it does not subscribe. Only a handler subscribes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    task_name: str
+    description: str = ""
+    consumed_event: EventDefinition
+    produced_events: tuple[EventDefinition, ...] = ()
+
+
+class AgentKind(StrEnum):
+    AGENT = "agent"
+    TOOL = "tool"
+    WORKER = "worker"
+    PLANNER = "planner"
+
+
+class EventRole(StrEnum):
+    """How an agent stands to an event it registers."""
+
+    TAKES = "takes"
+    TAKES_AS_GOAL = "takes as goal"
+    MAKES = "makes"
+    AWAITS = "awaits"
+
+
+@dataclass(frozen=True)
+class Subscription:
+    topic: EventTopic
+    event_type: str
+
+
+@dataclass(frozen=True)
+class Registration:
+    """All that one agent puts into the registry when it starts. `tenant_id` None is an agent shared by all."""
+
+    agent: str
+    kind: AgentKind
+    description: str = ""
+    version: str = "0.1.0"
+    tenant_id: str | None = None
+    capabilities: tuple[AgentCapability, ...] = ()
+    events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    subscriptions: tuple[Subscription, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class RegisteredEvent:
+    """A definition with who stands behind it."""
+
+    agent: str
+    kind: AgentKind
+    role: EventRole
+    definition: EventDefinition

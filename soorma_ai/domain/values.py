@@ -1,0 +1,59 @@
+"""JSON, digests and derived ids: what every other noun is made of."""
+
+import hashlib
+import json
+import uuid
+from typing import TypeAlias
+
+import rfc8785
+from pydantic import JsonValue
+
+Json: TypeAlias = JsonValue
+JsonObject: TypeAlias = dict[str, JsonValue]
+
+_SAFE_INTEGER = 2**53 - 1
+_NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
+
+
+def derived_id(*parts: str) -> str:
+    """The same id for the same parts, so that doing something twice makes the same thing."""
+    return str(uuid.uuid5(_NAMESPACE, "\x1f".join(parts)))
+
+
+def compact(value: Json) -> str:
+    """One spelling for one value: sorted keys, no spaces, ASCII."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def digest(value: Json) -> str:
+    """SHA-256 of the RFC 8785 form: two people who compute it over the same payload get the same."""
+    return hashlib.sha256(rfc8785.dumps(_within_range(value))).hexdigest()
+
+
+def clip(text: str, size: int) -> str:
+    return text if len(text) <= size else f"{text[: size - 1]}…"
+
+
+def at_pointer(value: Json, pointer: str) -> Json:
+    """What a JSON Pointer (RFC 6901) or a dotted path finds; None where nothing is."""
+    parts = pointer[1:].split("/") if pointer.startswith("/") else pointer.split(".")
+    for raw in parts:
+        part = raw.replace("~1", "/").replace("~0", "~")
+        if isinstance(value, dict):
+            value = value.get(part)
+        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+            value = value[int(part)]
+        else:
+            return None
+    return value
+
+
+def _within_range(value: Json) -> Json:
+    """RFC 8785 numbers are doubles; a larger integer is digested by its decimal digits."""
+    if isinstance(value, dict):
+        return {key: _within_range(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_within_range(item) for item in value]
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
+        return {"$integer": str(value)}
+    return value

@@ -1,0 +1,173 @@
+"""The error tree. The class of an error decides what happens to the work in hand; nobody reads messages.
+
+SoormaError
+├── ConfigError               wrong set-up; raised before anything runs
+├── ProtocolError             a rule of the conversation is broken     -> dead letter
+│   ├── LocalProtocolError      by us
+│   │   └── IllegalTransition
+│   └── RemoteProtocolError     by the peer
+├── DecisionError             the model's answer is not usable         -> asked again, then the plan fails
+│   ├── MalformedDecision
+│   ├── UnknownEvent
+│   ├── PayloadMismatch
+│   └── NotAllowed
+├── ModelRefused              the model will not                       -> never asked again
+├── ContentFiltered           the provider will not                    -> never asked again
+├── LimitExceeded             a budget is spent                        -> never asked again
+├── NotFound                                                           -> dead letter
+├── DeadlineExceeded                                                   -> dead letter
+├── PlanFailed                what `result()` raises for a plan that did not complete
+│   └── PlanCancelled
+└── TransientError            may work next time                       -> again with back-off, then dead letter
+    ├── BusUnavailable
+    ├── StoreUnavailable
+    ├── ModelUnavailable
+    │   └── RateLimited
+    └── VersionConflict         someone else saved first
+        └── LeaseLost             someone else owns the delivery now
+Retry, Reject                 raised by handlers: a say in the outcome, not a fault
+"""
+
+from datetime import timedelta
+
+
+class SoormaError(Exception):
+    """Root of everything this package raises on purpose.
+
+    `code` is the stable, lower-case name that travels in failure replies.
+    """
+
+    code = "error"
+
+
+class ConfigError(SoormaError):
+    code = "config"
+
+
+class ProtocolError(SoormaError):
+    code = "protocol"
+
+
+class LocalProtocolError(ProtocolError):
+    code = "local_protocol"
+
+
+class IllegalTransition(LocalProtocolError):
+    code = "illegal_transition"
+
+
+class RemoteProtocolError(ProtocolError):
+    code = "remote_protocol"
+
+
+class DecisionError(SoormaError):
+    """The message is shown to the model, so it is written for it: what was found, what is wanted."""
+
+    code = "decision"
+
+
+class MalformedDecision(DecisionError):
+    code = "malformed_decision"
+
+
+class UnknownEvent(DecisionError):
+    code = "unknown_event"
+
+
+class PayloadMismatch(DecisionError):
+    code = "payload_mismatch"
+
+
+class NotAllowed(DecisionError):
+    code = "not_allowed"
+
+
+class ModelRefused(SoormaError):
+    code = "model_refused"
+
+
+class ContentFiltered(SoormaError):
+    code = "content_filtered"
+
+
+class LimitExceeded(SoormaError):
+    """`limit` names the field of `Limits` that is spent."""
+
+    code = "limit_exceeded"
+
+    def __init__(self, limit: str, detail: str) -> None:
+        super().__init__(f"limit_exceeded: {limit} ({detail})")
+        self.limit = limit
+
+
+class NotFound(SoormaError):
+    code = "not_found"
+
+
+class DeadlineExceeded(SoormaError):
+    code = "deadline_exceeded"
+
+
+class PlanFailed(SoormaError):
+    """`reason` is the plan's own reason, as stored with it."""
+
+    code = "plan_failed"
+
+    def __init__(self, plan_id: str, reason: str) -> None:
+        super().__init__(f"plan {plan_id}: {reason}")
+        self.plan_id = plan_id
+        self.reason = reason
+
+
+class PlanCancelled(PlanFailed):
+    code = "plan_cancelled"
+
+
+class TransientError(SoormaError):
+    """`retry_after` is the wait its source asked for, if it did."""
+
+    code = "unavailable"
+
+    def __init__(self, message: str, *, retry_after: timedelta | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+class BusUnavailable(TransientError):
+    code = "bus_unavailable"
+
+
+class StoreUnavailable(TransientError):
+    code = "store_unavailable"
+
+
+class ModelUnavailable(TransientError):
+    code = "model_unavailable"
+
+
+class RateLimited(ModelUnavailable):
+    code = "rate_limited"
+
+
+class VersionConflict(TransientError):
+    code = "version_conflict"
+
+
+class LeaseLost(VersionConflict):
+    code = "lease_lost"
+
+
+class Retry(Exception):
+    """Raised by a handler: hand this delivery over again, `after` that long (or by the usual back-off)."""
+
+    def __init__(self, reason: str = "the handler asked for another try", *, after: timedelta | None = None) -> None:
+        super().__init__(reason)
+        self.after = after
+
+
+class Reject(Exception):
+    """Raised by a handler: the request is answered with this failure, and that is the end of it."""
+
+    def __init__(self, message: str, *, code: str = "rejected") -> None:
+        super().__init__(message)
+        self.code = code
