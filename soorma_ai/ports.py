@@ -162,6 +162,10 @@ class Plans(Protocol):
 
     async def expectation(self, expectation_id: str) -> Expectation | None: ...
 
+    async def met_by(self, plan_id: str, event_id: str) -> Expectation | None:
+        """The expectation of this plan that this event closed, whether by meeting it or by its expiry."""
+        ...
+
     async def expectations(
         self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
     ) -> list[Expectation]: ...
@@ -291,12 +295,12 @@ class Reasoner(Protocol):
 
 @dataclass(frozen=True)
 class Prompt:
-    """A rendered prompt. The version is a label for people; the hash is the truth about the template."""
+    """A rendered prompt, by its blocks. The version is a label for people; the hash is the truth about the template."""
 
     prompt_id: str
     version: str
     hash: str
-    text: str
+    parts: Mapping[str, str]
 
 
 class Prompts(Protocol):

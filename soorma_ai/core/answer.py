@@ -54,16 +54,21 @@ def _fault(ask: Ask | None, answer: Answer, person: Person) -> str:
     if answer.decision not in ask.allowed_decisions:
         return f"decision {answer.decision!r} is not among {', '.join(ask.allowed_decisions)}"
     approved = answer.payload.get("approved")
-    if isinstance(approved, bool) and approved is (answer.decision is AnswerDecision.REJECT):
+    said_yes_or_no = isinstance(approved, bool) and answer.decision is not AnswerDecision.RESPOND
+    if said_yes_or_no and approved is (answer.decision is AnswerDecision.REJECT):
         return f"the payload says approved={approved} and the decision says {answer.decision}"
     if answer.decision is AnswerDecision.EDIT:
-        return (
-            ""
-            if isinstance(answer.payload.get("data"), dict)
-            else "an edit gives the new payload as an object in 'data'"
-        )
+        return _edit_fault(ask, answer)
     faults = violations(ask.response_schema, answer.payload)
     return f"the answer is off its schema: {told(faults)}" if faults else ""
+
+
+def _edit_fault(ask: Ask, answer: Answer) -> str:
+    edited = answer.payload.get("data")
+    if ask.proposal is None or not isinstance(edited, dict):
+        return "an edit gives the new payload of the held event, as an object in 'data'"
+    faults = violations(ask.proposal.payload_schema, edited)
+    return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {told(faults)}" if faults else ""
 
 
 def decision_meant(decision: str | None, payload: dict[str, object]) -> AnswerDecision:

@@ -100,8 +100,11 @@ class Step:
 
 
 class Verdict(StrEnum):
+    """What became of a model's answer; one it declined to give is never asked for again."""
+
     ACCEPTED = "accepted"
     REFUSED = "refused"
+    DECLINED = "declined"
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,10 @@ class JournalKey:
 
 @dataclass(frozen=True)
 class JournalEntry:
-    """One answer of a model, written down before anything is done about it."""
+    """One answer of a model, written down before anything is done about it.
+
+    `raw` is what it said, `value` the JSON found in it, `fault` what kept it from being JSON.
+    """
 
     key: JournalKey
     plan_id: str
@@ -126,6 +132,8 @@ class JournalEntry:
     offer_digest: str
     model: str
     raw: str
+    value: Json
+    fault: str
     verdict: Verdict
     refusal: str
     prompt_tokens: int

@@ -1,6 +1,5 @@
 """What agents say of themselves: the events they take and make, and the shapes of those."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
@@ -40,7 +39,7 @@ class Approval:
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
 
 
-def _approval(value: Approval | str | Mapping[str, object] | None) -> Approval | Mapping[str, object] | None:
+def approval_of(value: Approval | str | None) -> Approval | None:
     return Approval(when=value) if isinstance(value, str) else value
 
 
@@ -60,7 +59,7 @@ class EventDefinition(BaseModel):
     payload_schema: Annotated[JsonObject, BeforeValidator(schema_of)] = ANY_OBJECT
     response_schema: Annotated[JsonObject, BeforeValidator(schema_of)] | None = None
     version: str = ""
-    approval: Annotated[Approval | None, BeforeValidator(_approval)] = None
+    approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
 

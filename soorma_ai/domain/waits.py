@@ -41,6 +41,7 @@ class Proposal:
     event_type: str
     data: JsonObject
     digest: str
+    payload_schema: JsonObject
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,107 @@
+"""What a model said, read out of litellm's response: the text of it, what it cost, and what is wrong with it."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+from soorma_ai.adapters.litellm.faults import scrubbed
+from soorma_ai.adapters.litellm.shapes import ANSWER, Mode
+from soorma_ai.domain.values import Json, clip
+from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
+
+EMPTY = "the answer is empty; give one JSON object that fits the schema"
+
+
+@dataclass(frozen=True)
+class Usage:
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+
+
+@dataclass(frozen=True)
+class Heard:
+    """`calls` are the (name, arguments) of the tools that the model called."""
+
+    finish: str
+    content: str
+    refusal: str
+    calls: tuple[tuple[str, str], ...]
+
+    def text(self, mode: Mode) -> str:
+        if mode == "tools" and self.calls:
+            return "\n".join(arguments for _, arguments in self.calls)
+        return self.content
+
+
+def heard_in(response: Any, model: str) -> Heard:
+    """Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
+    choices: list[Any] = list(getattr(response, "choices", None) or ())
+    if not choices:
+        raise ModelUnavailable(f"{model}: the provider answered without choices")
+    message = choices[0].message
+    extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    heard = Heard(
+        finish=str(choices[0].finish_reason or ""),
+        content=str(message.content or ""),
+        refusal=str(extra.get("refusal") or getattr(message, "refusal", None) or ""),
+        calls=tuple(_call(call) for call in (message.tool_calls or ())),
+    )
+    if heard.refusal:
+        raise ModelRefused(f"{model} refused: {clip(scrubbed(heard.refusal), 400)}")
+    if heard.finish == "content_filter":
+        raise ContentFiltered(f"{model}: the provider filtered the answer")
+    return heard
+
+
+def _call(call: Any) -> tuple[str, str]:
+    arguments = call.function.arguments
+    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def fault_in(heard: Heard, mode: Mode) -> str:
+    """What keeps this from being one answer, before it is taken apart; in words for the model."""
+    if heard.finish == "length":
+        return "the answer was cut off before its end; answer more briefly"
+    if mode == "tools":
+        if not heard.calls:
+            return f"no tool was called; call {ANSWER} exactly once"
+        if len(heard.calls) > 1:
+            return f"{len(heard.calls)} tools were called; call {ANSWER} exactly once, with the single next step"
+        name, arguments = heard.calls[0]
+        if name != ANSWER:
+            return f"the tool {clip(name, 80)!r} was called; the only one is {ANSWER}"
+        return "" if arguments.strip() else EMPTY
+    return "" if heard.content.strip() else EMPTY
+
+
+def object_in(made: Any) -> tuple[Json, str]:
+    """The object that was found, or what kept it from being one."""
+    value = cast(Json, made.model_extra or {})
+    try:
+        json.dumps(value, allow_nan=False)
+    except ValueError:
+        return None, "the answer holds a number that JSON does not know (NaN or Infinity)"
+    return value, ""
+
+
+def misread(cause: BaseException | None) -> str:
+    """Why the text could not be taken apart, as the parser puts it."""
+    errors = getattr(cause, "errors", None)
+    found = errors() if callable(errors) else None
+    reason = cast(list[dict[str, Any]], found)[0]["msg"] if found else str(cause)
+    return f"the answer is no JSON object: {clip(str(reason), 300)}"
+
+
+def usage_in(response: Any, price: Mapping[str, Any] | None) -> Usage:
+    usage = getattr(response, "usage", None)
+    prompt = int(getattr(usage, "prompt_tokens", 0) or 0)
+    completion = int(getattr(usage, "completion_tokens", 0) or 0)
+    if price is None:
+        return Usage(prompt, completion, None)
+    hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
+    cost = hidden.get("response_cost")
+    if not isinstance(cost, float):
+        cost = prompt * float(price["input_cost_per_token"]) + completion * float(price["output_cost_per_token"] or 0)
+    return Usage(prompt, completion, cost)

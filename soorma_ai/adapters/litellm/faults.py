@@ -1,0 +1,119 @@
+"""Every way in which a call can fail, in our words. Read from what providers send, not from how a client wraps it."""
+
+import json
+import os
+import re
+from collections.abc import Iterable, Mapping
+from datetime import timedelta
+from typing import cast
+
+from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelUnavailable, RateLimited, SoormaError
+
+_SECRET = re.compile(r"(?:\b(?:sk|gsk|xai|hf|pk|rk)[-_][A-Za-z0-9*_-]{3,}|\bAIza[0-9A-Za-z_-]{10,}|Bearer\s+[^\s\"']+)")
+_FILTERED = re.compile(r"content management policy|finish_reason['\"]: ['\"]content_filter", re.IGNORECASE)
+_TOO_LONG = re.compile(
+    r"maximum context length|context_length_exceeded|context window|prompt is too long|input is too long|"
+    r"too many tokens|maximum number of tokens|exceeds? (the )?(available )?context",
+    re.IGNORECASE,
+)
+_NO_QUOTA = re.compile(r"insufficient_quota|exceeded your current quota|credit balance is too low", re.IGNORECASE)
+_NO_SUCH_FORM = re.compile(
+    r"invalid schema|compiled grammar is too large|too many states|failed to parse grammar|too many strict tools|"
+    r"response_format|response_schema|json_schema|structured output",
+    re.IGNORECASE,
+)
+_UNREADABLE = re.compile(r"json response|Expecting value|invalid response", re.IGNORECASE)
+_RETRY_DELAY = re.compile(r"retryDelay\W+([0-9.]+)s")
+_SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
+_MAY_WORK_LATER = frozenset({408, 409, 425, 499})
+
+
+class SchemaRejected(Exception):
+    """The provider does not take the schema in this form; another form may do."""
+
+
+class BadGeneration(Exception):
+    """The provider threw away what the model said, because it was malformed. `text` is what it said."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(text)
+        self.text = text
+
+
+def scrubbed(text: str, secrets: Iterable[str] = ()) -> str:
+    """`text` without what looks like a key, and without what is known to be one."""
+    for secret in secrets:
+        text = text.replace(secret, "<scrubbed>")
+    return _SECRET.sub("<scrubbed>", text)
+
+
+def known_secrets(given: str | None) -> list[str]:
+    set_here = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
+    return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
+
+
+def names_a_key(error: Exception, secrets: Iterable[str]) -> bool:
+    text = str(error)
+    return getattr(error, "status_code", None) in (401, 403) or scrubbed(text, secrets) != text
+
+
+def translated(
+    error: Exception, model: str, secrets: Iterable[str] = ()
+) -> SoormaError | SchemaRejected | BadGeneration:
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    status = getattr(error, "status_code", None)
+    told = _told(error)
+    code, text = str(told.get("code") or ""), str(error)
+    said = clip(scrubbed(str(told.get("message") or text), secrets), 400)
+    if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
+        return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
+    if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
+        return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one")
+    if status == 429 or "RateLimitError" in kinds:
+        if code == "insufficient_quota" or _NO_QUOTA.search(text):
+            return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
+        return RateLimited(f"{model}: too many requests: {said}", retry_after=_retry_after(error, text))
+    if isinstance(generation := told.get("failed_generation"), str):
+        return BadGeneration(generation)
+    if "ContextWindowExceededError" in kinds or status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
+        return ConfigError(
+            f"{model}: the prompt is longer than its context window: {said}. "
+            "Use a model with a larger one, or shorten instructions, history or custom context"
+        )
+    if status in (400, 422) and not _UNREADABLE.search(text):
+        if _NO_SUCH_FORM.search(text):
+            return SchemaRejected(said)
+        return ConfigError(f"{model}: the provider does not accept the request: {said}")
+    if isinstance(status, int) and 400 < status < 500 and status not in _MAY_WORK_LATER | {422}:
+        return ConfigError(f"{model}: no such model, or not for this key (status {status}): {said}")
+    return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=_retry_after(error, text))
+
+
+def _told(error: Exception) -> JsonObject:
+    """The provider's own error object: the client keeps it as `body`, or has put its JSON into the text."""
+    body = getattr(error, "body", None)
+    if isinstance(body, dict):
+        return cast(JsonObject, body)
+    text = str(error)
+    start = text.find("{")
+    if start < 0:
+        return {}
+    try:
+        found = cast(Json, json.JSONDecoder().raw_decode(text, start)[0])
+    except (ValueError, RecursionError):
+        return {}
+    inner = found.get("error") if isinstance(found, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _retry_after(error: Exception, text: str) -> timedelta | None:
+    """Given in seconds; a date is not read, since there is no clock here to measure it by."""
+    headers = getattr(error, "litellm_response_headers", None)
+    given = cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None
+    delay = _RETRY_DELAY.search(text)
+    try:
+        seconds = float(given if given is not None else delay.group(1) if delay else "")
+    except ValueError:
+        return None
+    return timedelta(seconds=seconds) if 0 <= seconds < 10**7 else None

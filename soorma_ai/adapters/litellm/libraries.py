@@ -1,0 +1,89 @@
+"""litellm takes seconds to import and reaches out while it does, so it is imported at first use, and told not to."""
+
+import asyncio
+import importlib
+import logging
+import os
+import warnings
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from soorma_ai.errors import ConfigError
+
+_SWITCHES = {
+    "LITELLM_LOCAL_MODEL_COST_MAP": "True",  # else prices are fetched from GitHub at import
+    "LITELLM_LOCAL_ANTHROPIC_BETA_HEADERS": "True",  # the same, at the first call of Anthropic
+    "LITELLM_LOCAL_BLOG_POSTS": "True",
+    "LITELLM_MODE": "PRODUCTION",  # else a .env file is read from wherever the process stands
+    "LITELLM_RUST": "0",  # HTTP stays where cassettes can see it
+    "DISABLE_AIOHTTP_TRANSPORT": "True",  # the same: one transport for all providers
+}
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """The untyped outside. `faults` is all that a call of litellm has been seen to raise."""
+
+    litellm: Any
+    instructor: Any
+    tenacity: Any
+    faults: tuple[type[Exception], ...]
+    wrapped: type[Exception]
+
+
+@cache
+def libraries() -> Libraries:
+    for name, value in _SWITCHES.items():
+        os.environ.setdefault(name, value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            litellm: Any = importlib.import_module("litellm")
+            instructor = importlib.import_module("instructor")
+            tenacity = importlib.import_module("tenacity")
+            openai = importlib.import_module("openai")
+            httpx = importlib.import_module("httpx")
+        except ImportError as error:
+            raise ConfigError(
+                f"calling a model needs {error.name or 'a library'} that is not installed: pip install 'soorma-ai[llm]'"
+            ) from error
+    litellm.suppress_debug_info = True
+    # It prints every failed call as an error; the caller gets that error, and decides how bad it is.
+    logging.getLogger("instructor").setLevel(logging.CRITICAL)
+    defects = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
+    return Libraries(
+        litellm=litellm,
+        instructor=instructor,
+        tenacity=tenacity,
+        faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
+        wrapped=instructor.core.InstructorRetryException,
+    )
+
+
+_keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = WeakKeyDictionary()
+
+
+async def close_clients_with_loop() -> None:
+    """litellm keeps its connections per event loop and never closes them. The only thing a loop is sure to do before
+    it is closed is to finish its open generators, so one of these waits for that."""
+    loop = asyncio.get_running_loop()
+    if loop not in _keepers:
+        _keepers[loop] = _keeper(f"-{id(loop)}")
+        await anext(_keepers[loop])
+
+
+async def _keeper(suffix: str) -> AsyncGenerator[None, None]:
+    try:
+        yield
+    finally:
+        kept = libraries().litellm.in_memory_llm_clients_cache
+        for key in [key for key in kept.cache_dict if str(key).endswith(suffix)]:
+            client = kept.cache_dict[key]
+            kept.delete_cache(key)
+            close = getattr(client, "close", None) or getattr(client, "aclose", None)
+            closing = close() if close is not None else None
+            if asyncio.iscoroutine(closing):
+                await closing

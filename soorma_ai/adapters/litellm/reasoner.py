@@ -1,0 +1,281 @@
+"""A Reasoner over litellm: instructor shapes the question and takes the answer apart, tenacity repeats what may
+pass."""
+
+import asyncio
+import copy
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from soorma_ai.adapters.litellm.answers import Heard, Usage, fault_in, heard_in, misread, object_in, usage_in
+from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, known_secrets, names_a_key, translated
+from soorma_ai.adapters.litellm.guard import check_allowed, is_loopback, is_replayed
+from soorma_ai.adapters.litellm.libraries import close_clients_with_loop, libraries
+from soorma_ai.adapters.litellm.shapes import MODES, Mode, fitting_mode, response_model, sent
+from soorma_ai.core.wire import Wire, portable
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, SoormaError
+from soorma_ai.ports import ModelAnswer, Question
+
+TRANSPORT_RETRIES = 2
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+LONGEST_RETRY_AFTER = timedelta(seconds=30)
+NO_KEY = "not-needed"
+_OURS = frozenset({"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context"})
+
+
+@dataclass(frozen=True)
+class _Said:
+    text: str
+    value: Json
+    fault: str
+    was_cut: bool = False
+
+
+class _Unusable(Exception):
+    """Something was said that instructor need not look at."""
+
+
+class LiteLLMReasoner:
+    """One model, with others to fall back on. Named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
+
+    `api_base` and `api_key` also serve fallbacks of the same provider. Further keywords go to every call as they are.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        timeout: float = 60.0,
+        max_output_tokens: int = 4096,
+        fallbacks: Sequence[str] = (),
+        mode: Mode = "json_schema",
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.perf_counter,
+        **llm_kwargs: Any,
+    ) -> None:
+        if taken := sorted(_OURS & llm_kwargs.keys()):
+            raise ConfigError(f"LiteLLMReasoner sets {', '.join(taken)} itself; leave it out")
+        if mode not in MODES:
+            raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
+        self._model = model
+        self._fallbacks = tuple(fallbacks)
+        self._api_base = api_base
+        self._api_key = api_key
+        self._timeout = timeout
+        self._max_output_tokens = max_output_tokens
+        self._mode: Mode = mode
+        self._sleep = sleep
+        self._monotonic = monotonic
+        self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def price_known(self) -> bool:
+        return all(_price(model) is not None for model in (self._model, *self._fallbacks))
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._max_output_tokens
+
+    def check(self) -> None:
+        for model in (self._model, *self._fallbacks):
+            _provider(model)
+            if not self._has_key(model):
+                raise ConfigError(
+                    f"no key for {model}: set {' or '.join(_missing_keys(model))} in the environment, or give api_key="
+                )
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        started = self._monotonic()
+        spent: list[Usage] = []
+        wire = portable(question.schema)
+        first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
+        for model in (self._model, *self._fallbacks):
+            try:
+                said = await self._say(_Call(model, question, wire, spent))
+            except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
+                first_fault = first_fault or fault
+                continue
+            costs = [usage.cost_usd for usage in spent]
+            return ModelAnswer(
+                text=said.text,
+                value=said.value,
+                fault=said.fault,
+                model=model,
+                prompt_tokens=sum(usage.prompt_tokens for usage in spent),
+                completion_tokens=sum(usage.completion_tokens for usage in spent),
+                cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+                latency_ms=(self._monotonic() - started) * 1000,
+            )
+        assert first_fault is not None
+        raise first_fault
+
+    async def _say(self, call: "_Call") -> _Said:
+        """One answer of one model: in another form if its provider refuses this one, with more room if it is cut."""
+        mode = fitting_mode(self._mode, _provider(call.model), call.wire)
+        room = self._max_output_tokens
+        try:
+            said = await self._exchange(call, mode, room)
+        except SchemaRejected as refusal:
+            if mode == "tools":
+                raise ConfigError(f"{call.model}: the provider refuses the decision's schema: {refusal}") from refusal
+            mode = "tools"
+            said = await self._exchange(call, mode, room)
+        return await self._exchange(call, mode, room * 2) if said.was_cut else said
+
+    async def _exchange(self, call: "_Call", mode: Mode, room: int) -> _Said:
+        heard: list[Heard] = []
+
+        async def complete(**shaped: Any) -> Any:
+            response = await self._reach(call, shaped, room)
+            call.spent.append(usage_in(response, _price(call.model)))
+            heard.append(heard_in(response, call.model))
+            if fault := fault_in(heard[0], mode):
+                raise _Unusable(fault)
+            return response
+
+        libs = libraries()
+        client = libs.instructor.from_litellm(complete, mode=libs.instructor.Mode[mode.upper()])
+        try:
+            # Never with `context=`: instructor would render the messages as templates with it.
+            made = await client.chat.completions.create(
+                model=call.model,
+                messages=[{"role": message.role, "content": message.content} for message in call.question.messages],
+                response_model=response_model(call.wire),
+                max_retries=0,
+            )
+        except libs.wrapped as wrapped:
+            return _said_nevertheless(wrapped.__cause__, heard, mode)
+        value, fault = object_in(made)
+        return _Said(heard[0].text(mode), value, fault)
+
+    async def _reach(self, call: "_Call", shaped: Mapping[str, Any], room: int) -> Any:
+        """The one owner of transport retries: all other layers are told to make none."""
+        libs = libraries()
+        base = self._base(call.model)
+        check_allowed(call.model, base)
+        await close_clients_with_loop()
+        supported = frozenset(libs.litellm.get_supported_openai_params(model=call.model) or ())
+        arguments = {
+            **sent(shaped, call.wire, supported),
+            **self._extra,
+            "max_tokens": room,
+            "timeout": self._timeout,
+            "num_retries": 0,
+            **({"api_base": base} if base else {}),
+            **({"api_key": key} if (key := self._key(call.model)) else {}),
+        }
+        retrying = libs.tenacity.AsyncRetrying(
+            stop=libs.tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
+            retry=libs.tenacity.retry_if_exception(_may_pass),
+            wait=_asked_or(libs.tenacity.wait_exponential_jitter(FIRST_PAUSE, LONGEST_PAUSE, jitter=FIRST_PAUSE / 2)),
+            sleep=self._sleep,
+            reraise=True,
+        )
+        return await retrying(self._send, call.model, arguments)
+
+    async def _send(self, model: str, arguments: dict[str, Any]) -> Any:
+        libs = libraries()
+        try:
+            async with asyncio.timeout(self._timeout):
+                return await libs.litellm.acompletion(**copy.deepcopy(arguments))
+        except libs.faults as error:
+            secrets = known_secrets(self._api_key)
+            # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
+            raise translated(error, model, secrets) from (None if names_a_key(error, secrets) else error)
+
+    def _is_kin(self, model: str) -> bool:
+        return _provider(model) == _provider(self._model)
+
+    def _base(self, model: str) -> str | None:
+        return self._api_base if self._is_kin(model) else None
+
+    def _key(self, model: str) -> str | None:
+        if self._api_key and self._is_kin(model):
+            return self._api_key
+        return NO_KEY if self._needs_no_key(model) and _missing_keys(model) else None
+
+    def _has_key(self, model: str) -> bool:
+        given = (self._api_key and self._is_kin(model)) or any(name.endswith(_CREDENTIALS) for name in self._extra)
+        return bool(given) or self._needs_no_key(model) or not _missing_keys(model)
+
+    def _needs_no_key(self, model: str) -> bool:
+        return is_replayed() or is_loopback(self._base(model))
+
+
+_CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
+
+
+@dataclass(frozen=True)
+class _Call:
+    """`spent` collects what every answer of this question cost, the unusable ones too."""
+
+    model: str
+    question: Question
+    wire: Wire
+    spent: list[Usage]
+
+
+def _said_nevertheless(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
+    """An answer that is no answer has a fault and is told so; what is no answer at all goes up."""
+    if isinstance(cause, BadGeneration):
+        return _Said(cause.text, None, f"the provider could not read the answer as a call of the tool: {cause.text}")
+    if isinstance(cause, SoormaError | SchemaRejected):
+        raise cause from cause.__cause__
+    text = heard[0].text(mode) if heard else ""
+    if isinstance(cause, _Unusable):
+        return _Said(text, None, str(cause), was_cut=heard[0].finish == "length")
+    return _Said(text, None, misread(cause))
+
+
+def _may_pass(fault: BaseException) -> bool:
+    if not isinstance(fault, ModelUnavailable):
+        return False
+    return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
+
+
+def _asked_or(pause: Callable[[Any], float]) -> Callable[[Any], float]:
+    """As long as the provider asked for, else `pause`."""
+
+    def wait(state: Any) -> float:
+        fault = state.outcome.exception()
+        asked = fault.retry_after if isinstance(fault, ModelUnavailable) else None
+        return asked.total_seconds() if asked is not None else pause(state)
+
+    return wait
+
+
+def _provider(model: str) -> str:
+    libs = libraries()
+    try:
+        return str(libs.litellm.get_llm_provider(model)[1])
+    except libs.faults as error:
+        raise ConfigError(
+            f"unknown model {model!r}: name it '<provider>/<model>' with a provider that litellm knows, "
+            "for instance 'openai/gpt-4o'"
+        ) from error
+
+
+def _missing_keys(model: str) -> list[str]:
+    """Only API keys: other ways to be known to a provider (roles, profiles) cannot be seen in the environment."""
+    missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]
+    return [name for name in missing if name.endswith("_API_KEY")]
+
+
+def _price(model: str) -> Mapping[str, Any] | None:
+    """From the table that comes with litellm: what it computes itself is 0 for some models it does not know."""
+    table: Mapping[str, Mapping[str, Any]] = libraries().litellm.model_cost
+    for name in (model, model.partition("/")[2]):
+        entry = table.get(name)
+        if entry is not None and entry.get("input_cost_per_token") is not None:
+            return entry
+    return None

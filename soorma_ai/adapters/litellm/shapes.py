@@ -1,0 +1,66 @@
+"""The same question in the forms that providers take."""
+
+import copy
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+from soorma_ai.core.wire import Wire
+from soorma_ai.domain.values import JsonObject
+
+Mode = Literal["json_schema", "tools", "json", "md_json"]
+MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
+ANSWER = "Decision"
+
+# Anthropic's grammar takes no more choices than this.
+_MAX_ANTHROPIC_UNIONS = 16
+
+
+def fitting_mode(wanted: Mode, provider: str, wire: Wire) -> Mode:
+    """Anthropic's structured output closes open objects so that only {} fits; tools leave them open."""
+    if wanted == "json_schema" and provider == "anthropic":
+        return "json_schema" if wire.strict and wire.unions <= _MAX_ANTHROPIC_UNIONS else "tools"
+    return wanted
+
+
+class AnyObject(BaseModel):
+    """Takes every JSON object: an answer is judged by its caller, who can tell the model what is wrong with it."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def response_model(wire: Wire) -> type[AnyObject]:
+    def schema_of(cls: type[BaseModel], core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        return {"title": ANSWER, **copy.deepcopy(wire.schema)}
+
+    return type(
+        ANSWER,
+        (AnyObject,),
+        {
+            "__module__": __name__,
+            "__doc__": "The next step, exactly one.",
+            "__get_pydantic_json_schema__": classmethod(schema_of),
+        },
+    )
+
+
+def sent(shaped: Mapping[str, Any], wire: Wire, supported: frozenset[str]) -> dict[str, Any]:
+    """What instructor shaped, in the order and strictness of the wire schema. A copy: litellm writes into schemas."""
+    out = {key: value for key, value in shaped.items() if key not in ("response_format", "tools", "tool_choice")}
+    form = shaped.get("response_format")
+    if form is not None and form.get("type") == "json_schema":
+        exact: JsonObject = {"name": ANSWER, "schema": copy.deepcopy(wire.schema), "strict": wire.strict}
+        out["response_format"] = {"type": "json_schema", "json_schema": exact}
+    elif form is not None:
+        out["response_format"] = form
+    if shaped.get("tools"):
+        description = shaped["tools"][0]["function"]["description"]
+        function: JsonObject = {"name": ANSWER, "description": description, "parameters": copy.deepcopy(wire.schema)}
+        out["tools"] = [{"type": "function", "function": {**function, **({"strict": True} if wire.strict else {})}}]
+        out["tool_choice"] = "required"  # some providers are never sent the name of a tool
+        if "parallel_tool_calls" in supported:
+            out["parallel_tool_calls"] = False
+    return out

@@ -1,0 +1,29 @@
+"""The bus of one process: what is published is handed to whoever subscribed, and that is all."""
+
+from collections.abc import Awaitable, Callable, Sequence
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import BusUnavailable
+
+Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+
+
+class LocalBus:
+    """Holds nothing: `publish` returns when every subscriber has acknowledged, and raises when one could not."""
+
+    def __init__(self) -> None:
+        self._subscribers: list[Receive] = []
+        self._closed = False
+
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        if self._closed or not self._subscribers:
+            raise BusUnavailable("nobody listens on the local bus; the events stay in the outbox")
+        for receive in self._subscribers:
+            await receive(events)
+
+    async def subscribe(self, receive: Receive) -> None:
+        self._subscribers.append(receive)
+
+    async def close(self) -> None:
+        self._closed = True
+        self._subscribers.clear()

@@ -1,0 +1,202 @@
+"""One owner per SQLite file: the process that may write it, and where the others can ask it.
+
+The lock is an flock on a small file next to the database. It falls with its process, however that ends.
+"""
+
+import fcntl
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import time
+import weakref
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from soorma_ai.errors import ConfigError
+
+# The kernels allow 104 (BSD, macOS) or 108 bytes; the rest is room for the name it is bound under at first.
+_LONGEST_SOCKET_PATH = 100
+_MOST_LOOKS = 1000
+_APART = "sock"
+
+
+@dataclass(frozen=True)
+class OwnerInfo:
+    pid: int
+    purpose: str
+    socket: Path
+
+
+class AlreadyOwned(ConfigError):
+    """`info` is the owner."""
+
+    code = "already_owned"
+
+    def __init__(self, database: Path, info: OwnerInfo) -> None:
+        super().__init__(
+            f"{database} is owned by process {info.pid} ({info.purpose}): stop it, or use another file; "
+            "`soorma` commands reach it by themselves"
+        )
+        self.info = info
+
+
+class Owner:
+    """Holds the lock of one database file until `release`, or until its process ends."""
+
+    def __init__(self, descriptor: int, info: OwnerInfo) -> None:
+        self._descriptor: int | None = descriptor
+        self.info = info
+        _let_go_in_children(self)
+
+    @classmethod
+    def take(cls, database: Path, *, purpose: str) -> Self:
+        """Raises AlreadyOwned when another one lives, ConfigError when there can be no lock at this place."""
+        database = _one_name(database)
+        descriptor = _opened(database, os.O_RDWR | os.O_CREAT)
+        try:
+            if not _locked(descriptor, database):
+                raise AlreadyOwned(database, _written(descriptor, database))
+            info = OwnerInfo(os.getpid(), purpose, _socket_of(database))
+            _make_private(info.socket.parent, database)
+            _write(descriptor, info)
+        except BaseException:
+            os.close(descriptor)
+            raise
+        return cls(descriptor, info)
+
+    def release(self) -> None:
+        if self._descriptor is None:
+            return
+        os.ftruncate(self._descriptor, 0)
+        if self.info.socket.name == _APART:
+            with suppress(OSError):
+                self.info.socket.parent.rmdir()
+        self.let_go()
+
+    def let_go(self) -> None:
+        """Closes this process's hold alone: a forked child that kept it would outlive its parent as the owner."""
+        if self._descriptor is not None:
+            os.close(self._descriptor)
+            self._descriptor = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        self.release()
+
+
+def owner_of(database: Path) -> OwnerInfo | None:
+    """The living owner, if there is one. Looking keeps nobody from becoming it."""
+    database = _one_name(database)
+    try:
+        descriptor = _opened(database, os.O_RDONLY)
+    except FileNotFoundError:
+        return None
+    try:
+        return None if _try(descriptor, fcntl.LOCK_SH, database) else _written(descriptor, database)
+    finally:
+        os.close(descriptor)
+
+
+def _one_name(database: Path) -> Path:
+    """Links and relative paths lead to one file, and so to one lock."""
+    return Path(os.path.realpath(database))
+
+
+def _opened(database: Path, flags: int) -> int:
+    """FileNotFoundError is left to a reader: no file, no owner."""
+    path = database.with_name(f"{database.name}.owner")
+    try:
+        descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except FileNotFoundError as error:
+        if not flags & os.O_CREAT:
+            raise
+        raise ConfigError(f"no database can be at {database}: its directory does not exist; make it first") from error
+    except OSError as error:
+        raise ConfigError(f"{path}, which says who owns the database, cannot be opened: {error.strerror}") from error
+    if flags & os.O_CREAT and os.fstat(descriptor).st_uid == os.geteuid():
+        os.fchmod(descriptor, 0o600)
+    return descriptor
+
+
+def _locked(descriptor: int, database: Path) -> bool:
+    """False when it has an owner. Somebody who only looks shares the lock for a moment, and is none."""
+    for _ in range(_MOST_LOOKS):
+        if _try(descriptor, fcntl.LOCK_EX, database):
+            return True
+        if not _try(descriptor, fcntl.LOCK_SH, database):
+            return False
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
+        time.sleep(0.001)
+    return False
+
+
+def _try(descriptor: int, kind: int, database: Path) -> bool:
+    try:
+        fcntl.flock(descriptor, kind | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError as error:
+        raise ConfigError(
+            f"the file system of {database} has no locks ({error.strerror}): put the database on a local disk"
+        ) from error
+    return True
+
+
+def _write(descriptor: int, info: OwnerInfo) -> None:
+    said = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
+    os.ftruncate(descriptor, 0)
+    os.pwrite(descriptor, said, 0)
+
+
+def _written(descriptor: int, database: Path) -> OwnerInfo:
+    """What the owner wrote; between its lock and its writing there is nothing to read yet."""
+    try:
+        return TypeAdapter(OwnerInfo).validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+    except ValidationError:
+        return OwnerInfo(0, "just started", _socket_of(database))
+
+
+def _socket_of(database: Path) -> Path:
+    beside = database.with_name(f"{database.name}.sock")
+    if len(os.fsencode(beside)) <= _LONGEST_SOCKET_PATH:
+        return beside
+    digest = hashlib.sha256(os.fsencode(database)).hexdigest()[:16]
+    apart = Path(tempfile.gettempdir(), f"soorma-{os.geteuid()}-{digest}", _APART)
+    if len(os.fsencode(apart)) > _LONGEST_SOCKET_PATH:
+        raise ConfigError(
+            f"neither {beside} nor {apart} is short enough for a socket ({_LONGEST_SOCKET_PATH} bytes): "
+            "move the database, or set TMPDIR to a shorter path"
+        )
+    return apart
+
+
+def _make_private(directory: Path, database: Path) -> None:
+    """Where everybody may write, a directory of this name counts only if it is ours and closed to others."""
+    if directory == database.parent:
+        return
+    with suppress(FileExistsError):
+        directory.mkdir(mode=0o700)
+    found = directory.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
+        raise ConfigError(f"{directory} must be a directory of this user with mode 0700 for the socket: remove it")
+
+
+def _let_go_in_children(owner: Owner) -> None:
+    known = weakref.ref(owner)
+
+    def let_go() -> None:
+        if (inherited := known()) is not None:
+            inherited.let_go()
+
+    os.register_at_fork(after_in_child=let_go)

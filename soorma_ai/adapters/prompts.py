@@ -1,0 +1,80 @@
+"""Prompts are files: front matter and named blocks, rendered strictly and in a sandbox."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from soorma_ai.errors import ConfigError
+from soorma_ai.ports import Prompt
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+
+SUFFIX = ".md.j2"
+
+
+@dataclass(frozen=True)
+class _Source:
+    prompt_id: str
+    version: str
+    inputs: frozenset[str]
+    hash: str
+    template: "Template"
+
+
+class PromptFiles:
+    """Looks in the given folders first, then at the prompts that come with the package."""
+
+    def __init__(self, *folders: Path) -> None:
+        self._folders = (*folders, packaged_prompts())
+
+    def render(self, prompt_id: str, inputs: Mapping[str, object]) -> Prompt:
+        source = _load(self._find(prompt_id))
+        if source.inputs != frozenset(inputs):
+            raise ConfigError(
+                f"prompt {prompt_id} declares the inputs {sorted(source.inputs)} and was given {sorted(inputs)}"
+            )
+        context = source.template.new_context(dict(inputs))
+        parts = {name: "".join(block(context)).strip() for name, block in source.template.blocks.items()}
+        return Prompt(prompt_id=source.prompt_id, version=source.version, hash=source.hash, parts=parts)
+
+    def _find(self, prompt_id: str) -> Path:
+        for folder in self._folders:
+            path = folder / f"{prompt_id}{SUFFIX}"
+            if path.is_file():
+                return path
+        raise ConfigError(f"no prompt {prompt_id}{SUFFIX} in {', '.join(str(folder) for folder in self._folders)}")
+
+
+def packaged_prompts() -> Path:
+    """Inside the wheel; in a checkout, beside the package."""
+    inside = Path(str(files("soorma_ai") / "prompts"))
+    return inside if inside.is_dir() else inside.parent.parent / "prompts"
+
+
+@lru_cache(maxsize=64)
+def _load(path: Path) -> _Source:
+    import yaml
+    from jinja2 import StrictUndefined, TemplateError
+    from jinja2.sandbox import SandboxedEnvironment
+
+    text = path.read_text(encoding="utf-8").replace("\r\n", "\n")
+    _, front, body = text.split("---\n", 2) if text.startswith("---\n") else ("", "", text)
+    try:
+        about = cast(dict[str, object], yaml.safe_load(front))
+        environment = SandboxedEnvironment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+        return _Source(
+            prompt_id=str(about["id"]),
+            version=str(about["version"]),
+            inputs=frozenset(cast(list[str], about["inputs"])),
+            hash=hashlib.sha256(body.encode()).hexdigest(),
+            template=environment.from_string(body),
+        )
+    except (yaml.YAMLError, TemplateError, KeyError, TypeError) as error:
+        raise ConfigError(
+            f"{path.name} is no prompt: {error!r}; it needs id, version and inputs, then blocks"
+        ) from error

@@ -1,0 +1,81 @@
+"""What a plan's tree has spent, and the answers it was spent on."""
+
+import sqlite3
+
+from soorma_ai.adapters.sqlite.codec import JOURNAL
+from soorma_ai.domain.limits import Charge, Limits, Spent
+from soorma_ai.domain.plans import JournalEntry
+from soorma_ai.errors import LimitExceeded, VersionConflict
+
+
+def spent(db: sqlite3.Connection, root_plan_id: str) -> Spent:
+    row = db.execute(
+        "SELECT actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = ?", (root_plan_id,)
+    ).fetchone()
+    return Spent(*row) if row else Spent()
+
+
+def spend_actions(db: sqlite3.Connection, root_plan_id: str, actions: int, at_most: int | None) -> None:
+    _add(db, root_plan_id, Spent(actions=actions))
+    total = spent(db, root_plan_id).actions
+    if at_most is not None and total > at_most:
+        raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
+
+
+def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
+    used = spent(db, charge.root_plan_id)
+    wanted = (
+        ("max_llm_calls", used.llm_calls, charge.llm_calls, limits.max_llm_calls),
+        ("max_tokens", used.tokens, charge.tokens, limits.max_tokens),
+        ("max_cost_usd", used.cost_usd, charge.cost_usd, limits.max_cost_usd),
+    )
+    for name, already, more, limit in wanted:
+        if limit is not None and already + more > limit:
+            raise LimitExceeded(name, f"{already:,} of {limit:,} used, this call may take {more:,}")
+    _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
+
+
+def settle(db: sqlite3.Connection, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
+    difference = Spent(
+        0,
+        actual.llm_calls - reserved.llm_calls,
+        actual.tokens - reserved.tokens,
+        actual.cost_usd - reserved.cost_usd,
+    )
+    _add(db, reserved.root_plan_id, difference)
+    if entry is not None:
+        _write_down(db, entry)
+
+
+def journal(db: sqlite3.Connection, agent: str, cause_id: str) -> list[JournalEntry]:
+    found = db.execute(
+        "SELECT body FROM journal WHERE agent = ? AND cause_id = ? ORDER BY ordinal", (agent, cause_id)
+    ).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def decisions(db: sqlite3.Connection, plan_id: str) -> list[JournalEntry]:
+    found = db.execute("SELECT body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
+    return [JOURNAL.record(body) for (body,) in found]
+
+
+def _write_down(db: sqlite3.Connection, entry: JournalEntry) -> None:
+    key = entry.key
+    done = db.execute(
+        "INSERT INTO journal (agent, cause_id, ordinal, plan_id, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (key.agent, key.cause_id, key.ordinal, entry.plan_id, JOURNAL.text(entry)),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(
+            f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
+        )
+
+
+def _add(db: sqlite3.Connection, root_plan_id: str, more: Spent) -> None:
+    db.execute(
+        "INSERT INTO budget (root_plan_id, actions, llm_calls, tokens, cost_usd) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT (root_plan_id) DO UPDATE SET actions = actions + excluded.actions, "
+        "llm_calls = llm_calls + excluded.llm_calls, tokens = tokens + excluded.tokens, "
+        "cost_usd = cost_usd + excluded.cost_usd",
+        (root_plan_id, more.actions, more.llm_calls, more.tokens, more.cost_usd),
+    )

@@ -1,0 +1,50 @@
+"""Records as JSON text, moments as epoch seconds."""
+
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache
+from typing import Generic, TypeVar
+
+from pydantic import TypeAdapter
+
+from soorma_ai.domain.plans import JournalEntry, PlanRecord, Step
+from soorma_ai.domain.registry import Registration
+from soorma_ai.domain.waits import Answer, Expectation
+
+T = TypeVar("T")
+
+
+class Codec(Generic[T]):
+    def __init__(self, kind: type[T]) -> None:
+        self._kind = kind
+
+    @cached_property
+    def _adapter(self) -> TypeAdapter[T]:
+        return TypeAdapter(self._kind)
+
+    def text(self, record: T) -> str:
+        return self._adapter.dump_json(record).decode()
+
+    def record(self, text: str) -> T:
+        return self._adapter.validate_json(text)
+
+
+PLAN = Codec(PlanRecord)
+STEP = Codec(Step)
+EXPECTATION = Codec(Expectation)
+ANSWER = Codec(Answer)
+JOURNAL = Codec(JournalEntry)
+REGISTRATION = Codec(Registration)
+
+
+@lru_cache(maxsize=2048)
+def registration(text: str) -> Registration:
+    """Parsed once per content: it is read for every decision and holds many schemas."""
+    return REGISTRATION.record(text)
+
+
+def epoch(moment: datetime) -> float:
+    return moment.timestamp()
+
+
+def moment(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,57 @@
+"""What sqlite3 raises, in our words."""
+
+import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from pydantic_core import PydanticSerializationError
+
+from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
+
+_MAY_COME_BACK = {
+    sqlite3.SQLITE_BUSY: "the file is locked by another process",
+    sqlite3.SQLITE_LOCKED: "a table is locked",
+    sqlite3.SQLITE_NOMEM: "out of memory",
+    sqlite3.SQLITE_READONLY: "the file cannot be written",
+    sqlite3.SQLITE_INTERRUPT: "the statement was interrupted",
+    sqlite3.SQLITE_IOERR: "the disk reports an I/O error",
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
+    sqlite3.SQLITE_PROTOCOL: "the file's locks are contended",
+}
+_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+_OUR_CODE_IS_WRONG = (OverflowError, UnicodeEncodeError, PydanticSerializationError)
+
+
+def mapped(error: Exception) -> Exception:
+    """An error of our tree for what a library raised; anything else as it is."""
+    match error:
+        case SoormaError():
+            return error
+        case sqlite3.Error():
+            return _of_sqlite(error)
+        case OverflowError() | UnicodeEncodeError() | PydanticSerializationError():
+            return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
+        case _:
+            return error
+
+
+@contextmanager
+def in_our_words() -> Generator[None]:
+    try:
+        yield
+    except (sqlite3.Error, *_OUR_CODE_IS_WRONG) as error:
+        raise mapped(error) from error
+
+
+def _of_sqlite(error: sqlite3.Error) -> SoormaError:
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code in _MAY_COME_BACK:
+        return StoreUnavailable(f"the store cannot be used now: {_MAY_COME_BACK[code]} ({error})")
+    if code in _DAMAGED:
+        return ConfigError(f"the store's file is damaged ({error}): stop its owner and restore the file from a backup")
+    if code == sqlite3.SQLITE_CONSTRAINT:
+        return VersionConflict(f"somebody else wrote this row first ({error})")
+    if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
+        return StoreUnavailable("the store is closed")
+    return LocalProtocolError(f"the store refused a statement: {error}")

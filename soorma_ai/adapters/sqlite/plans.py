@@ -1,0 +1,99 @@
+"""Plans and their steps."""
+
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite import log
+from soorma_ai.adapters.sqlite.codec import PLAN, STEP
+from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step
+from soorma_ai.errors import NotFound, VersionConflict
+
+
+@dataclass(frozen=True)
+class PlanQuery:
+    tenant_id: str | None
+    status: PlanStatus | None
+    root_plan_id: str | None
+    limit: int
+
+
+def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
+    row = db.execute("SELECT body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+    return PLAN.record(row[0]) if row else None
+
+
+def plans(db: sqlite3.Connection, query: PlanQuery) -> list[PlanRecord]:
+    wanted = {"tenant": query.tenant_id, "status": query.status, "root_plan_id": query.root_plan_id}
+    given = {name: str(value) for name, value in wanted.items() if value is not None}
+    where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
+    found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": query.limit})
+    return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
+def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
+    if expected_version is None:
+        _insert(db, plan)
+        return
+    changed = db.execute(
+        "UPDATE plan SET status = ?, version = ?, body = ? WHERE plan_id = ? AND version = ?",
+        (str(plan.status), plan.version, PLAN.text(plan), plan.plan_id, expected_version),
+    )
+    if changed.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+
+
+def append(db: sqlite3.Connection, step: Step) -> None:
+    done = db.execute(
+        "INSERT INTO step (plan_id, ordinal, fingerprint, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (step.plan_id, step.ordinal, step.fingerprint, STEP.text(step)),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
+
+
+def steps(db: sqlite3.Connection, plan_id: str, limit: int | None) -> list[Step]:
+    found = db.execute(
+        "SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal DESC LIMIT ?",
+        (plan_id, -1 if limit is None else limit),
+    ).fetchall()
+    return [STEP.record(body) for (body,) in reversed(found)]
+
+
+def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
+    return db.execute(
+        "SELECT count(*) FROM step WHERE plan_id = ? AND fingerprint = ?", (plan_id, fingerprint)
+    ).fetchone()[0]
+
+
+def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
+    found = plan(db, plan_id)
+    if found is None:
+        raise NotFound(f"there is no plan {plan_id}")
+    if found.status.is_final:
+        return False
+    if found.cancel_requested is None:
+        asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
+        save(db, asked, found.version)
+        log.publish_once(db, wake_plan(CANCEL_REQUESTED, asked, now))
+    return True
+
+
+def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
+    done = db.execute(
+        "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",
+        (
+            plan.plan_id,
+            plan.lineage.tenant_id,
+            plan.agent,
+            str(plan.status),
+            plan.root_plan_id,
+            plan.goal_id,
+            plan.version,
+            PLAN.text(plan),
+        ),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")

@@ -1,0 +1,161 @@
+"""The base of all agents: a name, and handlers for events."""
+
+from collections.abc import Callable, Iterable, Sequence
+from importlib import import_module
+from typing import Any, TypedDict, TypeVar
+
+from soorma_ai.agents.context import PlatformContext, topic_of
+from soorma_ai.agents.typed import Handler, call
+from soorma_ai.core.ending import Failure
+from soorma_ai.core.route import ANY
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.errors import ConfigError
+from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.flow import Route
+
+H = TypeVar("H", bound=Handler)
+Hook = Callable[[], Any]
+
+EventLike = EventDefinition | str
+
+
+class AgentOptions(TypedDict, total=False):
+    """What every kind of agent takes beside its name; see `Agent`."""
+
+    version: str
+    capabilities: Iterable[AgentCapability | str]
+    events_produced: Iterable[EventLike]
+    tenant_id: str | None
+    max_in_flight: int
+
+
+class Agent:
+    """A long-lived program that speaks only by events. Handlers are registered by decorators, which write down a
+    route and give the function back as it was.
+
+    `tenant_id` None is an agent shared by all tenants. `events_produced` are facts it may publish, so that
+    plans can wait for them.
+    """
+
+    kind = AgentKind.AGENT
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        version: str = "0.1.0",
+        capabilities: Iterable[AgentCapability | str] = (),
+        events_produced: Iterable[EventLike] = (),
+        tenant_id: str | None = None,
+        max_in_flight: int = 64,
+    ) -> None:
+        if not name:
+            raise ConfigError("an agent needs a name: its deliveries are kept under it")
+        if max_in_flight < 1:
+            raise ConfigError(f"Agent(max_in_flight={max_in_flight}): give a number from 1")
+        self.name = name
+        self.description = description
+        self.version = version
+        self.tenant_id = tenant_id
+        self.max_in_flight = max_in_flight
+        self.capabilities = [c for c in capabilities if isinstance(c, AgentCapability)]
+        self._made = [definition_of(event, EventTopic.BUSINESS_FACTS) for event in events_produced]
+        self._taken: list[tuple[EventRole, EventDefinition]] = []
+        self._routes: list[Route] = []
+        self._on_startup: list[Hook] = []
+        self._on_shutdown: list[Hook] = []
+
+    @property
+    def agent_id(self) -> str:
+        return self.name
+
+    @property
+    def events_consumed(self) -> list[str]:
+        """Only events that have a handler."""
+        return [route.event_type for route in self._routes if route.topic is not None]
+
+    @property
+    def events_produced(self) -> list[str]:
+        return [definition.event_name for definition in self._made]
+
+    def on_event(self, event_type: str, *, topic: EventTopic | str) -> Callable[[H], H]:
+        """The handler gets `(event, context)`. `event_type` may be '*': any type of the topic."""
+        where = topic_of(topic)
+        if event_type in set(EventTopic):
+            raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
+
+        def register(handler: H) -> H:
+            async def decide(handling: Handling) -> None:
+                await call(handler, handling.event, PlatformContext(handling))
+
+            definition = None if event_type == ANY else EventDefinition(event_name=event_type, topic=where)
+            self._take(Route(where, event_type, decide, _nobody_is_told), definition)
+            return handler
+
+        return register
+
+    def on_startup(self, hook: H) -> H:
+        """Called with no arguments before the agent gets its first event."""
+        self._on_startup.append(hook)
+        return hook
+
+    def on_shutdown(self, hook: H) -> H:
+        """Called with no arguments after its last."""
+        self._on_shutdown.append(hook)
+        return hook
+
+    def run(self) -> None:
+        """This agent as a process, from the environment, until it is told to stop."""
+        # The composition root stands above the agents; it is found by name when a program is launched.
+        import_module("soorma_ai.platform").run(self)
+
+    def routes(self) -> Sequence[Route]:
+        return tuple(self._routes)
+
+    def registration(self) -> Registration:
+        made = [(EventRole.MAKES, definition) for definition in self._made]
+        return Registration(
+            agent=self.name,
+            kind=self.kind,
+            description=self.description,
+            version=self.version,
+            tenant_id=self.tenant_id,
+            capabilities=tuple(self.capabilities),
+            events=(*self._taken, *made),
+            subscriptions=tuple(Subscription(r.topic, r.event_type) for r in self._routes if r.topic is not None),
+        )
+
+    def check(self) -> None:
+        """Raises ConfigError for what can be known before anything runs."""
+
+    async def started(self) -> None:
+        for hook in self._on_startup:
+            await call(hook)
+
+    async def stopped(self) -> None:
+        for hook in self._on_shutdown:
+            await call(hook)
+
+    def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
+        """A capability that describes the event adds the schemas that its handler did not give."""
+        if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
+            raise ConfigError(f"{self.name} has two handlers for {route.event_type!r} on {route.topic}; keep one")
+        self._routes.append(route)
+        if definition is None:
+            return
+        for capability in self.capabilities:
+            described = capability.consumed_event
+            if described.event_name == definition.event_name and definition.payload_schema == ANY_OBJECT:
+                definition = described
+        self._taken.append((role, definition))
+
+
+def definition_of(event: EventLike, topic: EventTopic) -> EventDefinition:
+    return event if isinstance(event, EventDefinition) else EventDefinition(event_name=event, topic=topic)
+
+
+async def _nobody_is_told(handling: Handling, failure: Failure) -> None:
+    """A plain event has no requester; its failure stands in the dead letters."""

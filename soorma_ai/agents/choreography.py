@@ -1,0 +1,230 @@
+"""The planner whose next step an LLM decides, and code checks."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
+from inspect import signature
+from typing import Any, Literal
+
+from soorma_ai.agents.agent import EventLike, H, definition_of
+from soorma_ai.agents.context import PlatformContext
+from soorma_ai.agents.planner import GoalContext, PlanContext, Planner, TransitionContext
+from soorma_ai.agents.typed import Handler, call
+from soorma_ai.core.asking import park
+from soorma_ai.core.receive import Trigger
+from soorma_ai.core.reduce import reduce
+from soorma_ai.core.validate import Judged, fingerprint, judge
+from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.registry import AgentCapability, EventRole, Registration
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import Reasoner
+from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.decide import Mind, decide, offer_now, situation_now, state_of
+from soorma_ai.runtime.turn import begin_turn, continue_turn
+
+Strategy = Literal["balanced", "conservative", "aggressive"]
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model, and how it is called; the composition root makes a reasoner of it."""
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
+
+
+class _Parked(Exception):
+    """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
+
+
+class ChoreographyPlanner(Planner):
+    """Pursues its goals by itself: goal, decide, act, result, decide, and so on, within its limits.
+
+    `goals` and `external_events` are event names or `EventDefinition`s; external events are those a plan may wait
+    for although no live agent makes them (a person's reply, a callback). `reasoning_model` is a litellm model
+    string and `llm_kwargs` go to litellm; a `reasoner` replaces both. `max_actions` is `limits.max_actions`.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        goals: Iterable[EventLike] = (),
+        reasoning_model: str | None = None,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        system_instructions: str = "",
+        planning_strategy: Strategy = "balanced",
+        limits: Limits | None = None,
+        max_actions: int | None = None,
+        external_events: Iterable[EventLike] = (),
+        reasoner: Reasoner | None = None,
+        version: str = "0.1.0",
+        capabilities: Iterable[AgentCapability | str] = (),
+        tenant_id: str | None = None,
+        max_in_flight: int = 64,
+        **llm_kwargs: Any,
+    ) -> None:
+        _check_names(llm_kwargs)
+        super().__init__(
+            name,
+            description,
+            goals,
+            _limits(limits, max_actions),
+            version=version,
+            capabilities=capabilities,
+            tenant_id=tenant_id,
+            max_in_flight=max_in_flight,
+        )
+        if planning_strategy not in ("balanced", "conservative", "aggressive"):
+            raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
+        if reasoner is None and reasoning_model is None:
+            raise ConfigError(f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner=")
+        self.model_settings = (
+            ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
+        )
+        self.reasoner = reasoner
+        self._instructions = system_instructions
+        self._strategy = planning_strategy
+        self._awaits = tuple(definition_of(event, EventTopic.BUSINESS_FACTS) for event in external_events)
+        self._custom_context: Handler | None = None
+
+    def custom_context(self, handler: H) -> H:
+        """`handler(plan, context)` returns what the model is told beside the plan, before each decision."""
+        self._custom_context = handler
+        return handler
+
+    async def reason_next_action(
+        self, trigger: str, context: PlatformContext, custom_context: Mapping[str, Any] | None = None
+    ) -> PlannerDecision:
+        """Ask the model what to do next in the plan of this delivery. Nothing is done yet."""
+        handling = context.handling
+        happened = Trigger(trigger)
+        judged = await self._decide(handling, happened, dict(custom_context or {}))
+        handling.trigger = happened
+        return judged.decision
+
+    async def execute_decision(
+        self,
+        decision: PlannerDecision,
+        context: PlatformContext,
+        *,
+        goal_event: GoalContext | None = None,
+        plan: PlanContext | None = None,
+    ) -> None:
+        """Check the decision once more, as things are now, and record what carries it out.
+
+        `goal_event` and `plan` are those of this delivery; others are a LocalProtocolError.
+        """
+        handling = context.handling
+        if plan is not None and plan.plan_id != handling.plan.plan_id:
+            raise LocalProtocolError("execute_decision carries out decisions of the plan in hand, and this is another")
+        if goal_event is not None and goal_event.goal_id != handling.plan.goal_id:
+            raise LocalProtocolError("execute_decision got the goal of another plan")
+        offer = await offer_now(handling, self._mind)
+        trigger = handling.trigger or Trigger("")
+        situation = await situation_now(handling, offer, fingerprint(decision, state_of(trigger)))
+        await self._act(handling, judge(decision, situation), trigger)
+
+    def check(self) -> None:
+        if not self.goals:
+            raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
+        self._mind.reasoner.check()
+        if self.limits.max_cost_usd is not None and not self._mind.reasoner.price_known:
+            raise ConfigError(
+                f"planner {self.name} has max_cost_usd={self.limits.max_cost_usd}, but the price of "
+                f"{self._mind.reasoner.model} is not known; use a priced model, or limit max_tokens"
+            )
+
+    def registration(self) -> Registration:
+        plain = super().registration()
+        awaits = [(EventRole.AWAITS, definition) for definition in self._awaits]
+        return replace(plain, events=(*plain.events, *awaits))
+
+    @property
+    def _mind(self) -> Mind:
+        if self.reasoner is None:
+            raise LocalProtocolError(f"planner {self.name} has not been started")
+        return Mind(
+            reasoner=self.reasoner,
+            instructions=self._instructions,
+            strategy=self._strategy,
+            awaits=self._awaits,
+            result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
+        )
+
+    async def _begin(self, handling: Handling) -> None:
+        self._check_goal(handling.event)
+        handling.trigger = await begin_turn(handling, self._beginner)
+        handler = self._goal_handlers.get(handling.event.type)
+        if handler is None:
+            await self._go_on(handling, handling.trigger)
+        else:
+            await self._hand_over(handling, handler, GoalContext.of(handling))
+
+    async def _continue(self, handling: Handling) -> None:
+        trigger = await continue_turn(handling)
+        if trigger is None:
+            return
+        handling.trigger = trigger
+        if self._transition_handler is None:
+            await self._go_on(handling, trigger)
+        else:
+            what = TransitionContext(handling.event, PlanContext(handling), trigger.text, trigger.data)
+            await self._hand_over(handling, self._transition_handler, what)
+
+    async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
+        try:
+            await call(handler, what, PlatformContext(handling))
+        except _Parked:
+            return
+        await self._must_have_left_something(handling)
+
+    async def _go_on(self, handling: Handling, trigger: Trigger) -> None:
+        custom: Mapping[str, Any] = {}
+        if self._custom_context is not None:
+            custom = await call(self._custom_context, PlanContext(handling), PlatformContext(handling))
+        try:
+            judged = await self._decide(handling, trigger, dict(custom))
+        except _Parked:
+            return
+        await self._act(handling, judged, trigger)
+
+    async def _decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
+        offer = await offer_now(handling, self._mind)
+        if offer.is_empty:
+            handling.apply(park(handling.plan, handling.moment()))
+            raise _Parked
+        return await decide(handling, self._mind, offer, trigger, custom)
+
+    async def _act(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
+        open_now = await handling.open_now()
+        moment = handling.moment()
+        handling.apply(reduce(handling.plan, judged, state=state_of(trigger), open_now=open_now, moment=moment))
+
+
+def _limits(limits: Limits | None, max_actions: int | None) -> Limits:
+    if limits is None:
+        return Limits() if max_actions is None else Limits(max_actions=max_actions)
+    if max_actions is None or limits.max_actions == max_actions:
+        return limits
+    if limits.max_actions != Limits.max_actions:
+        raise ConfigError(f"max_actions={max_actions} and limits.max_actions={limits.max_actions}: give it once")
+    return replace(limits, max_actions=max_actions)
+
+
+def _check_names(llm_kwargs: Mapping[str, Any]) -> None:
+    """A misspelt parameter of ours would be sent to the provider; name it instead."""
+    known = [name for name in signature(ChoreographyPlanner.__init__).parameters if name != "llm_kwargs"]
+    for name in llm_kwargs:
+        close = get_close_matches(name, known, n=1, cutoff=0.8)
+        if close:
+            raise ConfigError(f"ChoreographyPlanner has no parameter {name!r}; did you mean {close[0]!r}?")

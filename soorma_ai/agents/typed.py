@@ -1,0 +1,107 @@
+"""Handlers say in their annotations what they take and give; that becomes their schemas."""
+
+import asyncio
+import inspect
+from collections.abc import Callable
+from typing import Any, cast, get_args, get_origin, get_type_hints
+
+from pydantic import TypeAdapter, ValidationError
+from pydantic_core import to_jsonable_python
+
+from soorma_ai.domain.registry import Approval, EventDefinition, approval_of
+from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, schema_of, told, violations
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+
+Handler = Callable[..., Any]
+
+_UNTYPED = (dict, None, type(None), Any, inspect.Parameter.empty)
+
+
+class Shape:
+    """How a payload becomes what the handler takes, and back. Without a type, payloads stay dicts."""
+
+    def __init__(self, annotation: object, given: SchemaSource | None) -> None:
+        schema = schema_of(given) if given is not None else None
+        typed = annotation not in _UNTYPED and get_origin(annotation) is not dict
+        self._adapter: TypeAdapter[Any] | None = TypeAdapter[Any](cast(Any, annotation)) if typed else None
+        self.schema = schema or (schema_of(annotation) if isinstance(annotation, type) and typed else None)
+        if self.schema is None and self._adapter is not None:
+            self.schema = self._adapter.json_schema()
+
+    def read(self, what: str, data: JsonObject) -> Any:
+        """Raises RemoteProtocolError for what does not fit."""
+        faults = violations(self.schema, data) if self.schema else []
+        if faults:
+            raise RemoteProtocolError(f"{what} is off its schema: {told(faults)}")
+        if self._adapter is None:
+            return data
+        try:
+            return self._adapter.validate_python(data)
+        except ValidationError as error:
+            raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
+
+    def write(self, what: str, value: object) -> Json:
+        """Raises LocalProtocolError for a result that breaks the handler's own promise."""
+        try:
+            data: Json = to_jsonable_python(value)
+        except ValueError as error:
+            raise LocalProtocolError(f"{what} is no JSON: {error}") from error
+        faults = violations(self.schema, data) if self.schema else []
+        if faults:
+            raise LocalProtocolError(f"{what} is off its schema: {told(faults)}")
+        return data
+
+
+def event_taken(
+    handler: Handler,
+    event_type: str,
+    takes: Shape,
+    gives: Shape,
+    *,
+    description: str,
+    approval: Approval | str | None,
+    irreversible: bool,
+    version: str,
+) -> EventDefinition:
+    """What a handler registers of the event it takes."""
+    return EventDefinition(
+        event_name=event_type,
+        description=description or inspect.getdoc(handler) or "",
+        payload_schema=takes.schema or ANY_OBJECT,
+        response_schema=gives.schema,
+        version=version,
+        approval=approval_of(approval),
+        irreversible=irreversible,
+    )
+
+
+def payload_type(handler: Handler, context_type: type) -> object:
+    """The T of a first parameter annotated `context_type[T]`, or dict."""
+    hints = _hints(handler)
+    names = list(inspect.signature(handler).parameters)
+    annotation = hints.get(names[0]) if names else None
+    if get_origin(annotation) is context_type:
+        return get_args(annotation)[0]
+    return dict
+
+
+def return_type(handler: Handler) -> object:
+    return _hints(handler).get("return")
+
+
+async def call(handler: Handler, *args: object) -> Any:
+    """A plain `def` runs off the loop, so that it cannot stop everything else."""
+    if inspect.iscoroutinefunction(handler):
+        return await handler(*args)
+    return await asyncio.to_thread(handler, *args)
+
+
+def _hints(handler: Handler) -> dict[str, object]:
+    try:
+        return get_type_hints(handler)
+    except NameError as error:
+        raise ConfigError(
+            f"the annotations of {handler.__qualname__} cannot be resolved ({error}); "
+            "define its models at module level, or give payload_schema= and response_schema="
+        ) from error

@@ -1,0 +1,312 @@
+"""What a plan asks of others: requests to agents, goals for planners, questions to people."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from soorma_ai.core.correlate import keys_of_wait
+from soorma_ai.core.machine import moved
+from soorma_ai.core.wake import EXPIRED, wake_for
+from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
+from soorma_ai.domain.effects import AppendStep, Effect, Expect, Publish, Schedule, Spend
+from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, caused_id, completion_of, new_event
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
+from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
+from soorma_ai.domain.waits import AnswerDecision, Ask, Expectation, ExpectationKind, Proposal
+
+WAIT_OPENED = "plan.wait.opened"
+
+APPROVAL_ANSWER: JsonObject = {
+    "type": "object",
+    "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
+    "required": ["approved"],
+}
+
+
+@dataclass(frozen=True)
+class Moment:
+    """Where and when something is made: ids derive from the cause, so making it again makes the same."""
+
+    cause: EventEnvelope
+    agent: str
+    now: datetime
+    ordinals: Iterator[int]
+
+    def event_id(self, type: str) -> str:
+        return caused_id(self.cause.id, self.agent, next(self.ordinals), type)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
+
+    plan: PlanRecord
+    effects: tuple[Effect, ...] = ()
+
+    def then(self, later: "Outcome") -> "Outcome":
+        return Outcome(later.plan, self.effects + later.effects)
+
+
+def request(
+    plan: PlanRecord,
+    action: PublishAction,
+    definition: EventDefinition | None,
+    moment: Moment,
+    *,
+    mark: str | None = None,
+) -> Outcome:
+    """Publish to whoever takes the event, and expect a reply."""
+    type = action.event_type
+    answer = completion_of(type)
+    return _asked_of_an_agent(
+        plan, type, action.data, moment, kind=ExpectationKind.REPLY, answer=answer, definition=definition, mark=mark
+    )
+
+
+def delegate(
+    plan: PlanRecord,
+    action: DelegateAction,
+    definition: EventDefinition | None,
+    moment: Moment,
+    *,
+    mark: str | None = None,
+) -> Outcome:
+    """A goal for another planner. Its plan draws on the budget of this one's root."""
+    return _asked_of_an_agent(
+        plan,
+        action.goal_event,
+        action.goal_data,
+        moment,
+        kind=ExpectationKind.CHILD,
+        answer=completion_of(action.goal_event),
+        definition=definition,
+        mark=mark,
+    )
+
+
+def _asked_of_an_agent(
+    plan: PlanRecord,
+    type: str,
+    data: JsonObject,
+    moment: Moment,
+    *,
+    kind: ExpectationKind,
+    answer: str,
+    definition: EventDefinition | None,
+    mark: str | None,
+) -> Outcome:
+    event_id = moment.event_id(type)
+    event = new_event(
+        plan.lineage,
+        event_id=event_id,
+        source=moment.agent,
+        topic=EventTopic.ACTION_REQUESTS,
+        type=type,
+        data=data,
+        time=moment.now,
+        causation_id=moment.cause.id,
+        reply_to=ReplyAddress(event_id, answer),
+        dataschema=definition.dataschema if definition else None,
+    )
+    expectation = _expectation(plan, event_id, kind, answer, moment, subject=type)
+    step_kind = StepKind.PUBLISHED if kind is ExpectationKind.REPLY else StepKind.DELEGATED
+    stepped = step(plan, step_kind, moment, name=type, data=data, event_id=event_id, expectation_id=event_id, mark=mark)
+    spend = Spend(plan.root_plan_id, 1, plan.limits.max_actions)
+    effects = (spend, Publish(event), Expect(expectation), *_deadline_timer(plan, expectation))
+    return Outcome(moved(stepped.plan, PlanStatus.RUNNING, moment.now), stepped.effects + effects)
+
+
+def hold(
+    plan: PlanRecord,
+    action: PublishAction,
+    definition: EventDefinition | None,
+    approval: Approval,
+    moment: Moment,
+) -> Outcome:
+    """The publish becomes a question to a person, bound to exactly this payload."""
+    proposal = Proposal(
+        event_type=action.event_type,
+        data=action.data,
+        digest=digest(action.data),
+        payload_schema=definition.payload_schema if definition else ANY_OBJECT,
+    )
+    ask = Ask(
+        reason="confirmation",
+        message=approval.message or f"May {action.event_type} be published?",
+        response_schema=approval.response_schema or APPROVAL_ANSWER,
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT),
+        approvers=approval.approvers,
+        on_expiry=approval.on_expiry,
+        proposal=proposal,
+    )
+    opened = _question(plan, ExpectationKind.GATE, action.event_type, ask, approval.timeout, moment)
+    return _asking(plan, opened, StepKind.HELD, action.event_type, action.data, moment)
+
+
+def wait(
+    plan: PlanRecord,
+    action: WaitAction,
+    definition: EventDefinition | None,
+    moment: Moment,
+    *,
+    producers: tuple[str, ...] = (),
+    mark: str | None = None,
+) -> Outcome:
+    """Answered by a person, or by the event itself from one of its producers."""
+    ask = Ask(
+        reason=action.reason or "input_required",
+        message=action.message or action.reason,
+        response_schema=definition.payload_schema if definition else ANY_OBJECT,
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
+    )
+    timeout = timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None
+    opened = _question(plan, ExpectationKind.WAIT, action.expected_event, ask, timeout, moment)
+    if definition:
+        keys = keys_of_wait(plan, opened.id, definition)
+        opened = replace(opened, keys=keys, event_topic=definition.topic, producers=producers)
+    return _asking(plan, opened, StepKind.ASKED, action.expected_event, ask.message, moment, mark=mark)
+
+
+def park(plan: PlanRecord, moment: Moment) -> Outcome:
+    """Nobody offers anything: the plan sleeps until the registry changes, or its deadline."""
+    wait_id = derived_id("offer", moment.cause.id, moment.agent, str(next(moment.ordinals)))
+    expectation = _expectation(
+        plan, wait_id, ExpectationKind.OFFER, "", moment, subject="a live agent", topic=EventTopic.PLAN_EVENTS
+    )
+    stepped = step(plan, StepKind.PARKED, moment, note="no live agent offers any event")
+    return Outcome(
+        moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now),
+        (*stepped.effects, Expect(expectation)),
+    )
+
+
+def step(
+    plan: PlanRecord,
+    kind: StepKind,
+    moment: Moment,
+    *,
+    name: str = "",
+    data: Json = None,
+    note: str = "",
+    event_id: str | None = None,
+    expectation_id: str | None = None,
+    mark: str | None = None,
+) -> Outcome:
+    line = Step(
+        plan_id=plan.plan_id,
+        ordinal=plan.steps,
+        kind=kind,
+        at=moment.now,
+        name=name,
+        data=data,
+        note=note,
+        event_id=event_id or moment.cause.id,
+        expectation_id=expectation_id,
+        fingerprint=mark,
+    )
+    return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(line),))
+
+
+def unfinished(open_now: Sequence[Expectation]) -> tuple[list[str], list[str]]:
+    """(asked of agents with no answer yet, held back and never published)"""
+    unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
+    held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
+    return unknown, held
+
+
+def _question(
+    plan: PlanRecord, kind: ExpectationKind, event_type: str, ask: Ask, timeout: timedelta | None, moment: Moment
+) -> Expectation:
+    wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
+    return _expectation(
+        plan,
+        wait_id,
+        kind,
+        event_type,
+        moment,
+        subject=event_type,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        ask=ask,
+        deadline=_earlier(plan.deadline, moment.now + timeout if timeout else None),
+    )
+
+
+def _asking(
+    plan: PlanRecord,
+    opened: Expectation,
+    kind: StepKind,
+    name: str,
+    data: Json,
+    moment: Moment,
+    *,
+    mark: str | None = None,
+) -> Outcome:
+    stepped = step(plan, kind, moment, name=name, data=data, expectation_id=opened.id, mark=mark)
+    announcement = Publish(_announcement(plan, opened, moment))
+    paused = moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now)
+    return Outcome(paused, (*stepped.effects, Expect(opened), announcement, *_deadline_timer(plan, opened)))
+
+
+def _announcement(plan: PlanRecord, opened: Expectation, moment: Moment) -> EventEnvelope:
+    ask = opened.ask
+    data: dict[str, Json] = {"wait_id": opened.id, "kind": opened.kind, "expected_event": opened.event_type}
+    if ask:
+        decisions: list[Json] = list(ask.allowed_decisions)
+        data |= {"reason": ask.reason, "message": ask.message, "allowed_decisions": decisions}
+        data |= {"response_schema": ask.response_schema, "digest": ask.proposal.digest if ask.proposal else None}
+    if opened.deadline:
+        data["deadline"] = opened.deadline.isoformat()
+    return new_event(
+        plan.lineage,
+        event_id=moment.event_id(WAIT_OPENED),
+        source=moment.agent,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        type=WAIT_OPENED,
+        data=data,
+        time=moment.now,
+        causation_id=moment.cause.id,
+        subject=opened.id,
+    )
+
+
+def _expectation(
+    plan: PlanRecord,
+    id: str,
+    kind: ExpectationKind,
+    event_type: str,
+    moment: Moment,
+    *,
+    subject: str,
+    topic: EventTopic = EventTopic.ACTION_RESULTS,
+    ask: Ask | None = None,
+    deadline: datetime | None = None,
+) -> Expectation:
+    return Expectation(
+        id=id,
+        kind=kind,
+        agent=plan.agent,
+        tenant_id=plan.lineage.tenant_id,
+        plan_id=plan.plan_id,
+        root_plan_id=plan.root_plan_id,
+        event_type=event_type,
+        event_topic=topic,
+        opened_at=moment.now,
+        deadline=deadline or plan.deadline,
+        subject=subject,
+        ask=ask,
+    )
+
+
+def _deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect, ...]:
+    """The plan's own deadline has a timer already; only an earlier one needs its own."""
+    due = expectation.deadline
+    if due is None or (plan.deadline is not None and due >= plan.deadline):
+        return ()
+    event = wake_for(EXPIRED, expectation, due)
+    return (Schedule(f"deadline:{expectation.id}", due, event, guards=expectation.id),)
+
+
+def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+    return min((moment for moment in (one, other) if moment), default=None)

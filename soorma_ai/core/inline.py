@@ -1,0 +1,152 @@
+"""One schema that stands alone: local references written out, so that it can be nested in a bigger one.
+
+Where a reference cannot be written out (it is recursive, or points outside) the schema is widened there. Widening one
+place must never narrow the whole, so keywords that turn acceptance around are dropped above it.
+"""
+
+from dataclasses import dataclass
+from urllib.parse import unquote
+
+from soorma_ai.domain.values import Json, JsonObject
+
+ONE = frozenset({"additionalProperties", "items", "propertyNames", "contains", "not", "if", "then", "else"})
+ONE_EVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
+MANY = frozenset({"allOf", "anyOf", "oneOf", "prefixItems"})
+NAMED = frozenset({"properties", "patternProperties", "dependentSchemas"})
+ANNOTATIONS = frozenset({"title", "description", "default", "examples", "deprecated", "readOnly", "writeOnly"})
+_BOOKKEEPING = frozenset(
+    {"$ref", "$dynamicRef", "$defs", "definitions", "$schema", "$id", "$anchor", "$dynamicAnchor", "$vocabulary"}
+    | {"$comment"}
+)
+
+# Where these are widened, what they have evaluated is no longer known.
+_IN_PLACE = MANY | {"$ref", "$dynamicRef", "if", "then", "else", "dependentSchemas", "contains"}
+
+# References that branch can grow exponentially when written out; beyond this they are widened instead.
+MAX_NODES = 20_000
+
+
+@dataclass(frozen=True)
+class _Place:
+    """A schema with the resource its references are relative to, and the references open above it."""
+
+    schema: Json
+    resource: Json
+    above: tuple[tuple[int, str], ...] = ()
+
+    def inside(self, schema: Json) -> "_Place":
+        resource = schema if isinstance(schema, dict) and isinstance(schema.get("$id"), str) else self.resource
+        return _Place(schema, resource, self.above)
+
+
+def inlined(document: JsonObject) -> JsonObject:
+    """The same schema without references; it accepts all that `document` accepts, and where exact, nothing else."""
+    written, _ = _Writer().write(_Place(document, document))
+    return written if isinstance(written, dict) else {} if written else {"not": {}}
+
+
+class _Writer:
+    def __init__(self) -> None:
+        self._nodes = 0
+
+    def write(self, place: _Place) -> tuple[Json, bool]:
+        """The schema written out, and whether it still means exactly the same."""
+        schema = place.schema
+        self._nodes += 1
+        if not isinstance(schema, dict):
+            return schema, True
+        out: JsonObject = {}
+        widened: set[str] = set()
+        for keyword, value in schema.items():
+            if keyword not in _BOOKKEEPING:
+                out[keyword], same = self._keyword(keyword, value, place)
+                if not same:
+                    widened.add(keyword)
+        target: Json = True
+        if isinstance(reference := schema.get("$ref"), str):
+            target, same = self._target(reference, place)
+            if not same:
+                widened.add("$ref")
+        if "$dynamicRef" in schema:
+            widened.add("$dynamicRef")
+        _settle(out, widened)
+        return _beside(target, out), not widened
+
+    def _keyword(self, keyword: str, value: Json, place: _Place) -> tuple[Json, bool]:
+        if keyword in ONE or keyword in ONE_EVALUATED:
+            return self.write(place.inside(value))
+        if keyword in MANY and isinstance(value, list):
+            written = [self.write(place.inside(item)) for item in value]
+            return [item for item, _ in written], all(same for _, same in written)
+        if keyword in NAMED and isinstance(value, dict):
+            named = {name: self.write(place.inside(item)) for name, item in value.items()}
+            return {name: item for name, (item, _) in named.items()}, all(same for _, same in named.values())
+        return value, True
+
+    def _target(self, reference: str, place: _Place) -> tuple[Json, bool]:
+        found = _resolved(reference, place.resource)
+        if found is None:
+            return True, False
+        key = (id(found.schema), reference)
+        if key in place.above or self._nodes > MAX_NODES:
+            return _hint(found.schema), False
+        return self.write(_Place(found.schema, found.resource, (*place.above, key)))
+
+
+def _resolved(reference: str, resource: Json) -> _Place | None:
+    """Where a pointer inside the document leads; None for anything that is not such a pointer."""
+    if reference == "#":
+        return _Place(resource, resource)
+    if not reference.startswith("#/"):
+        return None
+    schema: Json = resource
+    for raw in reference[2:].split("/"):
+        part = unquote(raw).replace("~1", "/").replace("~0", "~")
+        if isinstance(schema, dict) and part in schema:
+            schema = schema[part]
+        elif isinstance(schema, list) and part.isdigit() and int(part) < len(schema):
+            schema = schema[int(part)]
+        else:
+            return None
+        if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
+            resource = schema
+    return _Place(schema, resource)
+
+
+def _hint(schema: Json) -> Json:
+    """What can be said about a recursive place without going round: its type."""
+    kind = schema.get("type") if isinstance(schema, dict) else None
+    return {"type": kind} if kind is not None else True
+
+
+def _beside(target: Json, out: JsonObject) -> Json:
+    """What a reference leads to, together with the keywords written next to it."""
+    if target is True:
+        return out or True
+    if isinstance(target, dict) and out.keys() <= ANNOTATIONS:
+        return target | out
+    return _also(out, target)
+
+
+def _also(out: JsonObject, schema: Json) -> JsonObject:
+    parts = out.get("allOf")
+    both: list[Json] = [schema, *(parts if isinstance(parts, list) else [])]
+    return {**out, "allOf": both}
+
+
+def _settle(out: JsonObject, widened: set[str]) -> None:
+    """Some keywords take less when what is under them takes more: those go, or are written in another way."""
+    if not widened:
+        return
+    gone = set(ONE_EVALUATED) if widened & _IN_PLACE else set[str]()
+    if "if" in widened:
+        gone |= {"if", "then", "else"}
+    if "not" in widened:
+        gone.add("not")
+    if "contains" in widened:
+        gone.add("maxContains")
+    if "oneOf" in widened:
+        out.update(_also(out, {"anyOf": out["oneOf"]}))
+        gone.add("oneOf")
+    for keyword in gone:
+        out.pop(keyword, None)

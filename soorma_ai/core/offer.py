@@ -1,0 +1,128 @@
+"""What may be decided now: the live events of others, what can be waited for, and the goal's own answer."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from soorma_ai.core.wire import inlined
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+
+PUBLISH = "publish:"
+DELEGATE = "delegate:"
+
+CLIENT = "client"  # the source of everything that comes from outside through the platform
+
+
+@dataclass(frozen=True)
+class Delegate:
+    planner: str
+    goal: EventDefinition
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """An event that can be waited for, and who may publish it."""
+
+    definition: EventDefinition
+    producers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Offer:
+    events: tuple[EventDefinition, ...] = ()
+    delegates: tuple[Delegate, ...] = ()
+    waits: tuple[Awaited, ...] = ()
+    result_schema: JsonObject | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to ask of anybody: a plan that meets this is parked, it has not failed."""
+        return not (self.events or self.delegates or self.waits)
+
+    def event(self, name: str) -> EventDefinition | None:
+        return next((event for event in self.events if event.event_name == name), None)
+
+    def awaited(self, name: str) -> Awaited | None:
+        return next((awaited for awaited in self.waits if awaited.definition.event_name == name), None)
+
+    def goal(self, planner: str, name: str) -> EventDefinition | None:
+        found = (d.goal for d in self.delegates if d.planner == planner and d.goal.event_name == name)
+        return next(found, None)
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        return decision_schema(self)
+
+    @cached_property
+    def digest(self) -> str:
+        return derived_id("offer", compact(self.schema))
+
+
+def make_offer(
+    planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
+) -> Offer:
+    """`awaits` are the planner's own external events. Its own goals are not offered to itself."""
+    events: dict[str, EventDefinition] = {}
+    delegates: dict[tuple[str, str], Delegate] = {}
+    waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
+    for registered in live:
+        definition = registered.definition
+        if registered.agent == planner:
+            continue
+        match registered.role:
+            case EventRole.TAKES if definition.topic is EventTopic.ACTION_REQUESTS:
+                events.setdefault(definition.event_name, definition)
+            case EventRole.TAKES_AS_GOAL:
+                delegates[registered.agent, definition.event_name] = Delegate(registered.agent, definition)
+            case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
+                known = waits.get(definition.event_name) or Awaited(definition, ())
+                waits[definition.event_name] = replace(known, producers=(*known.producers, registered.agent))
+            case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
+                pass
+    return Offer(
+        events=tuple(events[name] for name in sorted(events)),
+        delegates=tuple(delegates[key] for key in sorted(delegates)),
+        waits=tuple(waits[name] for name in sorted(waits)),
+        result_schema=result_schema,
+    )
+
+
+def decision_schema(offer: Offer) -> JsonObject:
+    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`."""
+    branches: list[Json] = [
+        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inlined(event.payload_schema)})
+        for event in offer.events
+    ]
+    branches += [
+        _branch(
+            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inlined(d.goal.payload_schema)}
+        )
+        for d in offer.delegates
+    ]
+    if offer.waits:
+        names: list[Json] = [awaited.definition.event_name for awaited in offer.waits]
+        wait: dict[str, Json] = {
+            "expected_event": {"enum": names},
+            "message": {"type": "string", "description": "What is asked of whoever can answer."},
+            "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
+        }
+        branches.append(
+            _branch("wait", "Stop until the event comes or a person answers.", wait, optional="timeout_seconds")
+        )
+    result = inlined(offer.result_schema or ANY_OBJECT)
+    branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
+    return _closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+
+
+def _branch(action: str, description: str, properties: dict[str, Json], optional: str = "") -> JsonObject:
+    tagged: dict[str, Json] = {"action": {"const": action}}
+    closed = _closed(tagged | properties, optional)
+    return {"description": description, **closed} if description else closed
+
+
+def _closed(properties: dict[str, Json], optional: str = "") -> JsonObject:
+    required: list[Json] = [name for name in properties if name != optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -1,0 +1,102 @@
+"""What a model is told: goal, bounded history, trigger, offer.
+
+No ids, no clock times, no costs, so that recordings match.
+
+Whatever comes from outside stands between fences as ASCII JSON. A fence is named by a digest of what it holds,
+so nothing inside can spell its end; nothing from outside is ever a template.
+"""
+
+from collections.abc import Sequence
+
+from soorma_ai.core.offer import Offer
+from soorma_ai.core.receive import Trigger
+from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.plans import PlanRecord, Step, StepKind
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
+
+DECIDE = "planner/decide"
+REASK = "planner/reask"
+
+HISTORY_STEPS = 40
+HISTORY_CHARS = 24_000
+ENTRY_CHARS = 4_000
+
+_SAYING = {
+    StepKind.GOAL: "The goal came.",
+    StepKind.PUBLISHED: "You published {name}.",
+    StepKind.DELEGATED: "You delegated {name}.",
+    StepKind.REPLIED: "{name} answered ({note}).",
+    StepKind.ASKED: "You waited for {name} and asked:",
+    StepKind.HELD: "Your publish of {name} was held for a person's approval.",
+    StepKind.ANSWERED: "A person answered about {name} ({note}).",
+    StepKind.RECEIVED: "{name} came.",
+    StepKind.EXPIRED: "{note}",
+    StepKind.PARKED: "Nobody could be asked, so you slept.",
+    StepKind.RESUMED: "The agents that can be asked changed.",
+}
+
+
+def inputs_for(
+    plan: PlanRecord,
+    *,
+    instructions: str,
+    strategy: str,
+    history: Sequence[Step],
+    trigger: Trigger,
+    custom_context: JsonObject,
+    offer: Offer,
+    spent: Spent,
+) -> dict[str, object]:
+    """The inputs that the decide prompt declares."""
+    left = None if plan.limits.max_actions is None else max(0, plan.limits.max_actions - spent.actions)
+    return {
+        "agent": plan.agent,
+        "instructions": instructions,
+        "strategy": strategy,
+        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
+        "history": _history(_before(history, trigger)),
+        "trigger": {"text": trigger.text, "data": "" if trigger.data is None else fenced(trigger.data)},
+        "custom_context": fenced(custom_context) if custom_context else "",
+        "events": [_told(event.event_name, event) for event in offer.events],
+        "delegates": [_told(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
+        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "remaining_actions": left,
+    }
+
+
+def fenced(value: Json, size: int = ENTRY_CHARS * 4) -> str:
+    text = clip(compact(value), size).replace("<", "\\u003c")
+    mark = derived_id("fence", text)[:13]
+    return f"<data {mark}>{text}</data {mark}>"
+
+
+def estimated_tokens(texts: Sequence[str], most_output: int) -> int:
+    """What a call is charged before it is sent: about four characters a token, and the most it may answer."""
+    return sum(map(len, texts)) // 4 + most_output
+
+
+def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
+    """The newest first get their data, until the room is used; older lines keep their words."""
+    room = HISTORY_CHARS
+    lines: list[dict[str, str]] = []
+    for step in reversed([step for step in steps if step.kind in _SAYING and step.kind is not StepKind.GOAL]):
+        data = "" if step.data is None else fenced(step.data, ENTRY_CHARS)
+        room -= len(data)
+        saying = _SAYING[step.kind].format(name=step.name, note=step.note)
+        lines.append({"text": saying, "data": data if room >= 0 else ""})
+    return lines[::-1]
+
+
+def _before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
+    """The trigger is told apart, so its own line need not be told twice."""
+    return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
+
+
+def _told(name: str, definition: EventDefinition) -> dict[str, str]:
+    return {
+        "name": name,
+        "description": definition.description,
+        "note": "a person must approve it" if definition.approval else "",
+        "schema": compact(definition.payload_schema),
+    }

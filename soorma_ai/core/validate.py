@@ -1,0 +1,230 @@
+"""The model proposes, this disposes: parses, offered, payload fits, policy, legal now, limits; in this order.
+
+Each refusal is worded for the model: what was found, what is wanted.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+from pydantic import ValidationError
+
+from soorma_ai.core.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.core.wire import without_wire_nulls
+from soorma_ai.domain.conditions import applies
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PlannerDecision,
+    PublishAction,
+    WaitAction,
+)
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.errors import LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a decision is judged by. `in_flight` counts open expectations, `repeats` this decision in this state."""
+
+    plan: PlanRecord
+    offer: Offer
+    spent: Spent
+    in_flight: int = 0
+    repeats: int = 0
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A decision that may be carried out; with `approval`, only after a person said yes.
+
+    `producers` are those whose event ends a wait.
+    """
+
+    decision: PlannerDecision
+    definition: EventDefinition | None = None
+    approval: Approval | None = None
+    producers: tuple[str, ...] = ()
+
+
+Check = Callable[[PlannerDecision, Situation], None]
+
+
+def parsed(value: Json, fault: str) -> PlannerDecision:
+    """The wire form as a decision. `fault` is what kept the answer from being JSON, if anything did."""
+    if not isinstance(value, dict):
+        raise MalformedDecision(fault or "the answer is no JSON object")
+    step = value.get("step")
+    if not isinstance(step, dict):
+        raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
+    reasoning = value.get("reasoning")
+    extra = sorted(set(value) - {"reasoning", "step"})
+    if extra:
+        raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
+    try:
+        return PlannerDecision.model_validate(
+            {"next_action": _action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""}
+        )
+    except ValidationError as error:
+        faults = "; ".join(f"step.{'.'.join(map(str, e['loc'][2:]))}: {e['msg']}" for e in error.errors())
+        raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
+
+
+def _action(step: JsonObject) -> JsonObject:
+    action = step.get("action")
+    if not isinstance(action, str):
+        raise MalformedDecision("'step.action' is missing; it names what to do")
+    rest = {key: item for key, item in step.items() if key != "action"}
+    if action.startswith(PUBLISH):
+        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), **rest}
+    if action.startswith(DELEGATE):
+        planner, _, goal = action.removeprefix(DELEGATE).partition("/")
+        data = rest.pop("data", {})
+        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data, **rest}
+    if action == "wait":
+        return {"action": "wait", **{key: item for key, item in rest.items() if item is not None}}
+    if action == "complete":
+        return {"action": "complete", **rest}
+    raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+
+
+def offered(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            if offer.event(name) is None:
+                raise UnknownEvent(_not_among("event", name, [event.event_name for event in offer.events]))
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            if offer.goal(planner, goal) is None:
+                known = [f"{d.planner}/{d.goal.event_name}" for d in offer.delegates]
+                raise UnknownEvent(_not_among("planner and goal", f"{planner}/{goal}", known))
+        case WaitAction() | CompleteAction():
+            pass
+
+
+def fits(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            _must_fit(f"data for event {name!r}", offer.event(name), data)
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            _must_fit(f"data for goal {goal!r}", offer.goal(planner, goal), data)
+        case CompleteAction(result=result):
+            faults = violations(offer.result_schema or ANY_OBJECT, result)
+            if faults:
+                raise PayloadMismatch(f"the result does not match its schema: {told(faults)}")
+        case WaitAction():
+            pass
+
+
+def policy(decision: PlannerDecision, situation: Situation) -> Approval | None:
+    """Gates are code: whether a person must approve is never the model's to say."""
+    action = decision.next_action
+    if not isinstance(action, PublishAction):
+        return None
+    definition = situation.offer.event(action.event_type)
+    approval = definition.approval if definition else None
+    if approval and applies(approval.when, action.data, situation.plan.goal_data):
+        return approval
+    return None
+
+
+def legal_now(decision: PlannerDecision, situation: Situation) -> None:
+    action = decision.next_action
+    if isinstance(action, WaitAction) and situation.offer.awaited(action.expected_event) is None:
+        known = [awaited.definition.event_name for awaited in situation.offer.waits]
+        raise NotAllowed(_not_among("event to wait for", action.expected_event, known))
+
+
+def within_limits(decision: PlannerDecision, situation: Situation) -> None:
+    limits = situation.plan.limits
+    _repeats_within(limits, situation.repeats)
+    action = decision.next_action
+    if isinstance(action, CompleteAction):
+        return
+    if limits.max_parallel is not None and situation.in_flight >= limits.max_parallel:
+        raise LimitExceeded("max_parallel", f"{situation.in_flight} of {limits.max_parallel} open at once")
+    if isinstance(action, WaitAction):
+        return
+    if limits.max_actions is not None and situation.spent.actions >= limits.max_actions:
+        raise LimitExceeded("max_actions", f"{situation.spent.actions} of {limits.max_actions} used")
+    too_deep = limits.max_depth is not None and situation.plan.depth >= limits.max_depth
+    if isinstance(action, DelegateAction) and too_deep:
+        raise LimitExceeded(
+            "max_depth", f"this planner is number {situation.plan.depth} of {limits.max_depth} in a row"
+        )
+
+
+CHECKS: tuple[Check, ...] = (offered, fits, legal_now, within_limits)
+
+
+def judge(decision: PlannerDecision, situation: Situation) -> Judged:
+    """Raises DecisionError (ask again) or LimitExceeded (do not)."""
+    decision = _without_nulls(decision, situation.offer)
+    for check in CHECKS:
+        check(decision, situation)
+    definition = definition_of(decision, situation.offer)
+    return Judged(decision, definition, policy(decision, situation), _producers(decision, situation.offer))
+
+
+def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | None:
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            return offer.event(name)
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            return offer.goal(planner, goal)
+        case WaitAction(expected_event=name):
+            awaited = offer.awaited(name)
+            return awaited.definition if awaited else None
+        case CompleteAction():
+            return None
+
+
+def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
+    action = decision.next_action
+    awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
+    return awaited.producers if awaited else ()
+
+
+def fingerprint(decision: PlannerDecision, state: str) -> str:
+    """Names this decision in this state. `state` is what was known when it was made: the trigger, in words."""
+    return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)
+
+
+def _without_nulls(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+    """Strict providers must send every optional field; null there means absent, unless the schema knows null."""
+    action = decision.next_action
+    definition = definition_of(decision, offer)
+    match action:
+        case PublishAction(data=data) if definition:
+            stripped = without_wire_nulls(data, definition.payload_schema)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"data": stripped})})
+        case DelegateAction(goal_data=data) if definition:
+            stripped = without_wire_nulls(data, definition.payload_schema)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"goal_data": stripped})})
+        case CompleteAction(result=result):
+            stripped = without_wire_nulls(result, offer.result_schema or ANY_OBJECT)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"result": stripped})})
+        case _:
+            return decision
+
+
+def _must_fit(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+    faults = violations(definition.payload_schema, data) if definition else []
+    if faults:
+        raise PayloadMismatch(f"{what} does not match its schema: {told(faults)}")
+
+
+def _repeats_within(limits: Limits, repeats: int) -> None:
+    if limits.max_repeats is not None and repeats >= limits.max_repeats:
+        raise LimitExceeded("max_repeats", f"the same decision in the same state was made {repeats} times")
+
+
+def _not_among(what: str, found: str, known: list[str]) -> str:
+    close = get_close_matches(found, known, n=1)
+    hint = f"; did you mean {close[0]!r}" if close else ""
+    return f"{what} {found!r} is not offered{hint}. Possible now: {', '.join(known) or 'none'}."

@@ -1,0 +1,165 @@
+"""The composition root: the one module that knows every adapter."""
+
+import asyncio
+import signal
+from collections.abc import Mapping
+from typing import Any, Self
+
+from soorma_ai.adapters.control import ControlServer
+from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.owner import Owner
+from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.adapters.system import SystemClock
+from soorma_ai.agents.agent import Agent
+from soorma_ai.agents.choreography import ChoreographyPlanner
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.waits import Person
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import Bus, Clock, Store
+from soorma_ai.runtime.client import Client
+from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.signals import Signals
+from soorma_ai.runtime.supervise import Supervisor
+from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, sqlite_path
+
+
+class Platform(Client):
+    """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`.
+
+    `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
+    `clock` replace the adapters that the URLs choose.
+    """
+
+    def __init__(
+        self,
+        store_url: str | None = None,
+        bus_url: str | None = None,
+        *,
+        store: Store | None = None,
+        bus: Bus | None = None,
+        clock: Clock | None = None,
+        purpose: str = "an application",
+    ) -> None:
+        self.person = Person()
+        self._open_services = None
+        self._settings = read_settings(store_url, bus_url)
+        if self._settings.bus_url != DEFAULT_BUS_URL:
+            raise ConfigError(f"bus_url={self._settings.bus_url!r}: this version has the bus of one process, 'local:'")
+        self._path = None if store else sqlite_path(self._settings.store_url)
+        self._store = store
+        self._bus = bus
+        self._clock = clock or SystemClock()
+        self._purpose = purpose
+        self._owner: Owner | None = None
+        self._control: ControlServer | None = None
+        self._supervisor: Supervisor | None = None
+
+    async def __aenter__(self) -> Self:
+        """Raises ConfigError for a file that another process owns, that is damaged, or that cannot be written."""
+        if self._open_services is not None:
+            raise LocalProtocolError("this platform is open already")
+        signals = Signals()
+        if self._path is not None:
+            self._owner = Owner.take(self._path, purpose=self._purpose)
+        try:
+            store = self._store or SqliteStore(self._path, on_commit=signals.committed)
+            await store.open(self._clock.now())
+        except BaseException:
+            self._release()
+            raise
+        prompts = PromptFiles(*self._settings.prompts_dirs)
+        self._open_services = Services(store, self._clock, prompts, signals)
+        self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
+        if self._owner is not None:
+            self._control = ControlServer(self._owner.info.socket, self._obey)
+            await self._control.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        if self._control is not None:
+            await self._control.close()
+            self._control = None
+        if self._supervisor is not None:
+            await self._supervisor.stop()
+            self._supervisor = None
+        if self._open_services is not None:
+            await self._open_services.store.close()
+            self._open_services = None
+        self._release()
+
+    async def start(self, *agents: Agent) -> None:
+        """Returns when all are registered, and their handlers take events. Raises ConfigError, and starts none."""
+        if self._supervisor is None:
+            raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
+        names = [*self._supervisor.names, *(agent.name for agent in agents)]
+        twice = sorted({name for name in names if names.count(name) > 1})
+        if twice:
+            raise ConfigError(f"two agents are called {', '.join(twice)}; deliveries are kept by name, so rename one")
+        for agent in agents:
+            if isinstance(agent, ChoreographyPlanner):
+                _give_reasoner(agent)
+            agent.check()
+        await self._supervisor.start(agents)
+
+    def _release(self) -> None:
+        if self._owner is not None:
+            self._owner.release()
+            self._owner = None
+
+    async def _obey(self, request: JsonObject) -> JsonObject:
+        """A command that came through the control socket, which only this user of this machine can open."""
+        client = Client(self.services, Person(str(request["tenant_id"]), str(request["user_id"])))
+        match request.get("call"):
+            case "answer":
+                outcome = await client.answer(
+                    str(request["wait_id"]),
+                    _object(request["payload"]),
+                    decision=_text(request.get("decision")),
+                    note=_text(request.get("note")) or "",
+                    answer_id=_text(request.get("answer_id")),
+                )
+                return {"outcome": str(outcome), "detail": outcome.detail}
+            case "cancel":
+                reason = _text(request.get("reason")) or "cancelled by request"
+                return {"cancelled": await client.cancel(str(request["plan_id"]), reason)}
+            case unknown:
+                raise LocalProtocolError(f"the control socket knows answer and cancel, not {unknown!r}")
+
+
+def run(*agents: Agent) -> None:
+    """Agents as a process, from the environment, until SIGINT or SIGTERM."""
+    asyncio.run(_serve(agents))
+
+
+async def _serve(agents: tuple[Agent, ...]) -> None:
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    async with Platform(purpose=", ".join(agent.name for agent in agents)) as platform:
+        await platform.start(*agents)
+        await stop.wait()
+
+
+def _give_reasoner(planner: ChoreographyPlanner) -> None:
+    settings = planner.model_settings
+    if planner.reasoner is None and settings is not None:
+        planner.reasoner = LiteLLMReasoner(
+            settings.model,
+            api_base=settings.api_base,
+            api_key=settings.api_key,
+            temperature=settings.temperature,
+            **settings.extra,
+        )
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) else None
+
+
+def _object(value: Any) -> Mapping[str, Any]:
+    if not isinstance(value, dict):
+        raise LocalProtocolError(f"'payload' must be an object, found {value!r}")
+    return value

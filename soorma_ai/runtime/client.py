@@ -1,0 +1,355 @@
+"""What programs outside call: submit, request, publish, answer, look. Every call acts at once."""
+
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from soorma_ai.core.answer import decision_meant
+from soorma_ai.core.offer import CLIENT
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.waits import (
+    FOR_PEOPLE,
+    Answer,
+    AnswerOutcome,
+    Expectation,
+    ExpectationKind,
+    ExpectationStatus,
+    Person,
+    Wait,
+)
+from soorma_ai.errors import (
+    DeadlineExceeded,
+    LocalProtocolError,
+    NotFound,
+    PlanCancelled,
+    PlanFailed,
+)
+from soorma_ai.runtime.context import Services, current_handling
+from soorma_ai.runtime.signals import until
+
+POLL_SECONDS = 1.0
+DEFAULT_TIMEOUT = 60.0
+
+
+class PlanHandle:
+    """A plan to follow. Its id is known from its goal's, before any planner took it."""
+
+    def __init__(self, plan_id: str, goal_id: str, services: Services) -> None:
+        self.plan_id = plan_id
+        self.goal_id = goal_id
+        self._services = services
+
+    async def result(self, timeout: float | timedelta | None = None) -> Json:
+        """What the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
+
+        Raises PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        """
+        clock = self._services.clock
+        until_when = None if timeout is None else clock.monotonic() + _seconds(timeout)
+        with self._services.signals.awaiting(self.plan_id) as ended:
+            while True:
+                plan = await self._services.store.plan(self.plan_id)
+                if plan is not None and plan.status.is_final:
+                    return _result_of(plan)
+                left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
+                if left <= 0:
+                    status = plan.status if plan else "not taken by a planner yet"
+                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it is {status}")
+                await until(ended, clock, left)
+
+    async def events(self) -> AsyncIterator[EventEnvelope]:
+        """Every event of the plan's tree, from its goal on, as they come; ends when the plan has."""
+        services = self._services
+        watcher = services.signals.watch()
+        seen = 0
+        try:
+            while True:
+                plan = await services.store.plan(self.plan_id)
+                root = plan.root_plan_id if plan else self.plan_id
+                rows = await services.store.events(after=seen, root_plan_id=root)
+                for row in rows:
+                    seen = row.seq
+                    yield row.event
+                if not rows and plan is not None and plan.status.is_final:
+                    return
+                if not rows:
+                    await until(watcher, services.clock, POLL_SECONDS)
+        finally:
+            services.signals.unwatch(watcher)
+
+
+class Client:
+    """Acts as one person of one tenant, and sees that tenant only."""
+
+    def __init__(self, services: Services, person: Person) -> None:
+        self._open_services: Services | None = services
+        self.person = person
+
+    @property
+    def services(self) -> Services:
+        if self._open_services is None:
+            raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
+        return self._open_services
+
+    def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
+        """The same calls for somebody whose identity you have established."""
+        return Client(self.services, Person(tenant_id, user_id, frozenset(roles)))
+
+    async def submit(
+        self,
+        goal: str,
+        data: Mapping[str, Any],
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+    ) -> PlanHandle:
+        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+
+        Raises NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
+        or the key was used for other data.
+        """
+        registered = await self._goal(goal, planner)
+        event = await self._event(registered.definition, dict(data), session_id, idempotency_key)
+        await self.services.store.send([event], None, self._now())
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services)
+
+    async def request(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = DEFAULT_TIMEOUT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+    ) -> JsonObject:
+        """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
+
+        Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
+        """
+        definition = await self._taken(event_type)
+        event = await self._event(definition, dict(data), session_id, idempotency_key)
+        expectation = self._expected_reply(event, self._now() + _span(timeout))
+        await self.services.store.send([event], expectation, self._now())
+        until_when = self.services.clock.monotonic() + _seconds(timeout)
+        with self.services.signals.awaiting(event.id) as answered:
+            while True:
+                reply = await self._reply(event.id)
+                if reply is not None:
+                    return reply.data
+                left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
+                if left <= 0:
+                    raise DeadlineExceeded(f"no reply to {event_type!r} came within {timeout} s")
+                await until(answered, self.services.clock, left)
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+    ) -> str:
+        """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id."""
+        definition = EventDefinition(event_name=event_type, topic=EventTopic(topic))
+        event = await self._event(definition, dict(data), session_id, idempotency_key)
+        named = event.model_copy(
+            update={
+                "correlation_id": correlation_id,
+                "plan_id": plan_id,
+                "response_event": None,
+                "response_topic": None,
+                "dataschema": None,
+            }
+        )
+        await self.services.store.send([named], None, self._now())
+        return event.id
+
+    async def waits(self) -> list[Wait]:
+        """Open questions to people, the most urgent first."""
+        found = await self.services.store.expectations(tenant_id=self.person.tenant_id)
+        waits = [wait for wait in map(Wait.of, found) if wait]
+        return sorted(waits, key=lambda wait: (wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at))
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome:
+        """accepted | duplicate | late | superseded | invalid; the outcome's `detail` says why. Raises NotFound.
+
+        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        """
+        now = self._now()
+        given = Answer(
+            answer_id=answer_id or self.services.clock.new_id(),
+            payload=dict(payload),
+            decision=decision_meant(decision, dict(payload)),
+            user_id=self.person.user_id,
+            answered_at=now,
+            note=note,
+        )
+        return await self.services.store.answer(wait_id, given, self.person, now)
+
+    async def cancel(self, plan_id: str, reason: str = "cancelled by request") -> bool:
+        """False when the plan had ended already. Raises NotFound."""
+        await self._own_plan(plan_id)
+        return await self.services.store.cancel(plan_id, reason, self._now())
+
+    async def plans(self, *, status: PlanStatus | str | None = None, limit: int = 50) -> list[PlanRecord]:
+        """Newest first."""
+        wanted = PlanStatus(status) if status else None
+        return await self.services.store.plans(
+            tenant_id=self.person.tenant_id, status=wanted, root_plan_id=None, limit=limit
+        )
+
+    async def plan(self, plan_id: str) -> PlanDetails:
+        """Raises NotFound."""
+        plan = await self._own_plan(plan_id)
+        store = self.services.store
+        expectations = await store.expectations(plan_id=plan_id, only_open=False)
+        return PlanDetails(
+            plan_id=plan.plan_id,
+            status=plan.status,
+            goal_event=plan.goal_event,
+            goal_data=plan.goal_data,
+            agent=plan.agent,
+            result=plan.result,
+            reason=plan.reason,
+            created_at=plan.created_at,
+            updated_at=plan.updated_at,
+            deadline=plan.deadline,
+            root_plan_id=plan.root_plan_id,
+            parent_plan_id=plan.parent_plan_id,
+            tenant_id=plan.lineage.tenant_id,
+            session_id=plan.lineage.session_id,
+            steps=tuple(await store.steps(plan_id)),
+            decisions=tuple(await store.decisions(plan_id)),
+            expectations=tuple(expectations),
+            usage=await store.spent(plan.root_plan_id),
+            limits=plan.limits,
+            waiting_seconds=waited(expectations, self._now()),
+        )
+
+    async def follow(self, plan_id: str) -> PlanHandle:
+        """The handle of a plan that was submitted earlier. Raises NotFound."""
+        plan = await self._own_plan(plan_id)
+        return PlanHandle(plan.plan_id, plan.goal_id, self.services)
+
+    async def _own_plan(self, plan_id: str) -> PlanRecord:
+        plan = await self.services.store.plan(plan_id)
+        if plan is None or plan.lineage.tenant_id != self.person.tenant_id:
+            raise NotFound(f"no plan {plan_id} in tenant {self.person.tenant_id!r}; `soorma plans ls` lists them")
+        return plan
+
+    async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
+        known = await self.services.store.known_events(self.person.tenant_id)
+        goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
+        fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
+        if not fitting:
+            names = sorted({event.definition.event_name for event in goals})
+            raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+        if len(fitting) > 1:
+            who = ", ".join(sorted(event.agent for event in fitting))
+            raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
+        return fitting[0]
+
+    async def _taken(self, event_type: str) -> EventDefinition:
+        known = await self.services.store.known_events(self.person.tenant_id)
+        takes = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+        requests = [e.definition for e in known if e.role in takes and e.definition.topic is EventTopic.ACTION_REQUESTS]
+        for definition in requests:
+            if definition.event_name == event_type:
+                return definition
+        names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
+
+    async def _event(
+        self, definition: EventDefinition, data: JsonObject, session_id: str | None, idempotency_key: str | None
+    ) -> EventEnvelope:
+        if current_handling() is not None:
+            raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
+        faults = violations(definition.payload_schema, data)
+        if faults:
+            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
+        person = self.person
+        if idempotency_key is None:
+            event_id = self.services.clock.new_id()
+        else:
+            event_id = derived_id(CLIENT, person.tenant_id, person.user_id, definition.event_name, idempotency_key)
+        return new_event(
+            Lineage(tenant_id=person.tenant_id, user_id=person.user_id, session_id=session_id),
+            event_id=event_id,
+            source=CLIENT,
+            topic=definition.topic,
+            type=definition.event_name,
+            data=data,
+            time=self._now(),
+            reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
+            dataschema=definition.dataschema,
+        )
+
+    def _expected_reply(self, event: EventEnvelope, deadline: datetime) -> Expectation:
+        return Expectation(
+            id=event.id,
+            kind=ExpectationKind.CLIENT,
+            agent=CLIENT,
+            tenant_id=event.tenant_id,
+            plan_id=None,
+            root_plan_id=None,
+            event_type=completion_of(event.type),
+            event_topic=EventTopic.ACTION_RESULTS,
+            opened_at=event.time,
+            deadline=deadline,
+            subject=event.type,
+        )
+
+    async def _reply(self, request_id: str) -> EventEnvelope | None:
+        expectation = await self.services.store.expectation(request_id)
+        if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
+            return None
+        return await self.services.store.event(expectation.met_by)
+
+    def _now(self) -> datetime:
+        return self.services.clock.now()
+
+
+def waited(expectations: Sequence[Expectation], now: datetime) -> float:
+    """Seconds that people took, overlapping waits counted once."""
+    spans = sorted((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE)
+    total, reached = timedelta(0), None
+    for opened, closed in spans:
+        begin = opened if reached is None or opened > reached else reached
+        if closed > begin:
+            total += closed - begin
+            reached = closed
+    return total.total_seconds()
+
+
+def _result_of(plan: PlanRecord) -> Json:
+    match plan.status:
+        case PlanStatus.COMPLETED:
+            return plan.result
+        case PlanStatus.CANCELLED:
+            raise PlanCancelled(plan.plan_id, plan.reason or "cancelled")
+        case _:
+            raise PlanFailed(plan.plan_id, plan.reason or "failed")
+
+
+def _seconds(timeout: float | timedelta) -> float:
+    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+
+
+def _span(timeout: float | timedelta) -> timedelta:
+    return timeout if isinstance(timeout, timedelta) else timedelta(seconds=timeout)

@@ -1,0 +1,81 @@
+"""Wake-ups inside one process. They only save waiting: whoever is woken looks at the rows."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
+
+from soorma_ai.ports import Clock
+
+
+class Signals:
+    def __init__(self) -> None:
+        self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._watchers: set[asyncio.Event] = set()
+        self._awaited: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self.outbox = asyncio.Event()
+        self.timers = asyncio.Event()
+
+    def agent(self, name: str) -> asyncio.Event:
+        return self._agents[name]
+
+    def wake_agents(self, names: frozenset[str] | None = None) -> None:
+        for name in names if names is not None else list(self._agents):
+            self._agents[name].set()
+
+    def committed(self) -> None:
+        """After every transaction that wrote."""
+        self.outbox.set()
+        for watcher in self._watchers:
+            watcher.set()
+
+    def happened(self, keys: Iterable[str]) -> None:
+        """A plan has ended, or a client's request is answered."""
+        for key in keys:
+            for waiter in self._awaited.get(key, ()):
+                waiter.set()
+
+    @contextmanager
+    def awaiting(self, key: str) -> Generator[asyncio.Event]:
+        """An event that is set when `key` has happened."""
+        waiter = asyncio.Event()
+        self._awaited[key].add(waiter)
+        try:
+            yield waiter
+        finally:
+            self._awaited[key].discard(waiter)
+            if not self._awaited[key]:
+                del self._awaited[key]
+
+    def watch(self) -> asyncio.Event:
+        """An event that is set after every commit, until `unwatch`."""
+        watcher = asyncio.Event()
+        self._watchers.add(watcher)
+        return watcher
+
+    def unwatch(self, watcher: asyncio.Event) -> None:
+        self._watchers.discard(watcher)
+
+
+async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> None:
+    """Until woken or, by this clock, so many seconds later. The event is cleared."""
+    if not woken.is_set():
+        if seconds is None:
+            await woken.wait()
+        else:
+            await _either(woken, clock, seconds)
+    woken.clear()
+
+
+async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
+    tasks = [asyncio.ensure_future(_woken(woken)), asyncio.ensure_future(clock.sleep(seconds))]
+    try:
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+
+async def _woken(woken: asyncio.Event) -> None:
+    await woken.wait()

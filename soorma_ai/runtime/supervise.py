@@ -1,0 +1,100 @@
+"""Everything that runs in the background of a platform, started together and stopped gently."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Protocol
+
+from soorma_ai.domain.registry import Registration
+from soorma_ai.ports import Bus, Delivery
+from soorma_ai.runtime.consume import Consumer
+from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.relay import arrive, relay
+from soorma_ai.runtime.timers import keep_alive, keep_leases, run_timers
+
+log = logging.getLogger("soorma_ai")
+
+DRAIN_SECONDS = 10.0
+PAUSE_AFTER_FAULT = 1.0
+
+
+class Consuming(Protocol):
+    """What the shell needs of an agent."""
+
+    name: str
+    max_in_flight: int
+
+    def routes(self) -> Sequence[Route]: ...
+
+    def registration(self) -> Registration: ...
+
+    async def started(self) -> None: ...
+
+    async def stopped(self) -> None: ...
+
+
+class Supervisor:
+    def __init__(self, services: Services, bus: Bus) -> None:
+        self._services = services
+        self._bus = bus
+        self._agents: list[Consuming] = []
+        self._names: list[str] = []
+        self._consumers: list[Consumer] = []
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def names(self) -> Sequence[str]:
+        return tuple(self._names)
+
+    async def start(self, agents: Sequence[Consuming]) -> None:
+        """Consumption begins when all of them are registered."""
+        services = self._services
+        await services.store.register([agent.registration() for agent in agents], services.clock.now())
+        for agent in agents:
+            await agent.started()
+            self._agents.append(agent)
+            self._names.append(agent.name)
+        if not self._tasks:
+            await self._bus.subscribe(lambda events: arrive(services, events))
+            self._run("relay", lambda: relay(services, self._bus))
+            self._run("timers", lambda: run_timers(services, self._names))
+            self._run("leases", lambda: keep_leases(services, self._in_hand))
+            self._run("heartbeat", lambda: keep_alive(services, self._names))
+        for agent in agents:
+            consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)
+            self._consumers.append(consumer)
+            self._run(f"consume:{agent.name}", consumer.run)
+        services.signals.outbox.set()
+        services.signals.timers.set()
+
+    async def stop(self) -> None:
+        """Finish what is in hand; what takes too long is given up and handed over again later."""
+        if self._consumers:
+            draining = asyncio.gather(*(consumer.drain() for consumer in self._consumers))
+            await asyncio.wait([draining], timeout=DRAIN_SECONDS)
+            draining.cancel()
+        left = [task for consumer in self._consumers for task in consumer.in_hand]
+        for task in (*self._tasks, *left):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *left, return_exceptions=True)
+        for agent in self._agents:
+            await agent.stopped()
+        await self._services.store.leave(self._names)
+
+    def _in_hand(self) -> list[Delivery]:
+        return [delivery for consumer in self._consumers for delivery in consumer.in_hand.values()]
+
+    def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._tasks.append(asyncio.create_task(self._keep_running(name, work), name=name))
+
+    async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """A loop that breaks is a bug; it is reported, and the platform goes on."""
+        while True:
+            try:
+                await work()
+            except Exception as error:
+                log.exception("loop_broke", extra={"fields": {"loop": name}}, exc_info=error)
+                await self._services.clock.sleep(PAUSE_AFTER_FAULT)
+            else:
+                return

@@ -1,0 +1,42 @@
+"""The environment, read once, where a platform is made."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+from soorma_ai.errors import ConfigError
+
+STORE_URL = "SOORMA_STORE_URL"
+BUS_URL = "SOORMA_BUS_URL"
+PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
+
+DEFAULT_STORE_URL = "sqlite:///soorma.db"
+DEFAULT_BUS_URL = "local:"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """`prompts_dirs` are looked in before the packaged prompts."""
+
+    store_url: str
+    bus_url: str
+    prompts_dirs: tuple[Path, ...]
+
+
+def read_settings(store_url: str | None = None, bus_url: str | None = None) -> Settings:
+    """An argument wins over the environment, the environment over the default."""
+    folders = os.environ.get(PROMPTS_DIR, "")
+    return Settings(
+        store_url=store_url or os.environ.get(STORE_URL) or DEFAULT_STORE_URL,
+        bus_url=bus_url or os.environ.get(BUS_URL) or DEFAULT_BUS_URL,
+        prompts_dirs=tuple(Path(folder) for folder in folders.split(os.pathsep) if folder),
+    )
+
+
+def sqlite_path(store_url: str) -> Path | None:
+    """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, which is in memory."""
+    scheme, separator, rest = store_url.partition("://")
+    if not separator or scheme != "sqlite":
+        raise ConfigError(f"store_url={store_url!r}: this version stores in SQLite; give sqlite:///FILE")
+    name = rest.removeprefix("/")
+    return None if name in ("", ":memory:") else Path(name)

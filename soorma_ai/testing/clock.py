@@ -1,0 +1,47 @@
+"""A clock that a test moves, so that days pass in no time and nothing sleeps."""
+
+import asyncio
+import heapq
+import itertools
+from datetime import UTC, datetime, timedelta
+
+from soorma_ai.domain.values import derived_id
+
+START = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+class VirtualClock:
+    """Stands still until `advance`. Ids are derived from a counter, so a run can be repeated to the letter."""
+
+    def __init__(self, start: datetime = START, *, seed: str = "test") -> None:
+        self._now = start
+        self._start = start
+        self._seed = seed
+        self._count = itertools.count()
+        self._sleepers: list[tuple[datetime, int, asyncio.Future[None]]] = []
+
+    def now(self) -> datetime:
+        return self._now
+
+    def monotonic(self) -> float:
+        return (self._now - self._start).total_seconds()
+
+    def new_id(self) -> str:
+        return derived_id("virtual", self._seed, str(next(self._count)))
+
+    async def sleep(self, seconds: float) -> None:
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        due = self._now + timedelta(seconds=seconds)
+        heapq.heappush(self._sleepers, (due, next(self._count), future))
+        await future
+
+    async def advance(self, span: timedelta | float) -> None:
+        """Wakes every sleeper whose time comes, in order; what they do about it goes on after this returns."""
+        until = self._now + (span if isinstance(span, timedelta) else timedelta(seconds=span))
+        while self._sleepers and self._sleepers[0][0] <= until:
+            due, _, future = heapq.heappop(self._sleepers)
+            self._now = max(self._now, due)
+            if not future.done():
+                future.set_result(None)
+                await asyncio.sleep(0)
+        self._now = until
