@@ -2,8 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Self
 
 from soorma_ai.adapters.control import ControlServer
 from soorma_ai.adapters.litellm import LiteLLMReasoner
@@ -14,7 +13,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.choreography import ChoreographyPlanner
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.domain.waits import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
@@ -64,7 +63,8 @@ class Platform(Client):
         if self._path is not None:
             self._owner = Owner.take(self._path, purpose=self._purpose)
         try:
-            store = self._store or SqliteStore(self._path, on_commit=signals.committed)
+            store = self._store or SqliteStore(self._path)
+            store.notify(signals.committed)
             await store.open(self._clock.now())
         except BaseException:
             self._release()
@@ -155,11 +155,11 @@ def _give_reasoner(planner: ChoreographyPlanner) -> None:
         )
 
 
-def _text(value: Any) -> str | None:
+def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
 
 
-def _object(value: Any) -> Mapping[str, Any]:
+def _object(value: Json) -> JsonObject:
     if not isinstance(value, dict):
         raise LocalProtocolError(f"'payload' must be an object, found {value!r}")
     return value

@@ -234,6 +234,10 @@ class EventLog(Protocol):
 class Store(Queue, Plans, Registry, EventLog, Protocol):
     """The truth. One file or one database; every method is one transaction."""
 
+    def notify(self, on_commit: Callable[[], None]) -> None:
+        """Call this on the loop's thread after every commit that wrote. To be given before `open`."""
+        ...
+
     async def open(self, now: datetime) -> None:
         """Raises ConfigError for what cannot be used (and says why), StoreUnavailable for what may come back."""
         ...

@@ -91,7 +91,9 @@ class RegistryClient:
 
     async def events(self) -> list[RegisteredEvent]:
         services = self._handling.services
-        return await services.store.live_events(self._handling.event.tenant_id, services.clock.now())
+        now = services.clock.now()
+        await services.presence.confirm(services.store, now)
+        return await services.store.live_events(self._handling.event.tenant_id, now)
 
     async def get_event_schema(self, event_name: str) -> JsonObject | None:
         """The payload schema of an event that a live agent takes."""

@@ -52,7 +52,7 @@ def _fault(ask: Ask | None, answer: Answer, person: Person) -> str:
         has = ", ".join(sorted(person.roles)) or "no role"
         return f"{person.user_id} has {has}; one of {', '.join(ask.approvers)} must answer"
     if answer.decision not in ask.allowed_decisions:
-        return f"decision {answer.decision!r} is not among {', '.join(ask.allowed_decisions)}"
+        return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"
     approved = answer.payload.get("approved")
     said_yes_or_no = isinstance(approved, bool) and answer.decision is not AnswerDecision.RESPOND
     if said_yes_or_no and approved is (answer.decision is AnswerDecision.REJECT):

@@ -138,7 +138,7 @@ def hold(
         response_schema=approval.response_schema or APPROVAL_ANSWER,
         allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT),
         approvers=approval.approvers,
-        on_expiry=approval.on_expiry,
+        on_expiry=AnswerDecision(approval.on_expiry),
         proposal=proposal,
     )
     opened = _question(plan, ExpectationKind.GATE, action.event_type, ask, approval.timeout, moment)

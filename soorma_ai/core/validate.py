@@ -67,7 +67,7 @@ def parsed(value: Json, fault: str) -> PlannerDecision:
         raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
     try:
         return PlannerDecision.model_validate(
-            {"next_action": _action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""}
+            {"next_action": _action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""}, strict=True
         )
     except ValidationError as error:
         faults = "; ".join(f"step.{'.'.join(map(str, e['loc'][2:]))}: {e['msg']}" for e in error.errors())
@@ -78,18 +78,30 @@ def _action(step: JsonObject) -> JsonObject:
     action = step.get("action")
     if not isinstance(action, str):
         raise MalformedDecision("'step.action' is missing; it names what to do")
-    rest = {key: item for key, item in step.items() if key != "action"}
     if action.startswith(PUBLISH):
-        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), **rest}
+        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
     if action.startswith(DELEGATE):
         planner, _, goal = action.removeprefix(DELEGATE).partition("/")
-        data = rest.pop("data", {})
-        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data, **rest}
+        data = _fields(step, "data")["data"]
+        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
     if action == "wait":
-        return {"action": "wait", **{key: item for key, item in rest.items() if item is not None}}
+        return {"action": "wait", **_fields(step, "expected_event", "message", optional="timeout_seconds")}
     if action == "complete":
-        return {"action": "complete", **rest}
+        return {"action": "complete", **_fields(step, "result")}
     raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+
+
+def _fields(step: JsonObject, *names: str, optional: str = "") -> JsonObject:
+    """What stands beside the action: exactly what its branch of the schema holds. Null is how strict providers spell
+    an optional field that is left out."""
+    found = {key: item for key, item in step.items() if key != "action" and (key != optional or item is not None)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise MalformedDecision(f"'step' has no {', '.join(missing)}; {step['action']!r} needs {', '.join(names)}")
+    extra = sorted(found.keys() - {*names, optional})
+    if extra:
+        raise MalformedDecision(f"'step' holds {', '.join(extra)}; {step['action']!r} takes only {', '.join(names)}")
+    return found
 
 
 def offered(decision: PlannerDecision, situation: Situation) -> None:

@@ -24,7 +24,7 @@ def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
         return True
     try:
         return _compiled(expression).execute({"payload": payload, "context": context}) is not False
-    except (KeyError, ValueError, TypeError, RuntimeError):
+    except (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError):
         return True
 
 

@@ -12,6 +12,7 @@ from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.errors import RemoteProtocolError
 
 _EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
+_Text = Annotated[str, Field(min_length=1)]
 
 
 class EventTopic(StrEnum):
@@ -56,18 +57,20 @@ def _wire_name(attribute: str) -> str:
 class EventEnvelope(BaseModel):
     """A CloudEvents 1.0 event. `to_json` is its structured JSON form; attributes it does not know survive."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", populate_by_name=True, alias_generator=_wire_name)
+    model_config = ConfigDict(
+        frozen=True, extra="allow", populate_by_name=True, alias_generator=_wire_name, allow_inf_nan=False
+    )
 
     specversion: Literal["1.0"] = "1.0"
-    id: Annotated[str, Field(min_length=1)]
-    source: Annotated[str, Field(min_length=1)]
+    id: _Text
+    source: _Text
     type: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("type", "event_type"))]
     topic: EventTopic
     time: AwareDatetime
     data: JsonObject = Field(default_factory=dict)
-    datacontenttype: str = "application/json"
-    subject: str | None = None
-    dataschema: str | None = None
+    datacontenttype: _Text = "application/json"
+    subject: _Text | None = None
+    dataschema: _Text | None = None
     correlation_id: str | None = None
     causation_id: str | None = None
     response_event: str | None = None
@@ -83,9 +86,11 @@ class EventEnvelope(BaseModel):
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
-        for name in self.model_extra or {}:
+        for name, value in (self.model_extra or {}).items():
             if not _EXTENSION_NAME.match(name):
                 raise ValueError(f"{name!r} is no attribute of an event; extension names match [a-z0-9]+")
+            if not isinstance(value, str | int | None):
+                raise ValueError(f"extension {name!r} is {value!r}; give a string, an integer or a boolean")
         return self
 
     @property

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
@@ -11,7 +11,6 @@ from soorma_ai.domain.conditions import ALWAYS, check_condition
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
-from soorma_ai.domain.waits import AnswerDecision
 from soorma_ai.errors import ConfigError
 
 AGENT_GONE_AFTER = timedelta(minutes=5)
@@ -29,13 +28,13 @@ class Approval:
     when: str = ALWAYS
     approvers: tuple[str, ...] = ()
     timeout: timedelta | None = None
-    on_expiry: AnswerDecision = AnswerDecision.REJECT
+    on_expiry: Literal["approve", "reject"] = "reject"
     message: str = ""
     response_schema: JsonObject | None = None
 
     def __post_init__(self) -> None:
         check_condition(self.when)
-        if self.on_expiry not in (AnswerDecision.APPROVE, AnswerDecision.REJECT):
+        if self.on_expiry not in ("approve", "reject"):
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
 
 

@@ -5,12 +5,13 @@ References to the network are never followed.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
 
 import jsonschema_rs
+from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
@@ -25,7 +26,7 @@ MAX_REPORTED = 8
 
 @dataclass(frozen=True)
 class Violation:
-    """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value."""
+    """`path` as in `$.items[0].qty`; `rule` is the schema keyword; `wanted` that keyword's value, as JSON."""
 
     path: str
     rule: str
@@ -56,8 +57,12 @@ def check_schema(document: JsonObject) -> None:
 
 def violations(document: JsonObject, value: Json) -> list[Violation]:
     """Empty when the value fits; else the first few places where it does not."""
-    found = _validator(compact(document)).iter_errors(value)
-    return [_violation(error) for error, _ in zip(found, range(MAX_REPORTED), strict=False)]
+    found: dict[Violation, None] = {}  # in order, each once
+    for error in _validator(compact(document)).iter_errors(value):
+        found |= {_violation(fault, document): None for fault in _meant(error)}
+        if len(found) >= MAX_REPORTED:
+            break
+    return list(found)[:MAX_REPORTED]
 
 
 def told(faults: list[Violation]) -> str:
@@ -73,13 +78,51 @@ def _validator(spelled: str) -> jsonschema_rs.Draft202012Validator:
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error
 
 
-def _violation(error: jsonschema_rs.ValidationError) -> Violation:
-    path = "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error.instance_path)
-    rule = str(error.schema_path[-1]) if error.schema_path else "false"
+def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+    """Of alternatives, the faults of the one that was meant, where type or tag tell it; else the fault as it is."""
+    depth = len(error.instance_path)
+    meant: list[list[jsonschema_rs.ValidationError]] = []
+    match error.kind:
+        case Kind.AnyOf(context=alternatives) | Kind.OneOfNotValid(context=alternatives):
+            meant = [faults for faults in alternatives if not _breaks(faults, ("type",), depth)]
+            if len(meant) > 1:
+                meant = [faults for faults in meant if not _breaks(faults, ("const", "enum"), depth + 1)]
+        case _:
+            pass
+    if len(meant) == 1:
+        for fault in meant[0]:
+            yield from _meant(fault)
+    else:
+        yield error
+
+
+def _breaks(faults: list[jsonschema_rs.ValidationError], rules: tuple[str, ...], depth: int) -> bool:
+    return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
+
+
+def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Violation:
+    where = error.schema_path
+    is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (["properties"], ["patternProperties"])
     return Violation(
-        path=path,
-        rule=rule,
+        path="$" + "".join(map(_step, error.instance_path)),
+        rule="false" if is_named else str(where[-1]),
         found=clip(json.dumps(error.instance, default=str), 120),
-        wanted=clip(str(getattr(error.kind, "value", rule)), 200),
+        wanted=clip(json.dumps(_at(document, where, error.kind.value), default=str), 200),
         message=clip(error.message, 200),
     )
+
+
+def _step(part: str | int) -> str:
+    return f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{json.dumps(part)}]"
+
+
+def _at(document: Json, path: list[str | int], otherwise: object) -> object:
+    """What stands there; `otherwise` when the path leads through another document."""
+    for part in path:
+        if isinstance(document, dict) and part in document:
+            document = document[str(part)]
+        elif isinstance(document, list) and isinstance(part, int) and part < len(document):
+            document = document[part]
+        else:
+            return otherwise
+    return document

@@ -17,7 +17,7 @@ _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 
 def derived_id(*parts: str) -> str:
     """The same id for the same parts, so that doing something twice makes the same thing."""
-    return str(uuid.uuid5(_NAMESPACE, "\x1f".join(parts)))
+    return str(uuid.uuid5(_NAMESPACE, compact([*parts])))
 
 
 def compact(value: Json) -> str:

@@ -1,7 +1,6 @@
 """Take an agent's deliveries from the store and run the flow over each, up to `max_in_flight` at once."""
 
 import asyncio
-import logging
 from collections.abc import Sequence
 from datetime import timedelta
 
@@ -9,9 +8,8 @@ from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.flow import Route, handle
+from soorma_ai.runtime.logs import warn
 from soorma_ai.runtime.signals import until
-
-log = logging.getLogger("soorma_ai")
 
 LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5
@@ -52,7 +50,7 @@ class Consumer:
         try:
             return await services.store.claim(self.agent, services.clock.now(), LEASE, room)
         except TransientError as error:
-            log.warning("claim_failed", extra={"fields": {"agent": self.agent, "reason": str(error)}})
+            warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
             services.signals.agent(self.agent).set()
             return []
@@ -62,10 +60,10 @@ class Consumer:
             await handle(delivery, self._routes, self._services)
         except TransientError as error:
             # The claim stands until its lease ends; then the delivery is handed over again.
-            log.warning("commit_failed", extra={"fields": {"agent": self.agent, "reason": str(error)}})
+            warn("commit_failed", agent=self.agent, reason=error)
 
     def _done(self, task: asyncio.Task[None]) -> None:
         self.in_hand.pop(task, None)
         self._services.signals.agent(self.agent).set()
         if not task.cancelled() and task.exception() is not None:
-            log.error("handling_broke", extra={"fields": {"agent": self.agent}}, exc_info=task.exception())
+            warn("handling_broke", bug=task.exception(), agent=self.agent)

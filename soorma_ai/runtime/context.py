@@ -4,7 +4,7 @@ import itertools
 from collections.abc import Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.asking import Moment, Outcome
 from soorma_ai.core.receive import Trigger
@@ -14,6 +14,7 @@ from soorma_ai.domain.plans import PlanRecord, Step
 from soorma_ai.domain.waits import Expectation
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.runtime.presence import Presence
 from soorma_ai.runtime.signals import Signals
 
 
@@ -25,6 +26,7 @@ class Services:
     clock: Clock
     prompts: Prompts
     signals: Signals
+    presence: Presence = field(default_factory=Presence)
 
 
 class Handling:

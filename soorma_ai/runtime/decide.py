@@ -36,7 +36,9 @@ class Mind:
 
 async def offer_now(handling: Handling, mind: Mind) -> Offer:
     plan, store = handling.plan, handling.services.store
-    live = await store.live_events(plan.lineage.tenant_id, handling.services.clock.now())
+    now = handling.services.clock.now()
+    await handling.services.presence.confirm(store, now)
+    live = await store.live_events(plan.lineage.tenant_id, now)
     return make_offer(plan.agent, live, mind.awaits, mind.result_schemas.get(plan.goal_event))
 
 

@@ -1,22 +1,21 @@
 """The flow, all seven words: an event arrives, is routed, a handler gets a context and decides; the decision is
 validated, executed in one transaction, and published."""
 
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.route import route
 from soorma_ai.core.settle import MAX_ATTEMPTS, Settled, settle, spent
 from soorma_ai.domain.effects import Ack, RetryAfter
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.errors import LeaseLost, NotFound, VersionConflict
+from soorma_ai.errors import LeaseLost, NotFound, Reject, Retry, SoormaError, VersionConflict
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.context import Handling, Services, in_hand
 from soorma_ai.runtime.execute import execute, validate
-
-log = logging.getLogger("soorma_ai")
+from soorma_ai.runtime.logs import warn
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,20 @@ async def handle(delivery: Delivery, routes: Sequence[Route], services: Services
     except Exception as error:
         settled = settle(error, delivery.attempt)
         handling.forget()
-        log.warning("delivery_failed", extra={"fields": _fields(delivery, repr(error))}, exc_info=error)
+        expected = isinstance(error, SoormaError | Retry | Reject)
+        warn("delivery_failed", bug=None if expected else error, **_fields(delivery, repr(error)))
     if settled.failure and found:
         await found.failed(handling, settled.failure)
     try:
         await execute(handling, settled.disposition)
     except LeaseLost:
-        log.warning("lease_lost", extra={"fields": _fields(delivery, "another owner handles it")})
+        warn("lease_lost", **_fields(delivery, "another owner handles it"))
     except VersionConflict as conflict:
         handling.forget()
         await execute(handling, RetryAfter(timedelta(0), str(conflict)))
 
 
-def _fields(delivery: Delivery, reason: str) -> dict[str, object]:
+def _fields(delivery: Delivery, reason: str) -> dict[str, Any]:
     return {
         "agent": delivery.agent,
         "event_type": delivery.event.type,

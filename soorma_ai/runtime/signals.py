@@ -68,7 +68,8 @@ async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> No
 
 
 async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
-    tasks = [asyncio.ensure_future(_woken(woken)), asyncio.ensure_future(clock.sleep(seconds))]
+    until_when = clock.monotonic() + seconds
+    tasks = [asyncio.ensure_future(_woken(woken)), asyncio.ensure_future(_slept(clock, until_when))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -79,3 +80,10 @@ async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
 
 async def _woken(woken: asyncio.Event) -> None:
     await woken.wait()
+
+
+async def _slept(clock: Clock, until_when: float) -> None:
+    """Counted from when it was decided, not from when this task came to run."""
+    left = until_when - clock.monotonic()
+    if left > 0:
+        await clock.sleep(left)

@@ -1,7 +1,6 @@
 """Everything that runs in the background of a platform, started together and stopped gently."""
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Protocol
 
@@ -10,10 +9,9 @@ from soorma_ai.ports import Bus, Delivery
 from soorma_ai.runtime.consume import Consumer
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.logs import warn
 from soorma_ai.runtime.relay import arrive, relay
 from soorma_ai.runtime.timers import keep_alive, keep_leases, run_timers
-
-log = logging.getLogger("soorma_ai")
 
 DRAIN_SECONDS = 10.0
 PAUSE_AFTER_FAULT = 1.0
@@ -39,13 +37,12 @@ class Supervisor:
         self._services = services
         self._bus = bus
         self._agents: list[Consuming] = []
-        self._names: list[str] = []
         self._consumers: list[Consumer] = []
         self._tasks: list[asyncio.Task[None]] = []
 
     @property
     def names(self) -> Sequence[str]:
-        return tuple(self._names)
+        return self._services.presence.names
 
     async def start(self, agents: Sequence[Consuming]) -> None:
         """Consumption begins when all of them are registered."""
@@ -54,13 +51,13 @@ class Supervisor:
         for agent in agents:
             await agent.started()
             self._agents.append(agent)
-            self._names.append(agent.name)
+            services.presence.add(agent.name)
         if not self._tasks:
             await self._bus.subscribe(lambda events: arrive(services, events))
             self._run("relay", lambda: relay(services, self._bus))
-            self._run("timers", lambda: run_timers(services, self._names))
+            self._run("timers", lambda: run_timers(services))
             self._run("leases", lambda: keep_leases(services, self._in_hand))
-            self._run("heartbeat", lambda: keep_alive(services, self._names))
+            self._run("heartbeat", lambda: keep_alive(services))
         for agent in agents:
             consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)
             self._consumers.append(consumer)
@@ -80,7 +77,7 @@ class Supervisor:
         await asyncio.gather(*self._tasks, *left, return_exceptions=True)
         for agent in self._agents:
             await agent.stopped()
-        await self._services.store.leave(self._names)
+        await self._services.store.leave(self.names)
 
     def _in_hand(self) -> list[Delivery]:
         return [delivery for consumer in self._consumers for delivery in consumer.in_hand.values()]
@@ -94,7 +91,7 @@ class Supervisor:
             try:
                 await work()
             except Exception as error:
-                log.exception("loop_broke", extra={"fields": {"loop": name}}, exc_info=error)
+                warn("loop_broke", bug=error, loop=name)
                 await self._services.clock.sleep(PAUSE_AFTER_FAULT)
             else:
                 return

@@ -1,46 +1,50 @@
 """What happens because time passes: timers that fire, deliveries whose delay is over, leases and heart-beats."""
 
-import logging
 from collections.abc import Callable, Sequence
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.consume import LEASE
 from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.logs import warn
+from soorma_ai.runtime.presence import HEARTBEAT
 from soorma_ai.runtime.signals import until
-
-log = logging.getLogger("soorma_ai")
 
 BATCH = 100
 LONGEST_SLEEP = timedelta(minutes=1)
-HEARTBEAT = timedelta(seconds=60)
 SHORTEST_SLEEP = 0.02
 PAUSE_AFTER_FAULT = 0.5
 
 
-async def run_timers(services: Services, agents: Sequence[str]) -> None:
+async def run_timers(services: Services) -> None:
     """Timers are rows: what became due while nobody ran fires at once."""
     while True:
         try:
-            rest = await _attend(services, agents)
+            rest = await _attend(services)
         except TransientError as error:
-            log.warning("timers_failed", extra={"fields": {"reason": str(error)}})
+            warn("timers_failed", reason=error)
             rest = PAUSE_AFTER_FAULT
         await until(services.signals.timers, services.clock, rest)
 
 
-async def _attend(services: Services, agents: Sequence[str]) -> float:
+async def _attend(services: Services) -> float:
     """Do what is due; returns the seconds until something is."""
-    now = services.clock.now()
-    due = await services.store.next_due(agents)
-    if due is not None and due <= now:
+    tried: datetime | None = None
+    while True:
+        due = await services.store.next_due(services.presence.names)
+        now = services.clock.now()
+        if due is None:
+            return LONGEST_SLEEP.total_seconds()
+        if due > now:
+            return min(due - now, LONGEST_SLEEP).total_seconds()
+        if due == tried:
+            # A delivery whose time has come, and whose agent has its hands full.
+            return SHORTEST_SLEEP
+        tried = due
         while await services.store.fire(now, BATCH) == BATCH:
             pass
         services.signals.wake_agents()
-        due = await services.store.next_due(agents)
-    rest = LONGEST_SLEEP if due is None else min(due - services.clock.now(), LONGEST_SLEEP)
-    return max(SHORTEST_SLEEP, rest.total_seconds())
 
 
 async def keep_leases(services: Services, in_hand: Callable[[], Sequence[Delivery]]) -> None:
@@ -53,16 +57,16 @@ async def keep_leases(services: Services, in_hand: Callable[[], Sequence[Deliver
         try:
             kept = await services.store.renew(mine, services.clock.now() + LEASE)
         except TransientError as error:
-            log.warning("renew_failed", extra={"fields": {"reason": str(error)}})
+            warn("renew_failed", reason=error)
             continue
         if len(kept) < len(mine):
-            log.warning("leases_lost", extra={"fields": {"count": len(mine) - len(kept)}})
+            warn("leases_lost", count=len(mine) - len(kept))
 
 
-async def keep_alive(services: Services, agents: Sequence[str]) -> None:
+async def keep_alive(services: Services) -> None:
     while True:
         await services.clock.sleep(HEARTBEAT.total_seconds())
         try:
-            await services.store.heartbeat(agents, services.clock.now())
+            await services.presence.confirm(services.store, services.clock.now())
         except TransientError as error:
-            log.warning("heartbeat_failed", extra={"fields": {"reason": str(error)}})
+            warn("heartbeat_failed", reason=error)

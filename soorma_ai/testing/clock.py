@@ -30,8 +30,10 @@ class VirtualClock:
         return derived_id("virtual", self._seed, str(next(self._count)))
 
     async def sleep(self, seconds: float) -> None:
+        due = self._now + timedelta(microseconds=int(seconds * 1_000_000))  # never later than asked, by rounding
+        if due <= self._now:
+            return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        due = self._now + timedelta(seconds=seconds)
         heapq.heappush(self._sleepers, (due, next(self._count), future))
         await future
 

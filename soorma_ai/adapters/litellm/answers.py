@@ -65,14 +65,15 @@ def fault_in(heard: Heard, mode: Mode) -> str:
     if heard.finish == "length":
         return "the answer was cut off before its end; answer more briefly"
     if mode == "tools":
-        if not heard.calls:
-            return f"no tool was called; call {ANSWER} exactly once"
-        if len(heard.calls) > 1:
-            return f"{len(heard.calls)} tools were called; call {ANSWER} exactly once, with the single next step"
-        name, arguments = heard.calls[0]
-        if name != ANSWER:
-            return f"the tool {clip(name, 80)!r} was called; the only one is {ANSWER}"
-        return "" if arguments.strip() else EMPTY
+        match heard.calls:
+            case ():
+                return f"no tool was called; call {ANSWER} exactly once"
+            case ((name, arguments),):
+                if name != ANSWER:
+                    return f"the tool {clip(name, 80)!r} was called; the only one is {ANSWER}"
+                return "" if arguments.strip() else EMPTY
+            case several:
+                return f"{len(several)} tools were called; call {ANSWER} exactly once, with the single next step"
     return "" if heard.content.strip() else EMPTY
 
 

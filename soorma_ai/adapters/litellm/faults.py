@@ -10,7 +10,9 @@ from typing import cast
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelUnavailable, RateLimited, SoormaError
 
-_SECRET = re.compile(r"(?:\b(?:sk|gsk|xai|hf|pk|rk)[-_][A-Za-z0-9*_-]{3,}|\bAIza[0-9A-Za-z_-]{10,}|Bearer\s+[^\s\"']+)")
+_SECRET = re.compile(
+    r"\b(?:sk|gsk|xai|hf)[-_](?=[\w-]*\d)[\w-]{16,}|\bsk-[\w-]*\*{2,}[\w*-]*|\bAIza[\w-]{20,}|Bearer\s+[\w.~+/=-]{12,}"
+)
 _FILTERED = re.compile(r"content management policy|finish_reason['\"]: ['\"]content_filter", re.IGNORECASE)
 _TOO_LONG = re.compile(
     r"maximum context length|context_length_exceeded|context window|prompt is too long|input is too long|"
@@ -23,6 +25,7 @@ _NO_SUCH_FORM = re.compile(
     r"response_format|response_schema|json_schema|structured output",
     re.IGNORECASE,
 )
+_BESIDES = re.compile(r"Traceback|This looks like a bug")
 _UNREADABLE = re.compile(r"json response|Expecting value|invalid response", re.IGNORECASE)
 _RETRY_DELAY = re.compile(r"retryDelay\W+([0-9.]+)s")
 _SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
@@ -65,7 +68,7 @@ def translated(
     status = getattr(error, "status_code", None)
     told = _told(error)
     code, text = str(told.get("code") or ""), str(error)
-    said = clip(scrubbed(str(told.get("message") or text), secrets), 400)
+    said = clip(scrubbed(str(told.get("message") or _words(text)), secrets), 400)
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
@@ -87,6 +90,8 @@ def translated(
         return ConfigError(f"{model}: the provider does not accept the request: {said}")
     if isinstance(status, int) and 400 < status < 500 and status not in _MAY_WORK_LATER | {422}:
         return ConfigError(f"{model}: no such model, or not for this key (status {status}): {said}")
+    if status == 408 or kinds & {"Timeout", "TimeoutError"}:
+        return ModelUnavailable(f"{model}: no answer in time")
     return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=_retry_after(error, text))
 
 
@@ -105,6 +110,12 @@ def _told(error: Exception) -> JsonObject:
         return {}
     inner = found.get("error") if isinstance(found, dict) else None
     return inner if isinstance(inner, dict) else {}
+
+
+def _words(text: str) -> str:
+    """The provider's part of what litellm says."""
+    _, _, said = text.partition("Exception - ")
+    return _BESIDES.split(said or text)[0].strip()
 
 
 def _retry_after(error: Exception, text: str) -> timedelta | None:

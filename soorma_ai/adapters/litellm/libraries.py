@@ -43,6 +43,7 @@ def libraries() -> Libraries:
         try:
             litellm: Any = importlib.import_module("litellm")
             instructor = importlib.import_module("instructor")
+            exceptions = importlib.import_module("instructor.core.exceptions")
             tenacity = importlib.import_module("tenacity")
             openai = importlib.import_module("openai")
             httpx = importlib.import_module("httpx")
@@ -50,16 +51,18 @@ def libraries() -> Libraries:
             raise ConfigError(
                 f"calling a model needs {error.name or 'a library'} that is not installed: pip install 'soorma-ai[llm]'"
             ) from error
+        litellm.ModelResponse()  # builds its models now, while their warnings are not heard
     litellm.suppress_debug_info = True
-    # It prints every failed call as an error; the caller gets that error, and decides how bad it is.
+    # They print what failed; the caller gets that as an error, and decides how bad it is.
     logging.getLogger("instructor").setLevel(logging.CRITICAL)
+    logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     defects = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
     return Libraries(
         litellm=litellm,
         instructor=instructor,
         tenacity=tenacity,
         faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
-        wrapped=instructor.core.InstructorRetryException,
+        wrapped=exceptions.InstructorRetryException,
     )
 
 

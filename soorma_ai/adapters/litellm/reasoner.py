@@ -113,7 +113,7 @@ class LiteLLMReasoner:
                 model=model,
                 prompt_tokens=sum(usage.prompt_tokens for usage in spent),
                 completion_tokens=sum(usage.completion_tokens for usage in spent),
-                cost_usd=None if None in costs else sum(cost for cost in costs if cost is not None),
+                cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), 0.0),
                 latency_ms=(self._monotonic() - started) * 1000,
             )
         assert first_fault is not None
@@ -124,13 +124,16 @@ class LiteLLMReasoner:
         mode = fitting_mode(self._mode, _provider(call.model), call.wire)
         room = self._max_output_tokens
         try:
-            said = await self._exchange(call, mode, room)
+            try:
+                said = await self._exchange(call, mode, room)
+            except SchemaRejected:
+                mode = "tools"
+                said = await self._exchange(call, mode, room)
+            return await self._exchange(call, mode, room * 2) if said.was_cut else said
         except SchemaRejected as refusal:
-            if mode == "tools":
-                raise ConfigError(f"{call.model}: the provider refuses the decision's schema: {refusal}") from refusal
-            mode = "tools"
-            said = await self._exchange(call, mode, room)
-        return await self._exchange(call, mode, room * 2) if said.was_cut else said
+            raise ConfigError(
+                f"{call.model}: the provider takes the decision's schema in no form: {refusal}"
+            ) from refusal
 
     async def _exchange(self, call: "_Call", mode: Mode, room: int) -> _Said:
         heard: list[Heard] = []
@@ -174,10 +177,11 @@ class LiteLLMReasoner:
             **({"api_base": base} if base else {}),
             **({"api_key": key} if (key := self._key(call.model)) else {}),
         }
+        growing = libs.tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         retrying = libs.tenacity.AsyncRetrying(
             stop=libs.tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
             retry=libs.tenacity.retry_if_exception(_may_pass),
-            wait=_asked_or(libs.tenacity.wait_exponential_jitter(FIRST_PAUSE, LONGEST_PAUSE, jitter=FIRST_PAUSE / 2)),
+            wait=_asked_or(growing + libs.tenacity.wait_random(0, FIRST_PAUSE / 2)),
             sleep=self._sleep,
             reraise=True,
         )
@@ -228,10 +232,14 @@ class _Call:
 def _said_nevertheless(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
     """An answer that is no answer has a fault and is told so; what is no answer at all goes up."""
     if isinstance(cause, BadGeneration):
-        return _Said(cause.text, None, f"the provider could not read the answer as a call of the tool: {cause.text}")
+        return _Said(
+            cause.text, None, "the provider could not read the answer; give one JSON object that fits the schema"
+        )
     if isinstance(cause, SoormaError | SchemaRejected):
         raise cause from cause.__cause__
-    text = heard[0].text(mode) if heard else ""
+    if not heard:
+        raise cause or ModelUnavailable("the model was not reached")
+    text = heard[0].text(mode)
     if isinstance(cause, _Unusable):
         return _Said(text, None, str(cause), was_cut=heard[0].finish == "length")
     return _Said(text, None, misread(cause))

@@ -1,6 +1,7 @@
 """The one transaction of a handling."""
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -11,7 +12,11 @@ from soorma_ai.ports import Work
 
 def commit(db: sqlite3.Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
-    for effect in work.effects:
+    apply(db, work.effects, now)
+
+
+def apply(db: sqlite3.Connection, effects: Sequence[Effect], now: datetime) -> None:
+    for effect in effects:
         _apply(db, effect, now)
 
 

@@ -8,7 +8,7 @@ from soorma_ai.adapters.sqlite.schema import APPLICATION_ID, STATEMENTS, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
 _OLDEST_LIBRARY = (3, 37, 0)
-_BUSY_MS = 5000
+BUSY_MS = 5000
 
 
 def open_writer(path: Path | None) -> sqlite3.Connection:
@@ -53,7 +53,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
 
 def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(
-        database, timeout=_BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
+        database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
     )
 
 

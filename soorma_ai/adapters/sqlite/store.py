@@ -58,6 +58,9 @@ class SqliteStore:
         self._writer: Writer | None = None
         self._reader: sqlite3.Connection | None = None
 
+    def notify(self, on_commit: Callable[[], None]) -> None:
+        self._on_commit = on_commit
+
     @property
     def writer(self) -> Writer:
         if self._read_only:

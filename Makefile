@@ -1,0 +1,80 @@
+# Every target sets up what it needs: with uv if it is there, else with any Python from 3.11.
+
+MAKEFLAGS += --no-print-directory
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+PYTHON := .venv/bin/python
+EXTRAS := llm,cassettes
+ARGS ?=
+MODEL ?=
+PLANS ?= ../shared/data/plans-dev
+RATE ?= 0.25
+SEED ?= 1
+
+UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
+PYTHON_3_11 = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+
+# An environment knows the directory it was made for: in a copied or moved tree it is made anew.
+RENEW := $(shell test -x $(PYTHON) && test "$$(cat .make/place 2>/dev/null)" = '$(CURDIR)' || echo renew)
+
+# Else it asks the network for its newest version.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.PHONY: help demo test check record oracle bench clean renew
+
+help: ## what there is to make
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+demo: .make/run ## the order example, offline: a planner, its tools, an approval that you give
+	@$(PYTHON) examples/02_order_approval/main.py $(ARGS)
+
+test: .make/dev ## all tests; ARGS="-k words" for some
+	@$(PYTHON) -m pytest $(ARGS)
+
+check: .make/dev ## the gate: lint, format, types, walls, tests
+	$(PYTHON) -m ruff check
+	$(PYTHON) -m ruff format --check
+	$(PYTHON) -m pyright
+	.venv/bin/lint-imports --no-logo
+	$(PYTHON) -m pytest $(ARGS)
+
+record: .make/dev ## cassettes anew from a real model: MODEL=provider/name, and its key in the environment
+	@test -n "$(MODEL)" || { echo "give MODEL=provider/name, and the provider's key in the environment" >&2; exit 2; }
+	$(PYTHON) examples/record.py --model $(MODEL) $(ARGS)
+
+oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED
+	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" $(PYTHON) tests/oracle/run.py $(ARGS)
+
+bench: .make/dev ## events handled per second
+	@$(PYTHON) bench/handled_events.py $(ARGS)
+
+clean: ## everything that was made
+	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.make/run: pyproject.toml uv.lock $(RENEW)
+	@$(call set_up,--no-dev,)
+
+.make/dev: pyproject.toml uv.lock $(RENEW)
+	@$(call set_up,--group dev,--group dev)
+
+renew:
+	@test ! -e .make/place || rm -rf .venv
+	@rm -rf .make
+
+# $(call set_up,what uv is told,what pip is told). Groups of dependencies need pip 25.1.
+define set_up
+echo "setting up .venv" && $(if $(UV),$(call by_uv,$(1)),$(call by_pip,$(2))) \
+	&& mkdir -p .make && echo '$(CURDIR)' >.make/place && touch $@
+endef
+
+by_uv = uv sync --quiet --locked --inexact --all-extras $(1)
+
+define by_pip
+test -n "$(PYTHON_3_11)" || { echo "no Python from 3.11 on the PATH, and no uv that could fetch one" >&2; exit 2; } \
+	&& $(PYTHON_3_11) -m venv .venv \
+	&& $(PYTHON) -m pip install --quiet --upgrade 'pip>=25.1' \
+	&& $(PYTHON) -m pip install --quiet --editable '.[$(EXTRAS)]' $(1)
+endef

@@ -1,0 +1,67 @@
+"""The command line. Commands are loaded when they are called, so that help and completion need only click."""
+
+import sys
+from collections.abc import Mapping
+from importlib import import_module
+from io import TextIOWrapper
+
+import click
+
+from soorma_ai.cli.options import one_line
+from soorma_ai.errors import SoormaError
+
+_COMMANDS = {
+    "run": ("soorma_ai.cli.run:run", "Run agents, and pursue a goal with them if one is given."),
+    "plans": ("soorma_ai.cli.plans:plans", "List, show and cancel plans."),
+    "why": ("soorma_ai.cli.why:why", "Show what a model decided in a plan, and what it was told."),
+    "inbox": ("soorma_ai.cli.inbox:inbox", "List what waits for a person, the most urgent first."),
+    "approve": ("soorma_ai.cli.answer:approve", "Let go what a plan holds back for approval."),
+    "reject": ("soorma_ai.cli.answer:reject", "Refuse what a plan holds back for approval."),
+    "answer": ("soorma_ai.cli.answer:answer", "Answer a question with data."),
+    "events": ("soorma_ai.cli.events:events", "Look at the events of all plans and agents."),
+}
+
+
+class LazyGroup(click.Group):
+    """`places` are `module:attribute` and the one line of help for each command."""
+
+    def __init__(self, *, places: Mapping[str, tuple[str, str]], help: str) -> None:
+        stubs = {name: click.Command(name, short_help=line) for name, (_, line) in places.items()}
+        super().__init__("soorma", commands=stubs, help=help)
+        self._places = places
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name, stub, rest = super().resolve_command(ctx, args)
+        return name, self._load(name) if name is not None else stub, rest
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(self._places)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except SoormaError as error:
+            raise click.ClickException(one_line(str(error))) from error
+
+    def _load(self, name: str) -> click.Command:
+        module, _, attribute = self._places[name][0].partition(":")
+        return getattr(import_module(module), attribute)
+
+
+cli = LazyGroup(
+    places=_COMMANDS,
+    help="""Run agents, see what their plans do and why, and answer what they ask.
+
+    Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.
+    """,
+)
+cli = click.version_option(package_name="soorma-ai", prog_name="soorma")(cli)
+
+
+def main() -> None:
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+    cli.main(prog_name="soorma")

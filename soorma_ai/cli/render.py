@@ -1,0 +1,115 @@
+"""What is printed: JSON for programs, styled and wrapped lines on a terminal, plain whole lines anywhere else."""
+
+import json
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from pydantic_core import to_jsonable_python
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+from rich.tree import Tree
+
+from soorma_ai.domain.plans import PlanStatus
+
+BOLD, DIM, GOOD, BAD, WAITING, QUOTE = "bold", "dim", "green", "red", "yellow", "italic"
+
+STATUS_STYLES = {
+    PlanStatus.COMPLETED: GOOD,
+    PlanStatus.FAILED: BAD,
+    PlanStatus.CANCELLED: BAD,
+    PlanStatus.PAUSED: WAITING,
+}
+
+LEAST_WIDTH = 20
+
+Part = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Node:
+    """One entry of a tree: parts, each plain or with a style; on a terminal `more` stands on lines of its own."""
+
+    parts: Sequence[Part]
+    more: Sequence[Part] = ()
+    below: Sequence["Node"] = field(default=())
+
+
+def text_of(parts: Iterable[Part]) -> Text:
+    return Text.assemble(*(part for part in parts if part and part[0]))
+
+
+class Printer:
+    """Writes to what stdout (or stderr) is when it is made."""
+
+    def __init__(self, *, stderr: bool = False) -> None:
+        self.console = Console(stderr=stderr, highlight=False, markup=False, emoji=False)
+        self._file = sys.stderr if stderr else sys.stdout
+
+    @property
+    def is_plain(self) -> bool:
+        return not self.console.is_terminal
+
+    def line(self, *parts: Part, indent: int = 0, label: str = "") -> None:
+        """Wrapped on a terminal, with what follows below the beginning, right of the `label`."""
+        before = Text(" " * indent).append(label, style=DIM)
+        text = text_of(parts)
+        if self.is_plain:
+            self._write(before.plain + text.plain)
+            return
+        for piece in text.wrap(self.console, max(LEAST_WIDTH, self.console.width - len(before))) or [text]:
+            piece.rstrip()
+            self.console.print(before + piece, no_wrap=True, overflow="ignore", crop=False)
+            before = Text(" " * len(before))
+
+    def tree(self, nodes: Iterable[Node]) -> None:
+        for node in nodes:
+            if self.is_plain:
+                self._plain_tree(node, 0)
+            else:
+                self.console.print(_grown(Tree("", guide_style=DIM), node))
+
+    def rows(self, rows: Iterable[Sequence[str]]) -> None:
+        """Tab-separated, for programs that read lines."""
+        for row in rows:
+            self._write("\t".join(row))
+
+    def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
+        """For a terminal; the last column takes the rest of the line."""
+        made = Table(*titles, box=None, pad_edge=False, header_style=DIM)
+        for column in made.columns[:-1]:
+            column.no_wrap = True
+        for row in rows:
+            made.add_row(*(text_of((part,)) for part in row))
+        self.console.print(made)
+
+    def _plain_tree(self, node: Node, depth: int) -> None:
+        more = f"  {text_of(node.more).plain}" if node.more else ""
+        self._write("  " * depth + text_of(node.parts).plain + more)
+        for below in node.below:
+            self._plain_tree(below, depth + 1)
+
+    def _write(self, text: str) -> None:
+        self._file.write(f"{text}\n")
+        self._file.flush()
+
+
+def print_json(value: object, *, indent: int | None = 2) -> None:
+    """ASCII, so that nothing in it can do anything to a terminal. Spans are seconds."""
+    plain = to_jsonable_python(value, timedelta_mode="float")
+    sys.stdout.write(json.dumps(plain, indent=indent) + "\n")
+    sys.stdout.flush()
+
+
+def status_part(status: PlanStatus) -> Part:
+    return (status, STATUS_STYLES.get(status, BOLD))
+
+
+def _grown(tree: Tree, node: Node) -> Tree:
+    """`tree` itself becomes the node."""
+    label = text_of(node.parts)
+    tree.label = label.append("\n").append(text_of(node.more)) if node.more else label
+    for below in node.below:
+        _grown(tree.add(""), below)
+    return tree

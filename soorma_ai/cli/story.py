@@ -1,0 +1,106 @@
+"""A causal trace in words."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from soorma_ai.cli.render import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Node, Part, Printer, status_part
+from soorma_ai.cli.wording import calling, local_time, offset, said, short, shown, span, spending
+from soorma_ai.core.lines import Asked, Line, LineKind
+from soorma_ai.core.trace import Trace
+from soorma_ai.domain.waits import ExpectationStatus
+
+PAYLOAD = 240
+
+
+def print_story(trace: Trace, printer: Printer) -> None:
+    printer.line((said(trace.goal_event), BOLD), " ", status_part(trace.status), f" by {said(trace.agent)}")
+    printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}", DIM))
+    printer.line((_shares(trace), DIM))
+    printer.line((spending(trace.spent, trace.limits), DIM))
+    printer.line()
+    printer.tree(node(line) for line in trace.lines)
+
+
+def node(line: Line) -> Node:
+    return Node(told(line), more(line), [node(below) for below in line.lines])
+
+
+def told(line: Line) -> Sequence[Part]:
+    """What happened."""
+    match line.kind:
+        case LineKind.TURN:
+            happened = f"{said(line.what)} {said(line.note)}".strip()
+            return ((f"{offset(line.time):<9} ", DIM), (happened, BOLD), _payload(line))
+        case LineKind.DECISION:
+            return _decision(line)
+        case LineKind.REQUEST:
+            return ("published ", (said(line.what), BOLD), _payload(line))
+        case LineKind.DELEGATION:
+            return ("delegated ", (said(line.what), BOLD), _payload(line))
+        case LineKind.EVENT:
+            return (f"{said(line.who)} published ", (said(line.what), BOLD), _payload(line))
+        case LineKind.REPLY:
+            how = ("failed", BAD) if line.is_failure else "answered"
+            return (f"{said(line.who) or 'it'} ", how, _took(line), _payload(line))
+        case LineKind.PLAN:
+            style = BAD if line.is_failure else BOLD
+            return (f"plan {short(line.plan_id or '')} of {said(line.who)} ", (line.note, style), _took(line))
+        case LineKind.GATE | LineKind.WAIT:
+            verb = "held " if line.kind is LineKind.GATE else "waits for "
+            return ((verb, WAITING), (said(line.what), BOLD), "" if line.data is None else f"  {shown(line.data)}")
+        case LineKind.ANSWER:
+            style = BAD if line.is_failure else GOOD
+            return (f"{said(line.who)} ", (f"said {line.what}", style), _took(line), _quoted(line), _payload(line))
+        case LineKind.OPEN | LineKind.CLOSED | LineKind.PARKED:
+            return ((said(line.note), WAITING), _took(line))
+        case LineKind.EXPIRY:
+            return ((said(line.note), BAD), _took(line))
+        case LineKind.END:
+            return ((line.what, BAD if line.is_failure else GOOD), _quoted(line), _payload(line))
+
+
+def more(line: Line) -> Sequence[Part]:
+    """Why: in the words of the model, of the check that refused it, or of the question."""
+    if line.kind is LineKind.DECISION and line.note:
+        return ((said(line.note), BAD if line.is_failure else QUOTE),)
+    if line.asked is not None:
+        question = (f"{said(line.note)}  ", QUOTE) if line.note else ""
+        return (question, (f"({_terms(line.time, line.asked)})", DIM))
+    return ()
+
+
+def _decision(line: Line) -> Sequence[Part]:
+    verdict = (str(line.thought.verdict), BAD) if line.thought and line.is_failure else "decided"
+    facts = f"  ({calling(line.thought)})" if line.thought else ""
+    return (verdict, f" {said(line.what)}", (facts, DIM))
+
+
+def _terms(opened: timedelta, asked: Asked) -> str:
+    terms = f"wait {short(asked.wait_id)}, asked of {said(' or '.join(asked.approvers)) or 'anybody'}"
+    if asked.status is not ExpectationStatus.OPEN or asked.deadline is None:
+        return terms
+    left = asked.deadline - opened - asked.waited
+    return f"{terms}, {f'{span(left)} left' if left > timedelta(0) else 'overdue'}"
+
+
+def _payload(line: Line) -> Part:
+    return f"  {shown(line.data, PAYLOAD)}" if line.data not in (None, {}) else ""
+
+
+def _quoted(line: Line) -> Part:
+    return f": {said(line.note)}" if line.note else ""
+
+
+def _took(line: Line) -> Part:
+    return (f" after {span(line.took)}", DIM) if line.took is not None else ""
+
+
+def _shares(trace: Trace) -> str:
+    shares = trace.shares
+    parts = (
+        f"people {span(shares.people)}",
+        f"model {span(shares.model)}",
+        f"agents {span(shares.agents)}",
+        f"between {span(shares.between)}",
+    )
+    return f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}: {', '.join(parts)}"

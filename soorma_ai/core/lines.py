@@ -1,0 +1,216 @@
+"""The lines of a trace, and how one stored row becomes one."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from soorma_ai.domain.plans import JournalEntry, Step, StepKind, Verdict
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationStatus
+
+
+class LineKind(StrEnum):
+    TURN = "turn"
+    DECISION = "decision"
+    REQUEST = "request"
+    DELEGATION = "delegation"
+    EVENT = "event"
+    REPLY = "reply"
+    PLAN = "plan"
+    WAIT = "wait"
+    GATE = "gate"
+    ANSWER = "answer"
+    OPEN = "open"
+    EXPIRY = "expiry"
+    CLOSED = "closed"
+    PARKED = "parked"
+    END = "end"
+
+
+@dataclass(frozen=True)
+class Thought:
+    """What a model said, and what became of it. `refusal` is why it could not be done."""
+
+    verdict: Verdict
+    action: str
+    data: JsonObject
+    reasoning: str
+    refusal: str
+    model: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency: timedelta
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question to people. `waited` is how long it stood, or stands by now; nobody named may mean an outside event."""
+
+    wait_id: str
+    status: ExpectationStatus
+    reason: str
+    message: str
+    approvers: tuple[str, ...]
+    allowed_decisions: tuple[AnswerDecision, ...]
+    deadline: timedelta | None
+    on_expiry: AnswerDecision
+    digest: str | None
+    waited: timedelta
+    decision: AnswerDecision | None
+    answered_by: str | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """`who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from what this
+    line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from it.
+    `plan_id` is set where a plan begins.
+    """
+
+    kind: LineKind
+    time: timedelta
+    who: str
+    what: str = ""
+    note: str = ""
+    data: Json = None
+    event_id: str | None = None
+    because: str | None = None
+    plan_id: str | None = None
+    took: timedelta | None = None
+    is_failure: bool = False
+    thought: Thought | None = None
+    asked: Asked | None = None
+    lines: tuple["Line", ...] = ()
+
+
+def flattened(lines: Iterable[Line]) -> Iterator[Line]:
+    """Every line of a tree, each before what followed from it."""
+    for line in lines:
+        yield line
+        yield from flattened(line.lines)
+
+
+def thought_of(entry: JournalEntry) -> Thought:
+    value = entry.value if isinstance(entry.value, dict) else {}
+    step, reasoning = value.get("step"), value.get("reasoning")
+    said: JsonObject = step if isinstance(step, dict) else {}
+    action = said.get("action")
+    return Thought(
+        verdict=entry.verdict,
+        action=action if isinstance(action, str) else "",
+        data={key: item for key, item in said.items() if key != "action"},
+        reasoning=reasoning if isinstance(reasoning, str) else "",
+        refusal=entry.refusal or entry.fault,
+        model=entry.model,
+        prompt_tokens=entry.prompt_tokens,
+        completion_tokens=entry.completion_tokens,
+        cost_usd=entry.cost_usd,
+        latency=latency_of(entry),
+    )
+
+
+def latency_of(entry: JournalEntry) -> timedelta:
+    return timedelta(milliseconds=entry.latency_ms)
+
+
+def decision_line(entry: JournalEntry, start: datetime) -> Line:
+    thought = thought_of(entry)
+    return Line(
+        kind=LineKind.DECISION,
+        time=entry.at - start,
+        who=entry.key.agent,
+        what=thought.action,
+        note=thought.reasoning if entry.verdict is Verdict.ACCEPTED else thought.refusal,
+        because=entry.key.cause_id,
+        took=thought.latency,
+        is_failure=entry.verdict is not Verdict.ACCEPTED,
+        thought=thought,
+    )
+
+
+def reply_line(
+    who: str, what: str, data: JsonObject, at: timedelta, took: timedelta | None, event_id: str | None
+) -> Line:
+    """`data` is the wire form, whose inner part is shown, or whatever else was answered."""
+    worked = data.get("success") is not False
+    inner = (data.get("result") if worked else data.get("error")) if "success" in data else data
+    return Line(LineKind.REPLY, at, who, what, data=inner, event_id=event_id, took=took, is_failure=not worked)
+
+
+def asked_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, now: datetime) -> Asked:
+    return Asked(
+        wait_id=expected.id,
+        status=expected.status,
+        reason=ask.reason,
+        message=ask.message,
+        approvers=ask.approvers,
+        allowed_decisions=ask.allowed_decisions,
+        deadline=expected.deadline - start if expected.deadline else None,
+        on_expiry=ask.on_expiry,
+        digest=ask.proposal.digest if ask.proposal else None,
+        waited=took_until(expected, now),
+        decision=expected.answer.decision if expected.answer else None,
+        answered_by=by,
+    )
+
+
+def answer_line(expected: Expectation, answer: Answer, start: datetime) -> Line:
+    return Line(
+        kind=LineKind.ANSWER,
+        time=answer.answered_at - start,
+        who=answer.user_id,
+        what=answer.decision,
+        note=answer.note,
+        data=answer.payload,
+        event_id=expected.met_by,
+        took=answer.answered_at - expected.opened_at,
+        is_failure=answer.decision is AnswerDecision.REJECT,
+    )
+
+
+_UNMET = {
+    ExpectationStatus.OPEN: (LineKind.OPEN, "no answer yet"),
+    ExpectationStatus.EXPIRED: (LineKind.EXPIRY, "no answer came in time"),
+    ExpectationStatus.CLOSED: (LineKind.CLOSED, "no answer came before the plan went on without it"),
+}
+
+
+def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime) -> Line:
+    """For an expectation that nothing met (yet). `note` is what the plan's history says of it."""
+    kind, words = _UNMET[expected.status]
+    return Line(
+        kind=kind,
+        time=(expected.closed_at or now) - start,
+        who=expected.agent,
+        what=expected.subject,
+        note=note or words,
+        took=took_until(expected, now),
+        is_failure=kind is LineKind.EXPIRY,
+    )
+
+
+def took_until(expected: Expectation, now: datetime) -> timedelta:
+    return (expected.closed_at or now) - expected.opened_at
+
+
+_WORDS = {
+    StepKind.GOAL: "came",
+    StepKind.REPLIED: "was answered",
+    StepKind.RECEIVED: "came",
+    StepKind.RESUMED: "the agents that can be asked have changed",
+}
+
+
+def heading(came: Step) -> tuple[str, str]:
+    """(what it is about, what happened to it) for a step that woke a planner."""
+    match came.kind:
+        case StepKind.REPLIED if came.note == "failed":
+            return came.name, "failed"
+        case StepKind.ANSWERED:
+            return came.name, f"was answered: {came.note.partition(':')[0]}"
+        case StepKind.EXPIRED:
+            return came.name, "was not answered in time"
+        case _:
+            return came.name, _WORDS.get(came.kind, str(came.kind))

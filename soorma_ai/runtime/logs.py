@@ -1,0 +1,20 @@
+"""A log line is a constant name with fields, in the text for people and in `record.fields` for machines."""
+
+import logging
+
+_log = logging.getLogger("soorma_ai")
+
+
+def note(name: str, **fields: object) -> None:
+    _write(logging.INFO, name, fields, None)
+
+
+def warn(name: str, *, bug: BaseException | None = None, **fields: object) -> None:
+    """`bug` is an error that nobody expected; its traceback is kept."""
+    _write(logging.WARNING if bug is None else logging.ERROR, name, fields, bug)
+
+
+def _write(level: int, name: str, fields: dict[str, object], bug: BaseException | None) -> None:
+    if _log.isEnabledFor(level):
+        told = " ".join(f"{key}={value}" for key, value in fields.items())
+        _log.log(level, "%s %s", name, told, extra={"fields": fields}, exc_info=bug)

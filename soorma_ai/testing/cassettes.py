@@ -1,0 +1,288 @@
+"""Recorded model traffic. A call that was not recorded fails at once, says what differs, and never goes out.
+
+Bodies are kept as parsed JSON, so that a changed prompt is a readable diff of the file; keys are scrubbed, and hosts
+have names that do not depend on where the recording was made.
+"""
+
+import importlib
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Literal, cast
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
+
+from soorma_ai.adapters.litellm.faults import known_secrets, scrubbed
+from soorma_ai.adapters.litellm.guard import cassette_in_place, is_loopback
+from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.errors import ConfigError
+
+FOLDER = Path("cassettes")
+SUFFIX = ".yaml"
+
+_HOSTS = {
+    "api.openai.com": "openai.test",
+    "api.anthropic.com": "anthropic.test",
+    "generativelanguage.googleapis.com": "gemini.test",
+}
+# How a model is called, and whose way that is: the way out of a recording made on this machine.
+_CALLS = {
+    "/chat/completions": "openai.test",
+    "/responses": "openai.test",
+    "/messages": "anthropic.test",
+    ":generateContent": "gemini.test",
+    ":streamGenerateContent": "gemini.test",
+    "/api/chat": "ollama.test",
+    "/api/generate": "ollama.test",
+}
+_KEPT_REQUEST_HEADERS = frozenset({"content-type", "anthropic-version", "anthropic-beta"})
+_KEPT_RESPONSE_HEADERS = frozenset({"content-type", "retry-after"})
+# Clients that no model is called with are left alone: the rest of the program goes on talking.
+_UNTOUCHED = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado")
+_MATCHED = ("method", "scheme", "host", "path", "query", "json_body")
+_DIFFERENCES_SHOWN = 6
+_SHOWN = 160
+
+
+class UnmatchedModelCall(BaseException):
+    """Not an Exception: clients turn those into `connection error`, which a retry policy would then repeat."""
+
+
+class UnplayedModelCalls(AssertionError):
+    """The recording holds calls that were not made: it is no longer a recording of this program."""
+
+
+@dataclass(frozen=True)
+class Cassette:
+    """`tape` is vcr's cassette."""
+
+    path: Path
+    tape: Any
+
+    @property
+    def calls(self) -> int:
+        return len(self.tape)
+
+    @property
+    def played(self) -> int:
+        return int(self.tape.play_count)
+
+
+@contextmanager
+def cassette(
+    name_or_path: str | Path,
+    *,
+    mode: Literal["replay", "record"] = "replay",
+    repeat: bool = False,
+    allow_unplayed: bool = False,
+) -> Generator[Cassette]:
+    """A bare name is a file in `./cassettes`. `record` calls the model and replaces the file, unless something raises.
+
+    Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
+    """
+    path = _path(name_or_path)
+    if mode == "replay" and not path.is_file():
+        raise ConfigError(f"there is no cassette at {path}; make it with mode='record'")
+    misses: list[UnmatchedModelCall] = []
+    with _recorder(mode).use_cassette(str(path), allow_playback_repeats=repeat) as tape:
+        played = Cassette(path, tape)
+        if mode == "record":
+            yield played
+            return
+        _refuse_what_is_not_recorded(played, misses)
+        try:
+            with cassette_in_place():
+                yield played
+        finally:
+            # A task may have died of it, and whoever waited for that task only knows that it waited in vain.
+            if misses:
+                raise misses[0]
+        if not (allow_unplayed or tape.all_played):
+            left = [str(request.uri) for number, request in enumerate(tape.requests) if not tape.play_counts[number]]
+            raise UnplayedModelCalls(f"{path}: {len(left)} of {len(tape)} recorded calls were not made: {left[:3]}")
+
+
+def _path(name_or_path: str | Path) -> Path:
+    path = Path(name_or_path)
+    if path.suffix != SUFFIX:
+        path = path.with_name(path.name + SUFFIX)
+    return FOLDER / path if isinstance(name_or_path, str) and len(path.parts) == 1 else path
+
+
+def _recorder(mode: Literal["replay", "record"]) -> Any:
+    try:
+        vcr: Any = importlib.import_module("vcr")
+    except ImportError as error:
+        raise ConfigError("cassettes need vcrpy, which is not installed: pip install 'soorma-ai[cassettes]'") from error
+    recorder = vcr.VCR(
+        record_mode="none" if mode == "replay" else "all",
+        drop_unused_requests=True,
+        record_on_exception=False,
+        before_record_request=_stable_request,
+        before_record_response=_stable_response,
+        decode_compressed_response=True,
+        skip_patchers=_UNTOUCHED,
+        match_on=_MATCHED,
+        serializer="soorma",
+    )
+    recorder.register_matcher("json_body", _same_body)
+    recorder.register_serializer("soorma", _Serializer)
+    return recorder
+
+
+def _refuse_what_is_not_recorded(played: Cassette, misses: list[UnmatchedModelCall]) -> None:
+    tape = played.tape
+    can_play: Callable[[Any], bool | None] = tape.can_play_response_for
+
+    def can_play_or_fail(request: Any) -> bool | None:
+        if can_play(request):
+            return True
+        stable = tape.filter_request(request)
+        if stable is not None:
+            misses.append(UnmatchedModelCall(_told(played, stable)))
+            raise misses[-1]
+        return None
+
+    tape.can_play_response_for = can_play_or_fail
+
+
+def _told(played: Cassette, asked: Any) -> str:
+    tape = played.tape
+    text = f"{played.path} holds no answer to {asked.method} {asked.uri} ({played.played} of {played.calls} played)"
+    compared = [(_differences(request, asked), number) for number, request in enumerate(tape.requests)]
+    if not compared:
+        return f"{text}; the cassette is empty"
+    differences, nearest = min(compared, key=lambda pair: (len(pair[0]), bool(tape.play_counts[pair[1]])))
+    if not differences:
+        return f"{text}; call {nearest + 1} is this one, and it has been played"
+    shown = "\n".join(f"  {difference}" for difference in differences[:_DIFFERENCES_SHOWN])
+    more = len(differences) - _DIFFERENCES_SHOWN
+    rest = f"\n  and {more} more" if more > 0 else ""
+    return f"{text}; nearest is call {nearest + 1}, it differs in\n{shown}{rest}"
+
+
+def _differences(recorded: Any, asked: Any) -> list[str]:
+    found = [
+        f"{part}: recorded {getattr(recorded, part)}, asked {getattr(asked, part)}"
+        for part in ("method", "uri")
+        if getattr(recorded, part) != getattr(asked, part)
+    ]
+    return found + list(_unlike("$", _body(recorded), _body(asked)))
+
+
+def _unlike(path: str, recorded: Json, asked: Json) -> Iterator[str]:
+    match recorded, asked:
+        case dict(), dict():
+            for key in sorted(recorded.keys() | asked.keys()):
+                if key not in asked or key not in recorded:
+                    yield f"{path}.{key}: {'only recorded' if key in recorded else 'only asked'}"
+                else:
+                    yield from _unlike(f"{path}.{key}", recorded[key], asked[key])
+        case list(), list():
+            if len(recorded) != len(asked):
+                yield f"{path}: recorded {len(recorded)} items, asked {len(asked)}"
+            for number, (one, other) in enumerate(zip(recorded, asked, strict=False)):
+                yield from _unlike(f"{path}[{number}]", one, other)
+        case str(), str() if recorded != asked:
+            at = next((i for i, (a, b) in enumerate(zip(recorded, asked, strict=False)) if a != b), 0)
+            start = max(0, at - _SHOWN // 4)
+            yield f"{path}: from character {start}, recorded {_cut(recorded, start)}, asked {_cut(asked, start)}"
+        case _ if recorded != asked:
+            yield f"{path}: recorded {clip(json.dumps(recorded), _SHOWN)}, asked {clip(json.dumps(asked), _SHOWN)}"
+        case _:
+            pass
+
+
+def _cut(text: str, start: int) -> str:
+    return json.dumps(clip(text[start:], _SHOWN), ensure_ascii=False)
+
+
+def _stable_request(request: Any) -> Any:
+    """What is kept of a request and compared; None for what is no call of a model. Doing it twice changes nothing."""
+    uri: str = request.uri
+    url = urlsplit(uri)
+    local = next((host for ending, host in _CALLS.items() if url.path.endswith(ending)), None)
+    if is_loopback(uri):
+        if local is None:
+            return None
+        url = url._replace(netloc=local)
+    elif url.hostname in _HOSTS:
+        url = url._replace(netloc=_HOSTS[url.hostname])
+    query = urlencode([(name, value) for name, value in parse_qsl(url.query) if name != "key"])
+    request.uri = urlunsplit(url._replace(scheme="https", query=query))
+    request.headers = {key: value for key, value in request.headers.items() if key.lower() in _KEPT_REQUEST_HEADERS}
+    if request.body:
+        request.body = scrubbed(_text(request.body), known_secrets(None)).encode()
+    return request
+
+
+def _stable_response(response: Any) -> Any:
+    headers = response["headers"].items()
+    response["headers"] = {key.lower(): value for key, value in headers if key.lower() in _KEPT_RESPONSE_HEADERS}
+    body = response["body"].get("string") or b""
+    response["body"] = {"string": scrubbed(_text(body), known_secrets(None)).encode()}
+    return response
+
+
+def _text(body: bytes | str) -> str:
+    return body if isinstance(body, str) else body.decode("utf-8", "replace")
+
+
+def _same_body(recorded: Any, asked: Any) -> None:
+    assert _body(recorded) == _body(asked), "the JSON bodies differ"
+
+
+def _body(request: Any) -> Json:
+    return _parsed(_text(request.body or b""))
+
+
+@lru_cache(maxsize=512)
+def _parsed(text: str) -> Json:
+    try:
+        return cast(Json, json.loads(text))
+    except ValueError:
+        return text
+
+
+class _Serializer:
+    """vcr's own form, with JSON bodies as structures under `json` instead of as text."""
+
+    @staticmethod
+    def serialize(recorded: dict[str, Any]) -> str:
+        yaml: Any = importlib.import_module("yaml")
+        readable = type("Readable", (yaml.SafeDumper,), {})
+        readable.add_representer(str, _as_lines)
+        interactions = [
+            {
+                "request": {**kept["request"], "body": _unpacked(kept["request"]["body"] or "")},
+                "response": {**kept["response"], "body": _unpacked(kept["response"]["body"]["string"])},
+            }
+            for kept in recorded["interactions"]
+        ]
+        tree = {"version": recorded["version"], "interactions": interactions}
+        return yaml.dump(tree, Dumper=readable, sort_keys=True, allow_unicode=True, width=120)
+
+    @staticmethod
+    def deserialize(text: str) -> dict[str, Any]:
+        recorded: dict[str, Any] = importlib.import_module("yaml").safe_load(text)
+        for kept in recorded["interactions"]:
+            kept["request"]["body"] = _packed(kept["request"]["body"])
+            kept["response"]["body"] = {"string": _packed(kept["response"]["body"])}
+        return recorded
+
+
+def _as_lines(dumper: Any, text: str) -> Any:
+    """Prompts are pages of text: they are kept line by line."""
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
+
+
+def _unpacked(body: str | bytes) -> JsonObject:
+    text = _text(body)
+    value = _parsed(text)
+    return {"text": text} if isinstance(value, str) else {"json": value}
+
+
+def _packed(body: JsonObject) -> str:
+    return json.dumps(body["json"], ensure_ascii=False) if "json" in body else str(body["text"])

@@ -1,0 +1,49 @@
+"""SIGKILL at a chosen point: the n-th time that a name is passed.
+
+A proof first runs with no target and counts what is passed, then once for every (name, n), restarts, and compares.
+Statements of the store are points too: `watch` names them by what they do and to which table.
+"""
+
+import json
+import os
+import re
+import signal
+import sqlite3
+import threading
+from collections import Counter
+from pathlib import Path
+
+_WRITES = re.compile(
+    r"\s*(BEGIN|COMMIT|INSERT|UPDATE|DELETE|ROLLBACK)\b(?:.*?\b(?:INTO|UPDATE|FROM)\s+(\w+))?", re.I | re.S
+)
+
+
+class Failpoints:
+    """`target` is 'name:n', n from 1; without one, nothing is killed. Counts are written to `counts_file`."""
+
+    def __init__(self, target: str = "", counts_file: Path | None = None) -> None:
+        name, _, ordinal = target.rpartition(":")
+        self._target = (name, int(ordinal)) if name else None
+        self._counts_file = counts_file
+        self._lock = threading.Lock()
+        self.passed: Counter[str] = Counter()
+
+    def hit(self, name: str) -> None:
+        with self._lock:
+            self.passed[name] += 1
+            if self._target == (name, self.passed[name]):
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    def watch(self, connection: sqlite3.Connection) -> None:
+        """Every writing statement of this connection becomes a point, passed just before it runs."""
+        connection.set_trace_callback(self._statement)
+
+    def save_counts(self) -> None:
+        if self._counts_file is not None:
+            self._counts_file.write_text(json.dumps(self.passed))
+
+    def _statement(self, sql: str) -> None:
+        found = _WRITES.match(sql)
+        if found:
+            verb, table = found.group(1).lower(), (found.group(2) or "").lower()
+            self.hit(f"sql.{verb}.{table}" if table else f"sql.{verb}")

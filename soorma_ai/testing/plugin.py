@@ -1,0 +1,49 @@
+"""For pytest: models are not called by tests, and answers can be recorded.
+
+Loaded by every pytest run of an environment that has this package, so it imports nothing before it is needed.
+"""
+
+import re
+from collections.abc import Generator
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from soorma_ai.testing.cassettes import Cassette
+
+LIVE = "live_model"
+RECORD = "--soorma-record"
+# The switch of soorma_ai.adapters.litellm.guard, spelled out to keep that package out of runs that never use it.
+SWITCH, FORBIDDEN = "SOORMA_MODEL_CALLS", "forbidden"
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("soorma")
+    group.addoption(RECORD, action="store_true", help="call the models, and record what soorma_cassette would replay")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    config.addinivalue_line("markers", f"{LIVE}: this test may call a real model")
+
+
+def _records(request: pytest.FixtureRequest) -> bool:
+    return bool(request.config.getoption(RECORD))
+
+
+@pytest.fixture(autouse=True)
+def soorma_forbids_model_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A call that would leave this machine is a ConfigError, in processes that the test starts as well."""
+    if not (_records(request) or request.node.get_closest_marker(LIVE)):
+        monkeypatch.setenv(SWITCH, FORBIDDEN)
+
+
+@pytest.fixture
+def soorma_cassette(request: pytest.FixtureRequest) -> "Generator[Cassette]":
+    """Replays `cassettes/<test file>/<test>.yaml` next to the test's file; with --soorma-record, records it."""
+    from soorma_ai.testing.cassettes import cassette
+
+    name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
+    path = request.path.parent / "cassettes" / request.path.stem / f"{name}.yaml"
+    with cassette(path, mode="record" if _records(request) else "replay") as played:
+        yield played

@@ -1,0 +1,132 @@
+"""A Reasoner that says what it is told to say: no model, no network, the same every time."""
+
+import inspect
+import json
+from collections.abc import Awaitable, Callable, Iterable
+from typing import TypeAlias, cast
+
+from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import ModelAnswer, Question
+
+Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
+Script: TypeAlias = Iterable[Item] | Callable[[Question], Item | Awaitable[Item]]
+
+REASONING = "scripted"
+_CHARS_PER_TOKEN = 4
+
+
+class ScriptedReasoner:
+    """Answers from `script`: its items in order, or what it returns for a question.
+
+    An item is the answer as an object or as raw text, a PlannerDecision, a whole ModelAnswer, or an exception to raise.
+    `questions` records what was asked. It costs nothing, and four characters are a token.
+    """
+
+    def __init__(self, script: Script, *, model: str = "scripted", max_output_tokens: int = 1000) -> None:
+        self.questions: list[Question] = []
+        self._model = model
+        self._max_output_tokens = max_output_tokens
+        self._respond = script if callable(script) else _in_order(script)
+
+    @property
+    def model(self) -> str:
+        return self._model
+
+    @property
+    def price_known(self) -> bool:
+        return True
+
+    @property
+    def max_output_tokens(self) -> int:
+        return self._max_output_tokens
+
+    def check(self) -> None:
+        pass
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        self.questions.append(question)
+        item = self._respond(question)
+        if inspect.isawaitable(item):
+            item = await item
+        match item:
+            case Exception():
+                raise item
+            case ModelAnswer():
+                return item
+            case str():
+                return self._answer(question, item)
+            case PlannerDecision():
+                return self._answer(question, json.dumps(wire_form(item)))
+            case _:
+                return self._answer(question, json.dumps(item))
+
+    def _answer(self, question: Question, text: str) -> ModelAnswer:
+        value, fault = _read(text)
+        return ModelAnswer(
+            text=text,
+            value=value,
+            fault=fault,
+            model=self._model,
+            prompt_tokens=sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN,
+            completion_tokens=len(text) // _CHARS_PER_TOKEN,
+            cost_usd=0.0,
+            latency_ms=0.0,
+        )
+
+
+def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) -> JsonObject:
+    """`fields` are the payload; `data=` gives it whole, for names that cannot be written as keywords."""
+    return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
+
+
+def delegate(planner: str, goal_event: str, data: JsonObject | None = None) -> JsonObject:
+    return _decision({"action": f"delegate:{planner}/{goal_event}", "data": data or {}})
+
+
+def wait(expected_event: str, message: str = "", timeout_seconds: float | None = None) -> JsonObject:
+    step: JsonObject = {"action": "wait", "expected_event": expected_event, "message": message}
+    return _decision(step if timeout_seconds is None else {**step, "timeout_seconds": timeout_seconds})
+
+
+def complete(result: Json = None) -> JsonObject:
+    return _decision({"action": "complete", "result": {} if result is None else result})
+
+
+def wire_form(decision: PlannerDecision) -> JsonObject:
+    """The decision as a model would have to say it."""
+    match decision.next_action:
+        case PublishAction(event_type=event, data=data):
+            said = publish(event, data=data)
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            said = delegate(planner, goal, data)
+        case WaitAction(expected_event=event, message=message, reason=reason, timeout_seconds=seconds):
+            said = wait(event, message or reason, seconds)
+        case CompleteAction(result=result):
+            said = complete(result)
+    return {**said, "reasoning": decision.reasoning or REASONING}
+
+
+def _decision(step: JsonObject) -> JsonObject:
+    return {"reasoning": REASONING, "step": step}
+
+
+def _in_order(script: Iterable[Item]) -> Callable[[Question], Item]:
+    items = iter(script)
+
+    def respond(question: Question) -> Item:
+        for item in items:
+            return item
+        asked = question.messages[-1].content if question.messages else compact(question.schema)
+        raise LocalProtocolError(f"the script has no answer left for: {clip(asked, 200)}")
+
+    return respond
+
+
+def _read(text: str) -> tuple[Json, str]:
+    try:
+        value = cast(Json, json.loads(text))
+    except ValueError as error:
+        return None, f"the answer is no JSON object: {error}"
+    return (value, "") if isinstance(value, dict) else (None, f"the answer is no JSON object but {clip(text, 80)}")

@@ -1,0 +1,22 @@
+import shutil
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="session")
+def tracked() -> Callable[[str], set[str]]:
+    """The files of a folder that belong to the project, by their paths from its root."""
+    if shutil.which("git") is None or not (ROOT / ".git").exists():
+        pytest.skip("no git repository here to say what belongs to the project")
+
+    def files(folder: str) -> set[str]:
+        command = ["git", "-c", "safe.directory=*", "ls-files", "-z", folder]
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+        return set(listed.stdout.split("\0")) - {""}
+
+    return files

@@ -1,0 +1,62 @@
+"""The walls are contracts of import-linter. Here they hold, and each of them falls when it is broken."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+LINT = "import sys; from importlinter.cli import lint_imports; sys.exit(lint_imports(no_cache=True, no_logo=True))"
+
+
+def lint(root: Path) -> tuple[int, str]:
+    """The verdict on the package as it lies in `root`, and not as it is installed."""
+    run = subprocess.run(
+        [sys.executable, "-c", LINT],
+        check=False,
+        cwd=root,
+        env=os.environ | {"PYTHONPATH": str(root)},
+        capture_output=True,
+        text=True,
+    )
+    return run.returncode, run.stdout + run.stderr
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    shutil.copytree(ROOT / "soorma_ai", tmp_path / "soorma_ai", ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    return tmp_path
+
+
+def test_every_wall_stands() -> None:
+    verdict, report = lint(ROOT)
+    assert verdict == 0, report
+    assert "0 broken" in report
+
+
+@pytest.mark.parametrize(
+    ("module", "planted", "broken"),
+    [
+        ("domain/limits.py", "import asyncio", "nouns and verbs are pure"),
+        ("core/answer.py", "from time import monotonic", "nouns and verbs are pure"),
+        ("core/wake.py", "import random", "nouns and verbs are pure"),
+        ("agents/planted.py", "import soorma_ai.adapters", "agents never see an adapter"),
+        ("agents/planted.py", "def late() -> None:\n    from soorma_ai import adapters", "agents never see an adapter"),
+        ("errors.py", "import soorma_ai.domain.limits", "imports point down"),
+        ("core/answer.py", "import soorma_ai.runtime", "imports point down"),
+        ("runtime/planted.py", "import soorma_ai.adapters", "imports point down"),
+        ("utils.py", "", "imports point down"),
+        ("domain/values.py", "import soorma_ai.domain.events", "nothing runs in circles"),
+    ],
+)
+def test_a_planted_breach_is_found(copy: Path, module: str, planted: str, broken: str) -> None:
+    breached = copy / "soorma_ai" / module
+    written = breached.read_text() if breached.exists() else ""
+    breached.write_text(f"{written}\n{planted}\n")
+    verdict, report = lint(copy)
+    assert verdict == 1
+    assert [line for line in report.splitlines() if line.startswith(broken) and line.endswith("BROKEN")], report

@@ -1,0 +1,232 @@
+"""What the store's contract tests are written with: records with everything filled in, and short ways to act."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+
+from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.plans import JournalEntry, JournalKey, PlanRecord, PlanStatus, Step, StepKind, Verdict
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationKind
+from soorma_ai.ports import Delivery, Store, Work
+
+NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+LEASE = timedelta(seconds=30)
+_numbers = count(1)
+
+
+def later(seconds: float) -> datetime:
+    return NOW + timedelta(seconds=seconds)
+
+
+@dataclass(frozen=True)
+class Backend:
+    """One way to keep a store. `make` gives another store over the same data, where those last."""
+
+    name: str
+    make: Callable[..., Store]
+
+
+def event(
+    event_id: str,
+    type: str = "work.asked",
+    topic: EventTopic = EventTopic.ACTION_REQUESTS,
+    *,
+    source: str = "outside",
+    data: JsonObject | None = None,
+    tenant: str = "default",
+    correlation_id: str | None = None,
+    plan_id: str | None = None,
+    root_plan_id: str | None = None,
+) -> EventEnvelope:
+    return EventEnvelope(
+        id=event_id,
+        type=type,
+        topic=topic,
+        source=source,
+        time=NOW,
+        data=data or {},
+        tenant_id=tenant,
+        correlation_id=correlation_id,
+        plan_id=plan_id,
+        root_plan_id=root_plan_id,
+    )
+
+
+def fact(
+    event_id: str,
+    data: JsonObject | None = None,
+    *,
+    source: str = "shop",
+    tenant: str = "default",
+    plan_id: str | None = None,
+) -> EventEnvelope:
+    """An event from outside, as a wait may be met by."""
+    return event(
+        event_id, "order.paid", EventTopic.BUSINESS_FACTS, source=source, data=data, tenant=tenant, plan_id=plan_id
+    )
+
+
+def reply(event_id: str, to: str, *, tenant: str = "default", data: JsonObject | None = None) -> EventEnvelope:
+    return event(event_id, "work.done", EventTopic.ACTION_RESULTS, correlation_id=to, tenant=tenant, data=data)
+
+
+def agent(
+    name: str = "worker",
+    *takes: str,
+    tenant: str | None = None,
+    topic: EventTopic = EventTopic.ACTION_REQUESTS,
+    events: tuple[tuple[EventRole, EventDefinition], ...] = (),
+    description: str = "",
+) -> Registration:
+    return Registration(
+        agent=name,
+        kind=AgentKind.WORKER,
+        description=description,
+        tenant_id=tenant,
+        events=events,
+        subscriptions=tuple(Subscription(topic, event_type) for event_type in takes),
+    )
+
+
+def planner(name: str = "planner", goal: str = "goal.given", tenant: str | None = None) -> Registration:
+    goal_event = (EventRole.TAKES_AS_GOAL, EventDefinition(event_name=goal))
+    return agent(name, goal, tenant=tenant, events=(goal_event,))
+
+
+PAID = EventDefinition(
+    event_name="order.paid", topic=EventTopic.BUSINESS_FACTS, correlate={"/order_id": "goal_data.order_id"}
+)
+PAID_KEY = 'data:order.paid:{"goal_data.order_id":"o-1"}'
+
+
+def awaiting_payment(name: str = "planner") -> Registration:
+    return agent(name, events=((EventRole.AWAITS, PAID),))
+
+
+def plan(plan_id: str = "plan-1", **changes: object) -> PlanRecord:
+    tenant = str(changes.pop("tenant", "default"))
+    root = str(changes.pop("root_plan_id", plan_id))
+    made = PlanRecord(
+        plan_id=plan_id,
+        agent="planner",
+        agent_version="1.0.0",
+        status=PlanStatus.RUNNING,
+        goal_id=f"goal-of-{plan_id}",
+        goal_event="goal.given",
+        goal_data={"order_id": "o-1"},
+        lineage=Lineage(tenant_id=tenant, plan_id=plan_id, root_plan_id=root),
+        limits=Limits(),
+        created_at=NOW,
+        updated_at=NOW,
+        root_plan_id=root,
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def step(ordinal: int, plan_id: str = "plan-1", fingerprint: str | None = None, data: Json = None) -> Step:
+    return Step(plan_id, ordinal, StepKind.PUBLISHED, NOW, name="work.asked", data=data, fingerprint=fingerprint)
+
+
+def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REPLY, **changes: object) -> Expectation:
+    made = Expectation(
+        id=expectation_id,
+        kind=kind,
+        agent="planner",
+        tenant_id="default",
+        plan_id="plan-1",
+        root_plan_id="plan-1",
+        event_type="work.done",
+        event_topic=EventTopic.ACTION_RESULTS,
+        opened_at=NOW,
+        deadline=later(3600),
+        subject="work.asked",
+    )
+    return replace(made, **changes)  # type: ignore[arg-type]
+
+
+def wait(expectation_id: str, **changes: object) -> Expectation:
+    """For a payment of order o-1, or a person's word."""
+    given: dict[str, object] = {
+        "event_type": "order.paid",
+        "event_topic": EventTopic.BUSINESS_FACTS,
+        "keys": (PAID_KEY, f"reply:{expectation_id}"),
+        "ask": question(),
+    }
+    return expectation(expectation_id, ExpectationKind.WAIT, **(given | changes))
+
+
+def gate(expectation_id: str, **changes: object) -> Expectation:
+    return replace(wait(expectation_id, **changes), kind=ExpectationKind.GATE)
+
+
+def question(schema: JsonObject | None = None, approvers: tuple[str, ...] = ()) -> Ask:
+    return Ask(
+        reason="money",
+        message="Is it paid?",
+        response_schema=schema or {"type": "object"},
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
+        approvers=approvers,
+    )
+
+
+def answer(answer_id: str, decision: AnswerDecision = AnswerDecision.APPROVE, user: str = "ann") -> Answer:
+    return Answer(answer_id, {"approved": decision is AnswerDecision.APPROVE}, decision, user, NOW)
+
+
+def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", raw: str = "{}") -> JournalEntry:
+    return JournalEntry(
+        key=JournalKey("planner", cause, ordinal),
+        plan_id=plan_id,
+        root_plan_id="plan-1",
+        prompt_id="decide",
+        prompt_version="1",
+        prompt_hash="abc",
+        offer_digest="def",
+        model="scripted",
+        raw=raw,
+        value={},
+        fault="",
+        verdict=Verdict.ACCEPTED,
+        refusal="",
+        prompt_tokens=10,
+        completion_tokens=5,
+        cost_usd=0.25,
+        latency_ms=12.5,
+        at=NOW,
+    )
+
+
+async def claimed(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
+    return await store.claim(name, now, LEASE, limit)
+
+
+async def handed(store: Store, event_id: str = "") -> Delivery:
+    """One delivery in hand, of an event, an agent and a tenant that no test is about."""
+    name = f"hand-{next(_numbers)}"
+    await store.register([agent(name, name, tenant="hands")], NOW)
+    await store.arrive([event(event_id or name, name, tenant="hands")], NOW)
+    (delivery,) = await claimed(store, name)
+    return delivery
+
+
+async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
+    """Apply effects as some handling would."""
+    await store.commit(Work(await handed(store), Ack(), effects), now)
+
+
+async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:
+    await store.commit(Work(delivery, how or Ack(), ()), now)
+
+
+async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
+    """A plan that has opened these expectations."""
+    await do(store, SavePlan(plan(plan_id), None), *(Expect(one) for one in expected))
+
+
+async def unsent_ids(store: Store) -> list[str]:
+    return [stored.event.id for stored in await store.unsent(1000)]

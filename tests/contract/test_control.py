@@ -1,0 +1,416 @@
+import asyncio
+import gc
+import json
+import os
+import resource
+import socket
+import stat
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from pathlib import Path
+from types import FrameType
+
+import pytest
+
+from soorma_ai.adapters.control import LONGEST_LINE, ControlServer, OwnerGone, ask_owner
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import (
+    ConfigError,
+    IllegalTransition,
+    LimitExceeded,
+    LocalProtocolError,
+    NotFound,
+    PlanCancelled,
+    RateLimited,
+    RemoteProtocolError,
+    SoormaError,
+    StoreUnavailable,
+    VersionConflict,
+)
+
+Handle = Callable[[JsonObject], Awaitable[JsonObject]]
+
+
+async def echo(request: JsonObject) -> JsonObject:
+    return {"heard": request}
+
+
+def raising(error: Exception) -> Handle:
+    async def handle(request: JsonObject) -> JsonObject:
+        raise error
+
+    return handle
+
+
+@asynccontextmanager
+async def serving(path: Path, handle: Handle = echo) -> AsyncIterator[Path]:
+    server = ControlServer(path, handle)
+    await server.start()
+    try:
+        yield path
+    finally:
+        await server.close()
+
+
+@asynccontextmanager
+async def raw_line_server(path: Path, answer: bytes) -> AsyncIterator[None]:
+    """A peer that reads one line, says `answer` and hangs up."""
+
+    async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readline()
+        writer.write(answer)
+        writer.close()
+
+    server = await asyncio.start_unix_server(converse, path)
+    try:
+        yield
+    finally:
+        server.close()
+
+
+def names(directory: Path) -> list[str]:
+    return [entry.name for entry in directory.iterdir()]
+
+
+@pytest.fixture
+def path() -> Iterator[Path]:
+    """Short, as a socket's path must be."""
+    with tempfile.TemporaryDirectory(prefix="o") as made:
+        yield Path(made, "db.sock")
+
+
+@pytest.fixture
+async def reports() -> list[object]:
+    """What the event loop is told of errors that nobody caught."""
+    told: list[object] = []
+    asyncio.get_running_loop().set_exception_handler(
+        lambda loop, context: told.append(context.get("exception") or context["message"])
+    )
+    return told
+
+
+async def test_a_request_is_answered(path: Path) -> None:
+    async with serving(path):
+        assert await ask_owner(path, {"do": "cancel", "plan_id": "p-1"}, timeout=5) == {
+            "heard": {"do": "cancel", "plan_id": "p-1"}
+        }
+
+
+async def test_many_ask_at_once_and_each_gets_its_own_answer(path: Path) -> None:
+    async with serving(path):
+        answers = await asyncio.gather(*(ask_owner(path, {"n": n}, timeout=5) for n in range(50)))
+    assert answers == [{"heard": {"n": n}} for n in range(50)]
+
+
+async def test_one_connection_can_ask_again(path: Path) -> None:
+    async with serving(path):
+        reader, writer = await asyncio.open_unix_connection(path)
+        for n in range(3):
+            writer.write(b'{"n": %d}\n' % n)
+            assert json.loads(await reader.readline()) == {"heard": {"n": n}}
+        writer.close()
+
+
+def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> None:
+    """Looked at after every line that runs, under the widest umask."""
+    seen: set[int] = set()
+
+    def look(frame: FrameType, event: str, argument: object) -> Callable[..., object]:
+        if path.exists():
+            seen.add(stat.S_IMODE(path.lstat().st_mode))
+        return look
+
+    async def start() -> None:
+        server = ControlServer(path, echo)
+        sys.settrace(look)
+        try:
+            await server.start()
+        finally:
+            sys.settrace(None)
+        await server.close()
+
+    before, traced = os.umask(0), sys.gettrace()
+    try:
+        asyncio.run(start())
+    finally:
+        os.umask(before)
+        sys.settrace(traced)
+    assert seen == {0o600}
+
+
+async def test_a_socket_that_a_killed_owner_left_is_replaced(path: Path) -> None:
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    async with serving(path):
+        assert await ask_owner(path, {}, timeout=5) == {"heard": {}}
+
+
+def test_a_file_that_is_no_socket_is_kept(path: Path) -> None:
+    path.write_text("precious")
+    with pytest.raises(ConfigError, match="no socket"):
+        asyncio.run(ControlServer(path, echo).start())
+    assert path.read_text() == "precious"
+
+
+async def test_a_directory_that_does_not_exist_is_a_fault_of_the_set_up(path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be made"):
+        await ControlServer(path.parent / "nowhere" / "db.sock", echo).start()
+
+
+async def test_closing_takes_the_socket_away(path: Path) -> None:
+    async with serving(path):
+        assert names(path.parent) == [path.name]
+    assert names(path.parent) == []
+
+
+async def test_closing_leaves_the_socket_of_the_next_owner(path: Path) -> None:
+    first = ControlServer(path, echo)
+    await first.start()
+    async with serving(path):
+        await first.close()
+        assert await ask_owner(path, {}, timeout=5) == {"heard": {}}
+
+
+async def test_closing_twice_or_before_the_start_is_nothing(path: Path) -> None:
+    server = ControlServer(path, echo)
+    await server.close()
+    await server.start()
+    await server.close()
+    await server.close()
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        ConfigError("no such planner: give one of a, b"),
+        NotFound("no plan p-1"),
+        IllegalTransition("completed -> running"),
+        VersionConflict("version 3, stored 4"),
+        SoormaError("something"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+async def test_an_error_of_our_tree_comes_out_as_the_class_it_had(path: Path, error: SoormaError) -> None:
+    async with serving(path, raising(error)):
+        with pytest.raises(SoormaError) as raised:
+            await ask_owner(path, {}, timeout=5)
+    assert type(raised.value) is type(error)
+    assert str(raised.value) == str(error)
+
+
+async def test_an_error_keeps_what_it_carries(path: Path) -> None:
+    async with serving(path, raising(LimitExceeded("max_tokens", "501 of 500"))):
+        with pytest.raises(LimitExceeded, match=r"^limit_exceeded: max_tokens \(501 of 500\)$") as spent:
+            await ask_owner(path, {}, timeout=5)
+    async with serving(path, raising(PlanCancelled("p-1", "no longer wanted"))):
+        with pytest.raises(PlanCancelled) as cancelled:
+            await ask_owner(path, {}, timeout=5)
+    async with serving(path, raising(RateLimited("slow down", retry_after=timedelta(seconds=2.5)))):
+        with pytest.raises(RateLimited) as limited:
+            await ask_owner(path, {}, timeout=5)
+    assert spent.value.limit == "max_tokens"
+    assert (cancelled.value.plan_id, cancelled.value.reason) == ("p-1", "no longer wanted")
+    assert limited.value.retry_after == timedelta(seconds=2.5)
+
+
+async def test_a_class_only_the_owner_knows_comes_out_as_the_one_it_is_derived_from(path: Path) -> None:
+    class TooOld(ConfigError):
+        code = "too_old"
+
+    async with serving(path, raising(TooOld("the file is of version 9"))):
+        with pytest.raises(ConfigError, match="version 9") as raised:
+            await ask_owner(path, {}, timeout=5)
+    assert type(raised.value) is ConfigError
+
+
+async def test_a_code_nobody_knows_is_still_an_error(path: Path) -> None:
+    async with raw_line_server(path, b'{"error": {"code": "from_the_future", "message": "no idea"}}\n'):
+        with pytest.raises(SoormaError, match="no idea"):
+            await ask_owner(path, {}, timeout=5)
+
+
+async def test_a_bug_in_the_owner_is_answered_reported_and_survived(path: Path, reports: list[object]) -> None:
+    async def handle(request: JsonObject) -> JsonObject:
+        return {"cost": 1 / 0} if request else {"still": "here"}
+
+    async with serving(path, handle):
+        with pytest.raises(SoormaError, match="its log says why"):
+            await ask_owner(path, {"divide": True}, timeout=5)
+        assert await ask_owner(path, {}, timeout=5) == {"still": "here"}
+    assert [type(error) for error in reports] == [ZeroDivisionError]
+
+
+@pytest.mark.parametrize("line", [b"not json\n", b"[1, 2]\n", b"\xff\xfe\n", b"\n", b'{"a":' * 20_000 + b"\n"])
+async def test_a_malformed_line_is_answered_and_the_next_one_is_heard(path: Path, line: bytes) -> None:
+    async with serving(path):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(line + b'{"n": 1}\n')
+        refused = json.loads(await reader.readline())["error"]
+        assert refused["code"] == "remote_protocol"
+        assert "no JSON object" in refused["message"]
+        assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
+        writer.close()
+
+
+async def test_a_line_that_is_too_long_is_answered_and_the_next_one_is_heard(path: Path) -> None:
+    async with serving(path):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b'{"text": "' + b"x" * (2 * LONGEST_LINE) + b'"}\n{"n": 1}\n')
+        assert "longer than 4194304 bytes" in json.loads(await reader.readline())["error"]["message"]
+        assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
+        writer.close()
+
+
+async def test_four_mebibytes_go_and_come_back(path: Path) -> None:
+    text = "x" * (LONGEST_LINE - 100)
+    async with serving(path):
+        assert await ask_owner(path, {"text": text}, timeout=30) == {"heard": {"text": text}}
+
+
+async def test_a_request_or_an_answer_that_is_too_long_is_refused(path: Path) -> None:
+    async def lavish(request: JsonObject) -> JsonObject:
+        return {"text": "x" * LONGEST_LINE}
+
+    async with serving(path, lavish):
+        with pytest.raises(LocalProtocolError, match="the request has"):
+            await ask_owner(path, {"text": "x" * LONGEST_LINE}, timeout=5)
+        with pytest.raises(LocalProtocolError, match="ask for less"):
+            await ask_owner(path, {}, timeout=5)
+
+
+async def test_a_request_that_breaks_off_is_not_carried_out(path: Path) -> None:
+    heard: list[JsonObject] = []
+
+    async def handle(request: JsonObject) -> JsonObject:
+        heard.append(request)
+        return {}
+
+    async with serving(path, handle):
+        reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(b'{"do": "cancel"}')
+        writer.write_eof()
+        assert await reader.read() == b""
+        writer.close()
+    assert heard == []
+
+
+async def test_who_hangs_up_before_the_answer_does_no_harm(path: Path, reports: list[object]) -> None:
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def handle(request: JsonObject) -> JsonObject:
+        asked.set()
+        await go_on.wait()
+        return {"text": "x" * 1_000_000}
+
+    async with serving(path, handle):
+        _, writer = await asyncio.open_unix_connection(path)
+        writer.write(b"{}\n")
+        await asked.wait()
+        writer.close()
+        await writer.wait_closed()
+        go_on.set()
+        assert "text" in await ask_owner(path, {}, timeout=5)
+    gc.collect()
+    assert reports == []
+
+
+async def test_nobody_at_the_socket_means_the_owner_is_gone(path: Path) -> None:
+    with pytest.raises(OwnerGone):
+        await ask_owner(path, {}, timeout=5)
+    left = socket.socket(socket.AF_UNIX)
+    left.bind(str(path))
+    left.close()
+    with pytest.raises(OwnerGone, match="look again who owns the file"):
+        await ask_owner(path, {}, timeout=5)
+
+
+async def test_an_owner_that_dies_in_the_middle_is_gone(path: Path) -> None:
+    async with raw_line_server(path, b'{"heard": '):
+        with pytest.raises(OwnerGone):
+            await ask_owner(path, {}, timeout=5)
+
+
+async def test_closing_gives_up_the_requests_in_hand(path: Path) -> None:
+    asked = asyncio.Event()
+
+    async def handle(request: JsonObject) -> JsonObject:
+        asked.set()
+        await asyncio.Event().wait()
+        return {}
+
+    server = ControlServer(path, handle)
+    await server.start()
+    question = asyncio.create_task(ask_owner(path, {}, timeout=30))
+    await asked.wait()
+    await server.close()
+    with pytest.raises(OwnerGone):
+        await question
+
+
+async def test_closing_does_not_wait_for_a_connection_that_says_nothing(path: Path) -> None:
+    server = ControlServer(path, echo)
+    await server.start()
+    reader, writer = await asyncio.open_unix_connection(path)
+    await server.close()
+    assert await reader.read() == b""
+    writer.close()
+
+
+async def test_an_owner_that_takes_too_long_is_busy_not_gone(path: Path) -> None:
+    async def handle(request: JsonObject) -> JsonObject:
+        await asyncio.Event().wait()
+        return {}
+
+    async with serving(path, handle):
+        with pytest.raises(StoreUnavailable, match="no answer in") as slow:
+            await ask_owner(path, {}, timeout=0.01)
+    assert not isinstance(slow.value, OwnerGone)
+
+
+async def test_an_owner_that_does_not_even_listen_keeps_nobody_longer_than_asked(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as deaf:
+        deaf.bind(str(path))
+        deaf.listen()
+        with pytest.raises(StoreUnavailable, match="no answer in"):
+            await ask_owner(path, {"text": "x" * 4_000_000}, timeout=0.01)
+
+
+async def test_closing_does_not_wait_for_a_client_that_does_not_read_its_answer(path: Path) -> None:
+    async with serving(path):
+        reader, writer = await asyncio.open_unix_connection(path, limit=2**10)
+        writer.write(b'{"text": "' + b"x" * 4_000_000 + b'"}\n')
+        assert await reader.readexactly(1)
+    assert len(await reader.read()) < 4_000_000
+    writer.close()
+
+
+async def test_out_of_descriptors_the_owner_lives_on(
+    path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soorma_ai.adapters.control._PAUSE", 0.0)
+    async with serving(path):
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        with socket.socket(socket.AF_UNIX) as client:
+            client.setblocking(False)
+            lowest_free = os.dup(client.fileno())
+            os.close(lowest_free)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+            try:
+                client.connect(str(path))
+                client.send(b"{}\n")
+                for _ in range(10):
+                    await asyncio.sleep(0)
+            finally:
+                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+            assert await asyncio.get_running_loop().sock_recv(client, 100) == b'{"heard":{}}\n'
+    assert reports == []
+
+
+async def test_an_answer_that_is_no_json_object_is_the_peers_fault(path: Path) -> None:
+    async with raw_line_server(path, b"hello\n"):
+        with pytest.raises(RemoteProtocolError, match="the owner's answer is no JSON object"):
+            await ask_owner(path, {}, timeout=5)

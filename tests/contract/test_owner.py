@@ -1,0 +1,229 @@
+import os
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from soorma_ai.adapters.owner import AlreadyOwned, Owner, owner_of
+from soorma_ai.errors import ConfigError
+
+TAKE_AND_STAY = """
+import sys
+from pathlib import Path
+from soorma_ai.adapters.owner import Owner
+
+owner = Owner.take(Path(sys.argv[1]), purpose="soorma run orders.py")
+print("taken", flush=True)
+sys.stdin.read()
+"""
+
+TAKE_AND_FORK = """
+import os, sys
+from pathlib import Path
+from soorma_ai.adapters.owner import Owner
+
+owner = Owner.take(Path(sys.argv[1]), purpose="parent")
+child = os.fork()
+if child == 0:
+    owner.release()
+    print("forked", os.getpid(), flush=True)
+sys.stdin.read()
+"""
+
+
+@contextmanager
+def another_process(program: str, database: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process and the first line it says."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", program, str(database)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdin and process.stdout
+    try:
+        yield process, process.stdout.readline()
+    finally:
+        process.kill()
+        process.stdin.close()
+        process.stdout.close()
+        process.wait()
+
+
+def test_a_second_owner_in_the_same_process_is_refused(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with Owner.take(database, purpose="first"), pytest.raises(AlreadyOwned):
+        Owner.take(database, purpose="second")
+
+
+def test_the_refusal_says_who_owns_the_file_and_what_to_do(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with another_process(TAKE_AND_STAY, database) as (process, _), pytest.raises(AlreadyOwned) as refused:
+        Owner.take(database, purpose="soorma run billing.py")
+    message = str(refused.value)
+    assert refused.value.info.pid == process.pid
+    assert refused.value.info.purpose == "soorma run orders.py"
+    assert str(database) in message
+    assert f"process {process.pid} (soorma run orders.py)" in message
+    assert "stop it, or use another file" in message
+    assert "`soorma` commands reach it" in message
+
+
+def test_it_is_a_fault_of_the_set_up() -> None:
+    assert issubclass(AlreadyOwned, ConfigError)
+
+
+def test_after_release_the_next_one_takes_it(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with Owner.take(database, purpose="first") as first:
+        assert owner_of(database) == first.info
+    assert owner_of(database) is None
+    with Owner.take(database, purpose="second"):
+        found = owner_of(database)
+    assert found and found.purpose == "second"
+
+
+def test_releasing_twice_takes_nothing_from_the_next_owner(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    first = Owner.take(database, purpose="first")
+    first.release()
+    with Owner.take(database, purpose="second") as second:
+        first.release()
+        assert owner_of(database) == second.info
+
+
+def test_the_lock_falls_with_a_killed_process(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with another_process(TAKE_AND_STAY, database) as (process, _):
+        found = owner_of(database)
+        assert found and found.pid == process.pid
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        assert owner_of(database) is None
+        Owner.take(database, purpose="next").release()
+
+
+def test_a_forked_child_neither_keeps_nor_drops_the_lock_of_its_parent(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with another_process(TAKE_AND_FORK, database) as (process, said):
+        child = int(said.removeprefix("forked "))
+        try:
+            found = owner_of(database)
+            assert found and found.pid == process.pid, "the child's release dropped it"
+            process.kill()
+            process.wait()
+            os.kill(child, 0)
+            assert owner_of(database) is None, "the child kept it"
+        finally:
+            os.kill(child, signal.SIGKILL)
+
+
+def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp_path: Path) -> None:
+    assert owner_of(tmp_path / "orders.db") is None
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_looking_never_keeps_anybody_from_taking(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    Owner.take(database, purpose="made").release()
+    done = threading.Event()
+
+    def look() -> None:
+        while not done.is_set():
+            owner_of(database)
+
+    lookers = [threading.Thread(target=look) for _ in range(3)]
+    for looker in lookers:
+        looker.start()
+    try:
+        for _ in range(300):
+            Owner.take(database, purpose="again").release()
+    finally:
+        done.set()
+        for looker in lookers:
+            looker.join()
+
+
+def test_a_link_and_a_relative_path_lead_to_the_same_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    database = tmp_path / "orders.db"
+    database.touch()
+    (tmp_path / "alias.db").symlink_to(database)
+    monkeypatch.chdir(tmp_path)
+    with Owner.take(Path("orders.db"), purpose="first"), pytest.raises(AlreadyOwned):
+        Owner.take(tmp_path / "alias.db", purpose="second")
+
+
+def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    lock = tmp_path / "orders.db.owner"
+    lock.touch()
+    lock.chmod(0o666)
+    with Owner.take(database, purpose="first"):
+        assert stat.S_IMODE(lock.stat().st_mode) == 0o600
+
+
+def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with Owner.take(database, purpose="first"):
+        (tmp_path / "orders.db.owner").write_text('{"pid": 1')
+        found = owner_of(database)
+        assert found and found.socket == tmp_path / "orders.db.sock"
+        with pytest.raises(AlreadyOwned, match="just started"):
+            Owner.take(database, purpose="second")
+
+
+def test_the_socket_is_next_to_the_database(tmp_path: Path) -> None:
+    with Owner.take(tmp_path / "orders.db", purpose="first") as owner:
+        assert owner.info.socket == tmp_path / "orders.db.sock"
+
+
+def test_where_the_path_is_too_long_the_socket_has_a_private_directory(tmp_path: Path, short_temp: Path) -> None:
+    database = tmp_path / ("d" * 90) / "orders.db"
+    database.parent.mkdir()
+    with Owner.take(database, purpose="first") as owner:
+        found = owner_of(database)
+        assert found and found.socket == owner.info.socket
+        assert len(os.fsencode(owner.info.socket)) <= 100
+        private = owner.info.socket.parent
+        assert private.parent == short_temp
+        assert stat.S_IMODE(private.stat().st_mode) == 0o700
+    assert not private.exists()
+    with Owner.take(database, purpose="again") as owner:
+        assert owner.info.socket.parent == private
+
+
+def test_a_private_directory_that_others_can_enter_is_not_used(tmp_path: Path, short_temp: Path) -> None:
+    database = tmp_path / ("d" * 90) / "orders.db"
+    database.parent.mkdir()
+    with Owner.take(database, purpose="first") as owner:
+        private = owner.info.socket.parent
+    private.mkdir(mode=0o755)
+    with pytest.raises(ConfigError, match="mode 0700"):
+        Owner.take(database, purpose="second")
+    assert owner_of(database) is None
+
+
+def test_a_directory_that_does_not_exist_is_a_fault_of_the_set_up(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="directory does not exist"):
+        Owner.take(tmp_path / "nowhere" / "orders.db", purpose="first")
+
+
+def test_a_link_in_place_of_the_lock_file_is_not_followed(tmp_path: Path) -> None:
+    precious = tmp_path / "precious"
+    precious.write_text("keep")
+    (tmp_path / "orders.db.owner").symlink_to(precious)
+    with pytest.raises(ConfigError, match="cannot be opened"):
+        Owner.take(tmp_path / "orders.db", purpose="first")
+    assert precious.read_text() == "keep"
+
+
+@pytest.fixture
+def short_temp(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """The directory for temporary files, as a machine has it: short."""
+    with tempfile.TemporaryDirectory(prefix="o") as made:
+        monkeypatch.setattr(tempfile, "tempdir", made)
+        yield Path(made)

@@ -1,0 +1,196 @@
+"""No statement of the store reads a growing table from end to end, and none sorts what an index keeps sorted."""
+
+import sqlite3
+from collections.abc import AsyncIterator
+
+import pytest
+from store_kit import (
+    LEASE,
+    NOW,
+    agent,
+    answer,
+    awaiting_payment,
+    claimed,
+    do,
+    end,
+    entry,
+    event,
+    expectation,
+    fact,
+    gate,
+    later,
+    plan,
+    planner,
+    reply,
+    running,
+    step,
+    wait,
+)
+
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, RetryAfter, SavePlan, Schedule, Spend
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.waits import ExpectationStatus, Person
+
+# Read whole on purpose: a registry is small, an outbox and a list of arguments are as short as what is asked for.
+SMALL = ("agent", "outbox", "json_each", "(subquery")
+# These end at their LIMIT.
+FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead")
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[SqliteStore]:
+    made = SqliteStore(None)  # reads go over the traced connection too
+    await made.open(NOW)
+    yield made
+    await made.close()
+
+
+async def journey(store: SqliteStore) -> None:
+    """Every statement there is, at least once."""
+    await store.register([awaiting_payment(), planner("chief"), agent("worker", "work.asked")], NOW)
+    await running(store, expectation("q-1"), wait("w-1"), gate("g-1"))
+    await store.arrive([event("e-1"), reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
+    await store.arrive([fact("f-2", {"order_id": "o-1"}), event("g", "goal.given"), reply("r-2", "q-1")], NOW)
+    await store.arrive([reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
+    (delivery,) = await claimed(store)
+    await store.renew([delivery], later(9))
+    await end(store, delivery, RetryAfter(LEASE, "busy"))
+    await store.next_due(["worker", "planner"])
+    await do(
+        store,
+        Expect(wait("w-2")),
+        SavePlan(plan(version=1), 0),
+        AppendStep(step(0, fingerprint="x")),
+        Spend("plan-1", 1, 5),
+        Schedule("t-1", later(1), event("tick"), guards="g-1"),
+        Publish(event("out", plan_id="plan-1", root_plan_id="plan-1")),
+        Close("w-2", ExpectationStatus.CLOSED, NOW),
+    )
+    await store.answer("g-1", answer("act"), Person(), NOW)
+    await do(store, Schedule("t-2", later(1), event("tock")))
+    await store.fire(later(5), 9)
+    await store.sent([one.seq for one in await store.unsent(2)])
+    await store.send([event("q-2")], expectation("q-2"), NOW)
+    await store.reserve(Charge("plan-1", 1, 1, 1), Limits())
+    await store.settle(Charge("plan-1", 1, 1, 1), Charge("plan-1", 1, 1, 1), entry())
+    await store.heartbeat(["worker"], later(1))
+    await reads(store)
+    await store.cancel("plan-1", "why", NOW)
+    await store.leave(["worker"])
+
+
+async def reads(store: SqliteStore) -> None:
+    for tenant in (None, "default"):
+        for root in (None, "plan-1"):
+            await store.events(tenant_id=tenant, root_plan_id=root)
+            await store.events(tenant_id=tenant, root_plan_id=root, newest=True)
+            for status in (None, PlanStatus.RUNNING):
+                await store.plans(tenant_id=tenant, status=status, root_plan_id=root, limit=5)
+        await store.dead_letters(tenant, 5)
+    await store.plan("plan-1")
+    await store.steps("plan-1", 3)
+    await store.repeats("plan-1", "x")
+    await store.met_by("plan-1", "r-1")
+    await store.expectations(plan_id="plan-1")
+    await store.expectations(plan_id="plan-1", only_open=False)
+    await store.expectations(tenant_id="default")
+    await store.journal("planner", "event-1")
+    await store.decisions("plan-1")
+    await store.live_events("default", NOW)
+    await store.agents(NOW)
+    await store.event("e-1")
+
+
+async def traced(store: SqliteStore) -> list[str]:
+    seen: set[str] = set()
+    store.writer.connection.set_trace_callback(seen.add)
+    await journey(store)
+    store.writer.connection.set_trace_callback(None)
+    verbs = ("SELECT", "UPDATE", "DELETE", "INSERT")
+    return [sql for sql in seen if sql.lstrip().startswith(verbs)]
+
+
+async def explained(store: SqliteStore, sql: str) -> list[str]:
+    rows = await store.writer.do(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+    return [row[3] for row in rows]
+
+
+async def test_no_statement_scans_a_table_that_grows(store: SqliteStore) -> None:
+    statements = await traced(store)
+    assert len(statements) > 100
+    scans = {
+        f"{line}  <-  {' '.join(sql.split())}"
+        for sql in statements
+        for line in await explained(store, sql)
+        if line.startswith("SCAN")
+        and not line.removeprefix("SCAN ").startswith(SMALL)
+        and not line.startswith(FROM_THE_END)
+    }
+    assert scans == set()
+
+
+async def test_the_hot_statements_need_no_sorting(store: SqliteStore) -> None:
+    hot = ("inbox.ready_at <=", "JOIN event ON event.seq = outbox", "FROM timer WHERE due", "FROM step WHERE plan_id")
+    statements = [sql for sql in await traced(store) if any(part in sql for part in hot)]
+    assert len(statements) >= len(hot)
+    sorted_by_hand = [sql for sql in statements if "USE TEMP B-TREE FOR ORDER BY" in await explained(store, sql)]
+    assert sorted_by_hand == []
+
+
+async def test_this_check_would_see_a_scan(store: SqliteStore) -> None:
+    assert await explained(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
+
+
+class Effort:
+    """Counts the steps of the database's machine: the same on every computer, however busy."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.hundreds = 0
+        connection.set_progress_handler(self._more, 100)
+
+    def _more(self) -> int:
+        self.hundreds += 1
+        return 0
+
+
+DONE_AND_QUEUED = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state)
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 110000)
+    SELECT 'worker', -n, iif(:one_owner, 'same', n), 0,
+        iif(n <= 100000, 'done', iif(:one_owner AND n > 100001, 'blocked', 'queued')) FROM n
+"""
+
+
+@pytest.mark.parametrize("one_owner", [False, True], ids=["many owners", "one owner"])
+async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore, one_owner: bool) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event(f"e-{n}") for n in range(20)], NOW)
+    few = Effort(store.writer.connection)
+    for delivery in await claimed(store, limit=10):
+        await end(store, delivery)
+    await store.writer.do(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
+    many = Effort(store.writer.connection)
+    for delivery in await claimed(store, limit=10):
+        await end(store, delivery)
+    await store.next_due(["worker"])
+    assert many.hundreds <= 2 * few.hundreds + 10
+
+
+async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:
+    await store.writer.do(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": True}))
+    await store.writer.do(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))
+    await store.writer.do(
+        lambda db: db.execute(
+            "INSERT INTO event (seq, id, tenant, type, topic, digest, body) "
+            "SELECT event_seq, event_seq, 'default', 'x', 'x', x'', ? FROM inbox",
+            (event("any").to_json(),),
+        )
+    )
+    effort = Effort(store.writer.connection)
+    for expected in (100001, 100002, 100003):
+        (delivery,) = await claimed(store)
+        assert delivery.seq == expected
+        await end(store, delivery)
+    assert effort.hundreds < 50

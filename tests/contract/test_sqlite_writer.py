@@ -1,0 +1,262 @@
+"""Operations that wait together share a commit, and nothing else: one that fails harms no other."""
+
+import asyncio
+import sqlite3
+import threading
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent_ids
+from test_store_answers import answered_by_two_at_once
+
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.faults import mapped
+from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
+from soorma_ai.domain.waits import Answer, Expectation
+from soorma_ai.errors import (
+    ConfigError,
+    LocalProtocolError,
+    SoormaError,
+    StoreUnavailable,
+    VersionConflict,
+)
+from soorma_ai.ports import Work
+
+Call = Coroutine[Any, Any, object]
+
+
+@pytest.fixture(params=["memory", "file"])
+async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    made = SqliteStore(None if request.param == "memory" else tmp_path / "store.db")
+    await made.open(NOW)
+    yield made
+    await made.close()
+
+
+@asynccontextmanager
+async def held_up(store: SqliteStore) -> AsyncIterator[None]:
+    """What is asked for inside waits together, and is done as one group afterwards."""
+    entered, go_on = threading.Event(), threading.Event()
+
+    def occupy(_: sqlite3.Connection) -> None:
+        entered.set()
+        go_on.wait(60)
+
+    occupied = asyncio.create_task(store.writer.do(occupy))
+    await asyncio.to_thread(entered.wait, 60)
+    try:
+        yield
+    finally:
+        go_on.set()
+        await occupied
+
+
+async def as_one_group(store: SqliteStore, *calls: Call) -> list[object]:
+    async with held_up(store):
+        tasks = [asyncio.create_task(call) for call in calls]
+        await asyncio.sleep(0)
+    return await asyncio.gather(*tasks, return_exceptions=True)
+
+
+def counting(store: SqliteStore, statement: str) -> list[str]:
+    seen: list[str] = []
+    store.writer.connection.set_trace_callback(lambda sql: seen.append(sql) if sql == statement else None)
+    return seen
+
+
+def running(sql: str) -> Callable[[sqlite3.Connection], object]:
+    return lambda db: db.execute(sql)
+
+
+async def test_operations_that_wait_together_share_one_commit(store: SqliteStore) -> None:
+    commits = counting(store, "COMMIT")
+    await as_one_group(store, *(store.send([event(f"e-{n}")], None, NOW) for n in range(100)))
+    assert len(commits) == 2, "one of who held them up, one of theirs"
+    assert await unsent_ids(store) == [f"e-{n}" for n in range(100)]
+
+
+async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) -> None:
+    await as_one_group(store, *(store.send([event(f"e-{n}")], None, NOW) for n in range(300)))
+    assert await unsent_ids(store) == [f"e-{n}" for n in range(300)]
+
+
+async def test_one_that_fails_harms_no_other_of_its_group(store: SqliteStore) -> None:
+    await do(store, AppendStep(step(0)))
+    deliveries = [await handed(store) for _ in range(6)]
+    works = [
+        Work(delivery, Ack(), (Publish(event(f"out-{n}")), AppendStep(step(0 if n % 2 else n + 1))))
+        for n, delivery in enumerate(deliveries)
+    ]
+    commits = counting(store, "COMMIT")
+    results = await as_one_group(store, *(store.commit(work, NOW) for work in works))
+    assert len(commits) == 2
+    assert [type(result) for result in results] == [type(None), VersionConflict] * 3
+    assert await unsent_ids(store) == ["out-0", "out-2", "out-4"]
+    assert [one.ordinal for one in await store.steps("plan-1")] == [0, 1, 3, 5]
+    await store.commit(Work(deliveries[1], Ack(), ()), NOW)
+
+
+async def test_one_that_fails_alone_leaves_nothing(store: SqliteStore) -> None:
+    def half(db: sqlite3.Connection) -> None:
+        db.execute("INSERT INTO outbox (event_seq) VALUES (1)")
+        raise LocalProtocolError("half way")
+
+    with pytest.raises(LocalProtocolError, match="half way"):
+        await store.writer.do(half)
+    assert await store.writer.do(lambda db: db.execute("SELECT count(*) FROM outbox").fetchone()) == (0,)
+
+
+async def test_a_fault_of_our_own_reaches_its_caller_and_the_thread_lives_on(store: SqliteStore) -> None:
+    def faulty(_: sqlite3.Connection) -> None:
+        raise ZeroDivisionError("a bug")
+
+    results = await as_one_group(store, store.writer.do(faulty), store.send([event("e-1")], None, NOW))
+    assert isinstance(results[0], ZeroDivisionError) and results[1] is None
+    assert await unsent_ids(store) == ["e-1"]
+
+
+async def test_a_commit_that_fails_is_told_to_all_and_the_thread_lives_on(store: SqliteStore) -> None:
+    await store.writer.do(running("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
+    await store.writer.do(
+        running("CREATE TABLE child (parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
+    )
+    store.writer.connection.execute("PRAGMA foreign_keys = ON")
+    results = await as_one_group(
+        store,
+        store.send([event("e-1")], None, NOW),
+        store.writer.do(running("INSERT INTO child VALUES (99)")),  # found out by the COMMIT only
+        store.send([event("e-2")], None, NOW),
+    )
+    assert [type(result) for result in results] == [StoreUnavailable] * 3
+    assert isinstance(results[0], SoormaError) and isinstance(results[0].__cause__, sqlite3.Error)
+    assert await unsent_ids(store) == []
+    await store.send([event("e-2")], None, NOW)
+    assert await unsent_ids(store) == ["e-2"]
+
+
+async def test_a_transaction_that_is_lost_midway_is_lost_to_all(store: SqliteStore) -> None:
+    await store.writer.do(running("CREATE TABLE trap (x)"))
+    await store.writer.do(
+        running("CREATE TRIGGER snap BEFORE INSERT ON trap BEGIN SELECT RAISE(ROLLBACK, 'snap'); END")
+    )
+    results = await as_one_group(
+        store,
+        store.register([agent("worker", "work.asked")], NOW),
+        store.arrive([event("e-0")], NOW),
+        store.writer.do(running("INSERT INTO trap VALUES (1)")),
+        store.send([event("e-1")], None, NOW),
+    )
+    assert [isinstance(result, SoormaError) for result in results] == [True] * 4
+    assert await store.events() == []
+    arrival = await store.arrive([event("e-2")], NOW)
+    assert arrival.agents == frozenset(), "what was registered in the lost transaction is not remembered either"
+
+
+async def test_a_full_disk_may_have_room_later(store: SqliteStore) -> None:
+    connection = store.writer.connection
+    pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    big = {"text": "x" * 100_000}
+    results = await as_one_group(store, *(store.send([event(f"e-{n}", data=big)], None, NOW) for n in range(3)))
+    assert [type(result) for result in results] == [StoreUnavailable] * 3
+    assert await store.events() == []
+    connection.execute("PRAGMA max_page_count = 1000000")
+    await store.send([event("e-1", data=big)], None, NOW)
+    assert await unsent_ids(store) == ["e-1"]
+
+
+async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event("e-1")], NOW)
+    async with held_up(store):
+        given_up = asyncio.create_task(claimed(store))
+        await asyncio.sleep(0)
+        given_up.cancel()
+        await asyncio.sleep(0)
+    assert given_up.cancelled()
+    assert len(await claimed(store)) == 1
+
+
+async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open(NOW)
+    asked = [asyncio.create_task(store.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
+    await asyncio.sleep(0)
+    await store.close()
+    assert await asyncio.gather(*asked) == [None] * 300
+    await store.open(NOW)
+    assert len(await store.unsent(1000)) == 300
+    await store.close()
+
+
+async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open(NOW)
+    await do(store, SavePlan(plan(), None))
+    async with held_up(store):
+        pending = asyncio.create_task(store.cancel("plan-1", "why", NOW))
+        await asyncio.sleep(0)
+        assert await store.plan("plan-1") == plan(), "what is not committed is not seen"
+    assert await pending is True
+    await store.close()
+
+
+async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StoreUnavailable, match="not open"):
+        _ = SqliteStore(tmp_path / "store.db").writer
+
+
+class Careless(SqliteStore):
+    """Takes an answer without looking whether somebody was first."""
+
+    def _record_answer(self, db: sqlite3.Connection, asked: Expectation, answer: Answer, now: object) -> bool:
+        wake = wake_for(ANSWERED, asked, NOW)
+        db.execute(
+            "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?",
+            (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', asked.id),
+        )
+        return True
+
+
+@pytest.mark.parametrize("in_memory", [True, False])
+async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(tmp_path: Path, in_memory: bool) -> None:
+    store = Careless(None if in_memory else tmp_path / "store.db")
+    await store.open(NOW)
+    with pytest.raises(AssertionError, match="accepted"):
+        await answered_by_two_at_once(store)
+    await store.close()
+
+
+def fault_of(code: int, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> sqlite3.Error:
+    error = kind("as the library puts it")
+    error.sqlite_errorcode = code
+    return error
+
+
+@pytest.mark.parametrize(
+    ("raised", "told"),
+    [
+        (fault_of(sqlite3.SQLITE_BUSY), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_BUSY_SNAPSHOT), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_LOCKED), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_IOERR_FSYNC), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_FULL), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_READONLY), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_CANTOPEN), StoreUnavailable),
+        (fault_of(sqlite3.SQLITE_CORRUPT, sqlite3.DatabaseError), ConfigError),
+        (fault_of(sqlite3.SQLITE_NOTADB, sqlite3.DatabaseError), ConfigError),
+        (fault_of(sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.IntegrityError), VersionConflict),
+        (fault_of(sqlite3.SQLITE_TOOBIG, sqlite3.DataError), LocalProtocolError),
+        (sqlite3.ProgrammingError("Cannot operate on a closed database."), StoreUnavailable),
+        (sqlite3.OperationalError("no such table: x"), LocalProtocolError),
+        (OverflowError("too large"), LocalProtocolError),
+        (VersionConflict("ours"), VersionConflict),
+        (ZeroDivisionError("a bug"), ZeroDivisionError),
+    ],
+)
+def test_every_fault_of_the_library_has_a_word_of_ours(raised: Exception, told: type[Exception]) -> None:
+    assert type(mapped(raised)) is told

@@ -1,0 +1,26 @@
+"""The store tells of every commit that wrote something, so that relays and watchers need not poll."""
+
+from store_kit import NOW, agent, claimed, do, event, handed, later, plan
+
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.ports import Store
+
+
+async def test_a_commit_is_told(store: Store, commits: list[str]) -> None:
+    commits.clear()
+    await store.send([event("e-1")], None, NOW)
+    assert commits == ["commit"]
+
+
+async def test_what_writes_nothing_is_not_told(store: Store, commits: list[str]) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await do(store, SavePlan(plan(), None))
+    await handed(store)
+    commits.clear()
+    await claimed(store)
+    await store.fire(later(1), 9)
+    await store.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
+    await store.unsent(9)
+    await store.sent([])
+    await store.arrive([], NOW)
+    assert commits == []

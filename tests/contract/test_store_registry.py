@@ -1,0 +1,193 @@
+"""Who is there, what they take and make, and what a version means."""
+
+from dataclasses import replace
+
+import pytest
+from store_kit import NOW, agent, do, event, expectation, later, planner, running
+
+from soorma_ai.core.wake import OFFER_CHANGED, wake_for
+from soorma_ai.domain.effects import Publish, Schedule
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
+from soorma_ai.errors import ConfigError
+from soorma_ai.ports import Store
+
+GONE = AGENT_GONE_AFTER.total_seconds()
+SCHEMA = {"type": "object", "required": ["x"]}
+
+
+def takes(name: str, **more: object) -> tuple[EventRole, EventDefinition]:
+    return EventRole.TAKES, EventDefinition.model_validate({"event_name": name, **more})
+
+
+async def names(store: Store, tenant: str = "default", seconds: float = 0) -> list[tuple[str, str]]:
+    return [(one.agent, one.definition.event_name) for one in await store.live_events(tenant, later(seconds))]
+
+
+async def test_a_registration_is_read_as_it_was_given(store: Store) -> None:
+    definition = EventDefinition(
+        event_name="pay",
+        description="Pay a bill.",
+        payload_schema=SCHEMA,
+        response_schema={"type": "string"},
+        approval=Approval(when="payload.amount > 5.0", approvers=("boss",), timeout=AGENT_GONE_AFTER),
+        irreversible=True,
+        correlate={"/a": "goal_data.a"},
+    )
+    capability = AgentCapability(task_name="paying", consumed_event=definition, produced_events=(definition,))
+    given = agent("payer", "pay", events=((EventRole.TAKES, definition),), description="Pays.")
+    given = replace(given, capabilities=(capability,))
+    await store.register([given], NOW)
+    (row,) = await store.agents(later(1))
+    assert row.registration == given
+    assert (row.agent, row.tenant_id, row.heartbeat_at, row.live) == ("payer", None, NOW, True)
+    (event_row,) = await store.live_events("default", NOW)
+    assert (event_row.agent, event_row.kind, event_row.role) == ("payer", given.kind, EventRole.TAKES)
+    assert event_row.definition == definition
+
+
+async def test_an_agent_is_live_while_its_heart_beats(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a"),)), agent("two", events=(takes("b"),))], NOW)
+    await store.heartbeat(["one", "nobody"], later(60))
+    assert await names(store, seconds=GONE - 1) == [("one", "a"), ("two", "b")]
+    assert await names(store, seconds=GONE) == [("one", "a")]
+    assert await names(store, seconds=GONE + 60) == []
+    assert [row.live for row in await store.agents(later(GONE))] == [True, False]
+
+
+async def test_an_agent_that_left_is_known_and_not_live(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a"),))], NOW)
+    await store.leave(["one"])
+    assert await names(store) == []
+    assert [one.definition.event_name for one in await store.known_events("default")] == ["a"]
+    assert [row.live for row in await store.agents(NOW)] == [False]
+    await store.heartbeat(["one"], later(1))
+    assert await names(store, seconds=1) == [], "a last heart-beat does not bring it back"
+    await store.register([agent("one", events=(takes("a"),))], later(2))
+    assert await names(store, seconds=2) == [("one", "a")]
+
+
+async def test_events_of_an_agent_long_gone_are_still_known(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a"),))], NOW)
+    assert await names(store, seconds=GONE * 9) == []
+    assert len(await store.known_events("default")) == 1
+
+
+async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) -> None:
+    await store.register(
+        [
+            agent("ours", tenant="one", events=(takes("a"),)),
+            agent("theirs", tenant="two", events=(takes("b"),)),
+            agent("shared", events=(takes("c"),)),
+        ],
+        NOW,
+    )
+    assert await names(store, "one") == [("ours", "a"), ("shared", "c")]
+    assert await names(store, "two") == [("theirs", "b"), ("shared", "c")]
+    assert {one.agent for one in await store.known_events("one")} == {"ours", "shared"}
+
+
+async def test_the_offer_has_one_order_whoever_registered_first(store: Store) -> None:
+    first = agent("z", events=(takes("b"), takes("a"), takes("a", topic=EventTopic.BUSINESS_FACTS)))
+    second = agent("m", events=(takes("a"),))
+    await store.register([first], NOW)
+    await store.register([second], NOW)
+    order = [("m", "a"), ("z", "a"), ("z", "b"), ("z", "a")]
+    assert await names(store) == order
+    await store.register([second, first], NOW)
+    assert await names(store) == order
+
+
+async def test_a_new_registration_replaces_the_old_events(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a"),))], NOW)
+    await store.register([agent("one", events=(takes("b"),))], NOW)
+    assert await names(store) == [("one", "b")]
+
+
+async def test_a_version_stands_for_one_content(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
+    with pytest.raises(ConfigError, match=r"'a'.*'1'.*one") as refused:
+        await store.register([agent("fine"), agent("two", events=(takes("a", version="1"),))], NOW)
+    assert "two" in str(refused.value) and "new version" in str(refused.value)
+    assert [row.agent for row in await store.agents(NOW)] == ["one"], "all of a start or nothing"
+    with pytest.raises(ConfigError):
+        other_answer = takes("a", version="1", payload_schema=SCHEMA, response_schema={"type": "string"})
+        await store.register([agent("two", events=(other_answer,))], NOW)
+    await store.register([agent("two", events=(takes("a", version="2"),))], NOW)
+
+
+async def test_two_agents_of_one_start_cannot_give_a_version_two_contents(store: Store) -> None:
+    one, two = takes("a", version="1", payload_schema=SCHEMA), takes("a", version="1")
+    with pytest.raises(ConfigError):
+        await store.register([agent("one", events=(one,)), agent("two", events=(two,))], NOW)
+
+
+async def test_descriptions_and_approvals_of_a_version_may_change(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a", version="1", description="old"),))], NOW)
+    await store.register([agent("one", events=(takes("a", version="1", description="new", approval="always"),))], NOW)
+    (found,) = await store.live_events("default", NOW)
+    assert found.definition.description == "new" and found.definition.approval is not None
+
+
+async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store) -> None:
+    given = [
+        agent("shared", events=(takes("a", version="1"),)),
+        agent("one", tenant="one", events=(takes("a", version="1", payload_schema=SCHEMA),)),
+        agent("two", tenant="two", events=(takes("a", version="1", response_schema=SCHEMA),)),
+        agent("fact", events=(takes("a", version="1", topic=EventTopic.BUSINESS_FACTS, payload_schema=SCHEMA),)),
+    ]
+    await store.register(given, NOW)
+    assert len(await store.agents(NOW)) == 4
+
+
+async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store) -> None:
+    parked = expectation("o-1", ExpectationKind.OFFER)
+    elsewhere = expectation("o-2", ExpectationKind.OFFER, tenant_id="other")
+    await running(store, parked, elsewhere)
+    await do(store, Schedule("t-1", later(9), event("x"), guards="o-1"))
+    await store.register([agent("new", tenant="default")], later(1))
+    wake = wake_for(OFFER_CHANGED, parked, later(1))
+    found = await store.expectation("o-1")
+    assert found is not None
+    assert (found.status, found.met_by, found.closed_at) == (ExpectationStatus.MET, wake.id, later(1))
+    assert [kept.event for kept in await store.unsent(10)] == [wake]
+    assert await store.next_due([]) is None
+    assert await store.expectation("o-2") == elsewhere
+
+
+async def test_a_shared_agent_wakes_the_parked_plans_of_every_tenant(store: Store) -> None:
+    await running(
+        store,
+        expectation("o-1", ExpectationKind.OFFER),
+        expectation("o-2", ExpectationKind.OFFER, tenant_id="other"),
+        expectation("q-1"),
+    )
+    await store.register([agent("shared")], NOW)
+    woken = [kept.event for kept in await store.unsent(10)]
+    assert [(wake.type, wake.subject) for wake in woken] == [(OFFER_CHANGED, "o-1"), (OFFER_CHANGED, "o-2")]
+    open_still = await store.expectation("q-1")
+    assert open_still is not None and open_still.status is ExpectationStatus.OPEN
+
+
+async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked_it(store: Store) -> None:
+    await store.register([agent("slow", tenant="default")], NOW)
+    await running(store, expectation("o-1", ExpectationKind.OFFER))
+    await store.heartbeat(["slow"], later(60))
+    assert await store.unsent(10) == []
+    await store.heartbeat(["slow"], later(60 + GONE))
+    assert [kept.event.type for kept in await store.unsent(10)] == [OFFER_CHANGED]
+
+
+async def test_a_refused_registration_leaves_the_routes_as_they_were(store: Store) -> None:
+    await store.register([agent("one", "a", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
+    with pytest.raises(ConfigError):
+        await store.register([agent("late", "*"), agent("one", "b", events=(takes("a", version="1"),))], NOW)
+    arrival = await store.arrive([event("e-1", "a"), event("e-2", "b")], NOW)
+    assert arrival.agents == {"one"}
+
+
+async def test_agents_are_listed_by_name(store: Store) -> None:
+    await store.register([agent("b"), planner("c"), agent("a")], NOW)
+    await do(store, Publish(event("x")))
+    assert [row.agent for row in await store.agents(NOW)][:3] == ["a", "b", "c"]

@@ -1,0 +1,145 @@
+"""What was committed is there again, and the leases of whoever is gone are void."""
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import pytest
+from store_kit import (
+    NOW,
+    PAID_KEY,
+    Backend,
+    agent,
+    answer,
+    awaiting_payment,
+    claimed,
+    do,
+    end,
+    entry,
+    event,
+    expectation,
+    fact,
+    gate,
+    later,
+    plan,
+    reply,
+    running,
+    step,
+    unsent_ids,
+    wait,
+)
+
+from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.waits import ExpectationStatus, Person
+from soorma_ai.errors import LeaseLost, StoreUnavailable
+from soorma_ai.ports import Store, Work
+
+
+@asynccontextmanager
+async def opened(backend: Backend, seconds: float = 0) -> AsyncIterator[Store]:
+    store = backend.make()
+    await store.open(later(seconds))
+    yield store
+    await store.close()
+
+
+async def test_everything_committed_is_there_after_reopening(lasting: Backend) -> None:
+    charge = Charge("plan-1", 1, 10, 0.5)
+    async with opened(lasting) as store:
+        await store.register([awaiting_payment(), agent("worker", "work.asked")], NOW)
+        await running(store, expectation("q-1"), gate("g-1"))
+        await do(store, AppendStep(step(0)), Spend("plan-1", 2, None), Schedule("t-1", later(9), event("tick")))
+        await do(store, Publish(event("out")))
+        await store.reserve(charge, Limits())
+        await store.settle(charge, charge, entry())
+        await store.answer("g-1", answer("act-1"), Person(), NOW)
+        await store.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
+        dead, _ = await claimed(store)
+        await end(store, dead, DeadLetter("no"))
+        before = [await dump(store)]
+    async with opened(lasting) as store:
+        assert [await dump(store)] == before
+        await store.arrive([reply("r-1", "q-1"), event("e-3")], NOW)
+        assert [d.event.id for d in await claimed(store)] == ["e-2", "e-3"]
+        assert [d.event.id for d in await claimed(store, "planner")] == ["r-1"]
+        await do(store, Expect(wait("w-1", keys=(PAID_KEY,))))
+        met = await store.expectation("w-1")
+        assert met is not None and met.met_by == "early"
+
+
+async def dump(store: Store) -> list[object]:
+    return [
+        await store.plan("plan-1"),
+        await store.steps("plan-1"),
+        await store.expectations(plan_id="plan-1", only_open=False),
+        await store.spent("plan-1"),
+        await store.decisions("plan-1"),
+        await store.events(),
+        await store.unsent(99),
+        await store.agents(NOW),
+        await store.known_events("default"),
+        await store.dead_letters(None, 9),
+        await store.next_due([]),
+    ]
+
+
+async def test_leases_of_the_former_owner_are_void_and_their_attempts_count(lasting: Backend) -> None:
+    async with opened(lasting) as store:
+        await store.register([agent("worker", "work.asked")], NOW)
+        await store.arrive([event("e-1")], NOW)
+        (held,) = await claimed(store)
+    async with opened(lasting) as store:
+        assert await store.next_due(["worker"]) is None
+        (again,) = await claimed(store)
+        assert (again.attempt, again.fence > held.fence) == (2, True)
+        with pytest.raises(LeaseLost):
+            await store.commit(Work(held, Ack(), ()), NOW)
+
+
+async def test_a_lease_of_the_former_owner_commits_nothing_even_before_the_next_claim(lasting: Backend) -> None:
+    async with opened(lasting) as store:
+        await store.register([agent("worker", "work.asked")], NOW)
+        await store.arrive([event("e-1")], NOW)
+        (held,) = await claimed(store)
+    async with opened(lasting) as store:
+        assert await store.renew([held], later(99)) == []
+        with pytest.raises(LeaseLost):
+            await store.commit(Work(held, Ack(), (Publish(event("out")),)), NOW)
+        assert await unsent_ids(store) == []
+
+
+async def test_owners_go_on_one_at_a_time_after_reopening(lasting: Backend) -> None:
+    async with opened(lasting) as store:
+        await running(store, expectation("q-1"), expectation("q-2"))
+        await store.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+        await claimed(store, "planner")
+    async with opened(lasting) as store:
+        (first,) = await claimed(store, "planner")
+        assert first.event.id == "r-1"
+        await end(store, first)
+        assert [d.event.id for d in await claimed(store, "planner")] == ["r-2"]
+
+
+async def test_timers_that_came_due_meanwhile_fire(lasting: Backend) -> None:
+    async with opened(lasting) as store:
+        await running(store, expectation("q-1"))
+        await do(store, Schedule("t-1", later(60), event("tick"), guards="q-1"))
+    async with opened(lasting, 99999) as store:
+        assert await store.next_due([]) == later(60)
+        assert await store.fire(later(99999), 9) == 1
+        found = await store.expectation("q-1")
+        assert found is not None and found.status is ExpectationStatus.EXPIRED
+
+
+async def test_a_store_may_be_opened_twice_and_closed_twice(backend: Backend) -> None:
+    store = backend.make()
+    await store.close()
+    await store.open(NOW)
+    await store.open(NOW)
+    await do(store, SavePlan(plan(), None))
+    await store.close()
+    await store.close()
+    with pytest.raises(StoreUnavailable):
+        await store.plan("plan-1")
+    with pytest.raises(StoreUnavailable):
+        await store.fire(NOW, 1)

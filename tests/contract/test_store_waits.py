@@ -1,0 +1,290 @@
+"""Outside events find the wait they are for: by a shared name, of the right tenant, producer and shape."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from store_kit import (
+    NOW,
+    PAID,
+    PAID_KEY,
+    agent,
+    awaiting_payment,
+    claimed,
+    do,
+    end,
+    event,
+    expectation,
+    fact,
+    gate,
+    later,
+    plan,
+    question,
+    reply,
+    running,
+    unsent_ids,
+    wait,
+)
+
+from soorma_ai.core.wake import ANSWERED
+from soorma_ai.domain.effects import Close, Expect, SavePlan
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.registry import EventRole
+from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.ports import Store, Stray
+
+ORDER = {"order_id": "o-1"}
+TYPED = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+
+
+async def status(store: Store, expectation_id: str) -> ExpectationStatus:
+    found = await store.expectation(expectation_id)
+    assert found is not None
+    return found.status
+
+
+async def waiting(store: Store, *waits: object) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await running(store, *waits)  # type: ignore[arg-type]
+
+
+async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -> None:
+    await waiting(store, wait("w-1"))
+    arrival = await store.arrive([fact("f-1", ORDER)], later(5))
+    assert arrival.agents == {"planner"} and arrival.strays == ()
+    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+    met = await store.expectation("w-1")
+    assert met is not None and (met.met_by, met.closed_at) == ("f-1", later(5))
+    assert await store.met_by("plan-1", "f-1") == met
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        fact("f-1", {"order_id": "o-2"}),
+        fact("f-1", {}),
+        fact("f-1", ORDER, tenant="other"),
+        fact("f-1", ORDER).model_copy(update={"type": "order.sent"}),
+        fact("f-1", ORDER).model_copy(update={"topic": EventTopic.ACTION_REQUESTS}),
+        fact("f-1", ORDER).model_copy(update={"topic": EventTopic.PLAN_EVENTS}),
+    ],
+    ids=["other key", "no key", "tenant", "type", "a request", "a plan event"],
+)
+async def test_what_does_not_name_the_wait_does_not_meet_it(store: Store, other: EventEnvelope) -> None:
+    await waiting(store, wait("w-1"))
+    assert (await store.arrive([other], NOW)).agents == frozenset()
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+
+
+async def test_a_wait_is_also_found_by_its_plan_and_by_its_own_id(store: Store) -> None:
+    await waiting(store, wait("w-1", keys=("plan:plan-1",)), wait("w-2", keys=("reply:w-2",)))
+    await store.arrive([fact("f-1", plan_id="plan-1")], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.MET
+    await store.arrive([fact("f-2").model_copy(update={"correlation_id": "w-2"})], NOW)
+    assert await status(store, "w-2") is ExpectationStatus.MET
+
+
+async def test_the_topic_of_an_outside_event_is_not_compared(store: Store) -> None:
+    await waiting(store, wait("w-1"))
+    await store.arrive([fact("f-1", ORDER).model_copy(update={"topic": EventTopic.BILLING_EVENTS})], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.MET
+
+
+async def test_only_declared_producers_meet_a_wait(store: Store) -> None:
+    await waiting(store, wait("w-1", producers=("bank", "till")))
+    arrival = await store.arrive([fact("f-1", ORDER, source="anybody")], NOW)
+    assert arrival.agents == frozenset()
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    await store.arrive([fact("f-2", ORDER, source="till")], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.MET
+
+
+async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store: Store) -> None:
+    await waiting(store, wait("w-1", ask=question(TYPED)))
+    arrival = await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)
+    assert arrival.strays == (Stray("f-1", "order.paid", "invalid", "w-1"),)
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    assert (await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)).strays == ()
+    await store.arrive([fact("f-2", {**ORDER, "amount": 3})], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.MET
+
+
+async def test_an_invalid_event_is_not_kept_for_a_later_wait(store: Store) -> None:
+    await waiting(store, wait("w-1", ask=question(TYPED)))
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    await do(store, Expect(wait("w-2")))
+    assert await status(store, "w-2") is ExpectationStatus.OPEN
+
+
+async def test_a_wait_that_the_event_fits_is_met_though_an_older_one_refuses_it(store: Store) -> None:
+    older = wait("w-1", ask=question(TYPED))
+    await waiting(store, older, wait("w-2", opened_at=later(1)))
+    arrival = await store.arrive([fact("f-1", ORDER)], later(2))
+    assert arrival.strays == (Stray("f-1", "order.paid", "invalid", "w-1"),)
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    assert await status(store, "w-2") is ExpectationStatus.MET
+
+
+async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(store: Store) -> None:
+    await waiting(store, wait("a", opened_at=later(2)), wait("c", opened_at=later(1)), wait("b", opened_at=later(1)))
+    arrival = await store.arrive([fact("f-1", ORDER)], later(3))
+    assert await status(store, "b") is ExpectationStatus.MET
+    assert arrival.strays == (
+        Stray("f-1", "order.paid", "ambiguous", "c"),
+        Stray("f-1", "order.paid", "ambiguous", "a"),
+    )
+    assert await status(store, "a") is ExpectationStatus.OPEN
+
+
+async def test_an_event_that_met_a_wait_meets_no_other_when_it_comes_again(store: Store) -> None:
+    await waiting(store, wait("w-1"), wait("w-2", opened_at=later(1)))
+    await store.arrive([fact("f-1", ORDER)], later(2))
+    again = await store.arrive([fact("f-1", ORDER)], later(3))
+    assert again.agents == frozenset() and again.strays == ()
+    assert await status(store, "w-2") is ExpectationStatus.OPEN
+
+
+async def test_no_event_opens_a_gate(store: Store) -> None:
+    await waiting(store, gate("g-1"))
+    await store.arrive([fact("f-1", ORDER), fact("f-2", plan_id="plan-1")], NOW)
+    await store.arrive([fact("f-3").model_copy(update={"correlation_id": "g-1"})], NOW)
+    assert await status(store, "g-1") is ExpectationStatus.OPEN
+
+
+async def test_an_early_event_opens_no_gate(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    await running(store, gate("g-1"))
+    assert await status(store, "g-1") is ExpectationStatus.OPEN
+
+
+async def test_a_wait_that_is_closed_is_found_no_more(store: Store) -> None:
+    await waiting(store, wait("w-1"))
+    await do(store, Close("w-1", ExpectationStatus.CLOSED, NOW))
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.CLOSED
+
+
+async def test_an_event_that_comes_too_early_meets_the_wait_when_it_opens(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    arrival = await store.arrive([fact("f-1", ORDER)], NOW)
+    assert arrival.strays == (Stray("f-1", "order.paid", "early", None),)
+    await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(10))
+    met = await store.expectation("w-1")
+    assert met is not None
+    assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(10))
+    assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
+
+
+async def test_an_early_event_meets_one_wait_only(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    await running(store, wait("w-1"), wait("w-2"))
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.MET
+    assert await status(store, "w-2") is ExpectationStatus.OPEN
+
+
+async def test_the_oldest_early_event_is_taken_first(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-2", ORDER)], NOW)
+    await store.arrive([fact("f-1", ORDER)], later(1))
+    await running(store, wait("w-1"))
+    met = await store.expectation("w-1")
+    assert met is not None and met.met_by == "f-2"
+
+
+async def test_an_early_event_must_fit_the_wait_too(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive(
+        [
+            fact("off schema", {**ORDER, "amount": "x"}, source="bank"),
+            fact("wrong source", {**ORDER, "amount": 1}),
+            fact("other order", {"order_id": "o-2", "amount": 1}, source="bank"),
+            fact("other tenant", {**ORDER, "amount": 1}, source="bank", tenant="other"),
+            fact("right", {**ORDER, "amount": 1}, source="bank"),
+        ],
+        NOW,
+    )
+    await running(store, wait("w-1", producers=("bank",), ask=question(TYPED)))
+    met = await store.expectation("w-1")
+    assert met is not None and met.met_by == "right"
+
+
+async def test_an_early_event_is_kept_for_a_day(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-1", ORDER), fact("f-2", ORDER)], NOW)
+    day = timedelta(hours=24).total_seconds()
+    await do(store, SavePlan(plan(), None), Expect(wait("in time")), now=later(day - 1))
+    await do(store, Expect(wait("too late")), now=later(day))
+    assert await status(store, "in time") is ExpectationStatus.MET
+    assert await status(store, "too late") is ExpectationStatus.OPEN
+
+
+async def test_an_early_event_that_comes_again_is_not_kept_longer(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    for hours in (20, 24.5):
+        assert (await store.arrive([fact("f-1", ORDER)], later(3600 * hours))).strays == ()
+    await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(3600 * 25))
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+
+
+@pytest.mark.parametrize(
+    ("role", "kept"), [(EventRole.MAKES, True), (EventRole.AWAITS, True), (EventRole.TAKES, False)]
+)
+async def test_only_events_that_somebody_awaits_or_makes_are_kept_early(
+    store: Store, role: EventRole, kept: bool
+) -> None:
+    await store.register([agent("somebody", events=((role, PAID),))], NOW)
+    assert bool((await store.arrive([fact("f-1", ORDER)], NOW)).strays) is kept
+    await running(store, wait("w-1"))
+    assert (await status(store, "w-1") is ExpectationStatus.MET) is kept
+
+
+async def test_an_event_that_no_wait_could_name_is_no_stray(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    assert (await store.arrive([fact("f-1", {"unrelated": 1})], NOW)).strays == ()
+
+
+async def test_definitions_of_another_tenant_do_not_correlate(store: Store) -> None:
+    await store.register([agent("planner", tenant="other", events=((EventRole.AWAITS, PAID),))], NOW)
+    await running(store, wait("w-1"))
+    assert (await store.arrive([fact("f-1", ORDER)], NOW)).strays == ()
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+
+
+async def test_a_reply_that_nobody_expects_any_more_is_no_early_event(store: Store) -> None:
+    await store.register(
+        [agent("w", events=((EventRole.MAKES, PAID.model_copy(update={"event_name": "work.done"})),))], NOW
+    )
+    await running(store, expectation("q-1"))
+    await store.arrive([reply("r-1", "q-1")], NOW)
+    arrival = await store.arrive([reply("r-2", "q-1")], NOW)
+    assert [stray.reason for stray in arrival.strays] == ["surplus"]
+
+
+async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan(store: Store) -> None:
+    both = replace(agent("planner", "*", topic=EventTopic.BUSINESS_FACTS), events=awaiting_payment().events)
+    await store.register([both], NOW)
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    (as_subscriber,) = await claimed(store, "planner")
+    await end(store, as_subscriber)
+    await running(store, wait("w-1"))
+    assert await status(store, "w-1") is ExpectationStatus.MET
+    assert [stored.event.type for stored in await store.unsent(10)] == [ANSWERED]
+
+
+async def test_the_keys_of_a_wait_do_not_reach_over_to_another_type(store: Store) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await running(store, wait("w-1", event_type="order.sent", keys=(PAID_KEY,)))
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    assert await unsent_ids(store) == []
+
+
+async def test_a_subscriber_gets_an_outside_event_beside_the_plan_that_waits(store: Store) -> None:
+    await store.register([agent("audit", "*", topic=EventTopic.BUSINESS_FACTS), awaiting_payment()], NOW)
+    await running(store, wait("w-1"))
+    arrival = await store.arrive([fact("f-1", ORDER), event("x")], NOW)
+    assert arrival.agents == {"audit", "planner"}

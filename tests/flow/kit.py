@@ -1,0 +1,104 @@
+"""What the flow tests share: small agents, and waiting for what must come without sleeping."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+from soorma_ai import (
+    Approval,
+    ChoreographyPlanner,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Reject,
+    Tool,
+    Wait,
+)
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import ScriptedReasoner
+
+PATIENCE = 10.0
+
+ORDER_ID = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
+AMOUNT = {
+    "type": "object",
+    "properties": {"amount": {"type": "number", "minimum": 0}},
+    "required": ["amount"],
+    "additionalProperties": False,
+}
+
+
+def planner(script: Any, **options: Any) -> ChoreographyPlanner:
+    options.setdefault("goals", ["order.received"])
+    name = options.pop("name", "orders")
+    return ChoreographyPlanner(name, reasoner=ScriptedReasoner(script), **options)
+
+
+def stock() -> Tool:
+    tool = Tool("stock")
+
+    @tool.on_invoke("inventory.reserve.requested", payload_schema=ORDER_ID)
+    async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if request.data["order_id"] == "none-left":
+            raise Reject("no stock", code="out_of_stock")
+        return {"reserved": request.data["order_id"]}
+
+    return tool
+
+
+def payments(approval: Approval | str | None = None, charged: list[Any] | None = None) -> Tool:
+    tool = Tool("payments")
+
+    @tool.on_invoke("payment.charge.requested", payload_schema=AMOUNT, approval=approval)
+    async def charge(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if charged is not None:
+            charged.append(request.data["amount"])
+        return {"charged": request.data["amount"]}
+
+    return tool
+
+
+def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
+    return Platform(f"sqlite:///{path}", clock=clock)
+
+
+async def until(platform: Platform, condition: Callable[[], Awaitable[Any]]) -> Any:
+    """What `condition` gives once it gives something; looked at after every commit."""
+    watcher = platform.services.signals.watch()
+    try:
+        async with asyncio.timeout(PATIENCE):
+            while not (found := await condition()):
+                await watcher.wait()
+                watcher.clear()
+            return found
+    finally:
+        platform.services.signals.unwatch(watcher)
+
+
+async def the_wait(platform: Platform) -> Wait:
+    """The one open question, once there is one."""
+    waits = await until(platform, platform.waits)
+    assert len(waits) == 1
+    return waits[0]
+
+
+async def ended(platform: Platform, plan_id: str) -> Any:
+    """The details of a plan once it has ended, however it did."""
+
+    async def is_final() -> Any:
+        plan = await platform.services.store.plan(plan_id)
+        return plan is not None and plan.status.is_final
+
+    await until(platform, is_final)
+    return await platform.plan(plan_id)
+
+
+async def published(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
+    rows = await platform.services.store.events(limit=1000)
+    return [row.event for row in rows if row.event.topic == topic]
+
+
+async def types(platform: Platform, **query: Any) -> list[str]:
+    return [event.type for event in await published(platform, **query)]

@@ -1,0 +1,375 @@
+"""Tools answer, workers end their tasks, agents react; what breaks is told to whoever asked."""
+
+from typing import Any
+
+import pytest
+from kit import ended, planner, stock, until
+from pydantic import BaseModel
+
+from soorma_ai import (
+    Agent,
+    AgentCapability,
+    EventDefinition,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Reject,
+    Retry,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, TransientError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+
+class Sum(BaseModel):
+    a: int
+    b: int
+
+
+class Total(BaseModel):
+    total: int
+
+
+def adder() -> Tool:
+    tool = Tool("adder")
+
+    @tool.on_invoke("sum.requested")
+    async def add(request: InvocationContext[Sum], context: PlatformContext) -> Total:
+        """Adds two numbers."""
+        return Total(total=request.data.a + request.data.b)
+
+    return tool
+
+
+async def test_a_typed_handler_registers_its_schemas_and_gets_its_model(platform: Platform) -> None:
+    await platform.start(adder())
+    reply = await platform.request("sum.requested", {"a": 2, "b": 3}, timeout=5)
+    assert (reply["success"], reply["status"], reply["result"]) == (True, "completed", {"total": 5})
+    known = (await platform.services.store.known_events("default"))[0].definition
+    assert known.description == "Adds two numbers."
+    assert set(known.payload_schema["properties"]) == {"a", "b"}  # type: ignore[arg-type]
+    assert known.response_schema is not None
+
+
+async def test_a_request_off_its_receivers_schema_is_not_published(platform: Platform) -> None:
+    await platform.start(adder())
+    with pytest.raises(LocalProtocolError, match=r"\$\.a"):
+        await platform.request("sum.requested", {"a": "two", "b": 3}, timeout=5)
+    assert await platform.services.store.events(limit=10) == []
+
+
+async def test_a_request_that_nobody_takes_is_told_what_there_is(platform: Platform) -> None:
+    await platform.start(adder())
+    with pytest.raises(NotFound, match=r"known requests: sum\.requested"):
+        await platform.request("product.requested", {}, timeout=5)
+    with pytest.raises(NotFound, match="known goals: none"):
+        await platform.submit("world.peace", {})
+
+
+@pytest.mark.parametrize(
+    ("raised", "code"),
+    [(Reject("too old", code="expired"), "expired"), (ValueError("boom"), "handler_error")],
+)
+async def test_a_tool_that_raises_answers_with_a_typed_failure(
+    platform: Platform, raised: Exception, code: str
+) -> None:
+    tool = Tool("fragile")
+
+    @tool.on_invoke("break.requested")
+    async def fail(request: InvocationContext, context: PlatformContext) -> None:
+        raise raised
+
+    await platform.start(tool)
+    reply = await platform.request("break.requested", {}, timeout=5)
+    assert (reply["success"], reply["error"]["code"]) == (False, code)  # type: ignore[index,call-overload]
+
+
+async def test_a_bug_in_a_handler_leaves_a_dead_letter_and_a_rejection_does_not(platform: Platform) -> None:
+    tool = Tool("fragile")
+
+    @tool.on_invoke("break.requested")
+    async def fail(request: InvocationContext, context: PlatformContext) -> None:
+        raise ZeroDivisionError("oops") if request.data else Reject("no")
+
+    await platform.start(tool)
+    await platform.request("break.requested", {}, timeout=5)
+    assert await platform.services.store.dead_letters(None, 10) == []
+    await platform.request("break.requested", {"x": 1}, timeout=5)
+    letters = await platform.services.store.dead_letters(None, 10)
+    assert [letter.reason for letter in letters] == ["handler_error: ZeroDivisionError: oops"]
+
+
+async def test_what_may_pass_is_tried_again_with_the_same_key_and_then_told(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    seen: list[tuple[int, str]] = []
+    tool = Tool("flaky")
+
+    @tool.on_invoke("call.requested")
+    async def call(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        seen.append((request.attempt, request.idempotency_key))
+        if request.attempt < 3:
+            raise TransientError("line is busy") if request.attempt == 1 else Retry("again")
+        await context.bus.announce("call.made", {"attempt": request.attempt})
+        return {"attempts": request.attempt}
+
+    await platform.start(tool)
+    plan_free = await _requested(platform, clock, "call.requested")
+    assert plan_free["result"] == {"attempts": 3}
+    assert [attempt for attempt, _ in seen] == [1, 2, 3]
+    assert len({key for _, key in seen}) == 1
+    facts = [row.event for row in await platform.services.store.events(limit=50) if row.event.type == "call.made"]
+    assert len(facts) == 1
+
+
+async def _requested(platform: Platform, clock: VirtualClock, event_type: str) -> dict[str, Any]:
+    """A request while time passes in small steps, so that back-offs end."""
+    import asyncio
+
+    asking = asyncio.ensure_future(platform.request(event_type, {}, timeout=600))
+    while not asking.done():
+        await asyncio.sleep(0.002)
+        await clock.advance(0.5)
+    return await asking
+
+
+async def test_when_the_last_try_is_spent_the_requester_gets_a_typed_failure(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    tool = Tool("down")
+
+    @tool.on_invoke("call.requested")
+    async def call(request: InvocationContext, context: PlatformContext) -> None:
+        raise TransientError("line is dead")
+
+    await platform.start(tool)
+    reply = await _requested(platform, clock, "call.requested")
+    assert (reply["success"], reply["error"]["code"]) == (False, "unavailable")
+    assert "tried 5 times" in reply["error"]["message"]
+
+
+async def test_a_handler_that_raises_has_published_nothing(platform: Platform) -> None:
+    tool = Tool("half")
+
+    @tool.on_invoke("half.requested")
+    async def half(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.announce("half.done", {})
+        raise ValueError("the other half is missing")
+
+    await platform.start(tool)
+    await platform.request("half.requested", {}, timeout=5)
+    assert "half.done" not in [row.event.type for row in await platform.services.store.events(limit=50)]
+
+
+async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("file.requested", response_schema={"type": "object", "required": ["shelf"]})
+    async def file(task: TaskContext[dict[str, Any]], context: PlatformContext) -> None:
+        match task.data.get("how"):
+            case "fail":
+                await task.fail("no room", code="full")
+            case "twice":
+                await task.complete({"shelf": 1})
+                await task.complete({"shelf": 2})
+            case "off":
+                await task.complete({})
+            case "open":
+                return
+            case _:
+                await task.complete({"shelf": 3})
+
+    await platform.start(worker)
+
+    async def outcome(how: str) -> Any:
+        reply = await platform.request("file.requested", {"how": how}, timeout=5)
+        return reply.get("result") or reply["error"]["code"]  # type: ignore[index,call-overload]
+
+    assert await outcome("well") == {"shelf": 3}
+    assert await outcome("fail") == "full"
+    assert [await outcome(how) for how in ("twice", "off", "open")] == ["local_protocol"] * 3
+
+
+async def test_a_result_off_its_promised_schema_is_not_sent(platform: Platform) -> None:
+    tool = Tool("liar")
+
+    @tool.on_invoke("lie.requested", response_schema={"type": "object", "required": ["truth"]})
+    async def lie(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"fiction": 1}
+
+    await platform.start(tool)
+    reply = await platform.request("lie.requested", {}, timeout=5)
+    assert reply["success"] is False
+    assert "truth" in reply["error"]["message"]  # type: ignore[index,call-overload,operator]
+
+
+async def test_a_reply_that_never_comes_is_a_deadline_and_the_same_key_finds_it_later(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    import asyncio
+
+    slow, go = Tool("slow"), asyncio.Event()
+
+    @slow.on_invoke("slow.requested")
+    async def wait(request: InvocationContext, context: PlatformContext) -> int:
+        await go.wait()
+        return 42
+
+    await platform.start(slow)
+    asking = asyncio.ensure_future(platform.request("slow.requested", {}, timeout=2, idempotency_key="k"))
+    while not asking.done():
+        await asyncio.sleep(0.001)
+        await clock.advance(0.5)
+    with pytest.raises(DeadlineExceeded):
+        await asking
+    go.set()
+    assert (await platform.request("slow.requested", {}, timeout=5, idempotency_key="k"))["result"] == 42
+
+
+async def test_the_same_idempotency_key_submits_a_goal_once(platform: Platform) -> None:
+    await platform.start(planner([complete({"n": 1})]), stock())
+    one = await platform.submit("order.received", {"x": 1}, idempotency_key="k")
+    two = await platform.submit("order.received", {"x": 1}, idempotency_key="k")
+    assert one.plan_id == two.plan_id
+    assert await two.result(timeout=5) == {"n": 1}
+    with pytest.raises(LocalProtocolError):
+        await platform.submit("order.received", {"x": 2}, idempotency_key="k")
+
+
+async def test_an_agent_hears_facts_and_wildcards_and_lineage_is_inherited(platform: Platform) -> None:
+    heard: list[tuple[str, str, str | None]] = []
+    listener, loud = Agent("listener"), Agent("loud")
+
+    @listener.on_event("order.placed", topic="business-facts")
+    async def exact(event: Any, context: PlatformContext) -> None:
+        heard.append(("exact", event.event_type, event.session_id))
+        await context.bus.announce("order.seen", {"by": context.agent_id})
+
+    @loud.on_event("*", topic="business-facts")
+    async def every(event: Any, context: PlatformContext) -> None:
+        heard.append(("every", event.type, event.session_id))
+
+    await platform.start(listener, loud)
+    await platform.publish("business-facts", "order.placed", {}, session_id="s1")
+
+    async def both() -> bool:
+        return len(heard) == 3
+
+    await until(platform, both)
+    assert sorted(heard) == [
+        ("every", "order.placed", "s1"),
+        ("every", "order.seen", "s1"),
+        ("exact", "order.placed", "s1"),
+    ]
+
+
+async def test_one_tenant_never_sees_anothers_events_goals_or_replies(platform: Platform) -> None:
+    heard: list[str] = []
+    for tenant in ("acme", "other"):
+        agent = Agent(f"{tenant}-ear", tenant_id=tenant)
+
+        @agent.on_event("order.placed", topic="business-facts")
+        async def hear(event: Any, context: PlatformContext, tenant: str = tenant) -> None:
+            heard.append(tenant)
+
+        await platform.start(agent)
+    maria = platform.as_user(tenant_id="acme", user_id="maria")
+    await maria.publish("business-facts", "order.placed", {})
+
+    async def any_heard() -> bool:
+        return bool(heard) and not await platform.services.store.unsent(1)
+
+    await until(platform, any_heard)
+    assert heard == ["acme"]
+
+
+async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) -> None:
+    from kit import open_platform
+
+    happened: list[str] = []
+    tool = Tool("hooked")
+
+    @tool.on_startup
+    async def begin() -> None:
+        happened.append("start")
+
+    @tool.on_shutdown
+    def end() -> None:
+        happened.append("stop")
+
+    @tool.on_invoke("hook.requested")
+    def work(request: InvocationContext, context: PlatformContext) -> int:
+        happened.append("work")
+        return 1
+
+    async with open_platform(path) as platform:
+        await platform.start(tool)
+        assert (await platform.request("hook.requested", {}, timeout=5))["result"] == 1
+    assert happened == ["start", "work", "stop"]
+
+
+async def test_platform_calls_inside_a_handler_are_a_protocol_error(platform: Platform) -> None:
+    tool = Tool("eager")
+
+    @tool.on_invoke("eager.requested")
+    async def eager(request: InvocationContext, context: PlatformContext) -> None:
+        await platform.publish("business-facts", "too.soon", {})
+
+    await platform.start(tool)
+    reply = await platform.request("eager.requested", {}, timeout=5)
+    assert reply["error"]["code"] == "local_protocol"  # type: ignore[index,call-overload]
+
+
+async def test_what_came_while_an_agent_was_away_is_handled_when_it_is_back(path: Any, clock: VirtualClock) -> None:
+    from kit import open_platform
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(adder())
+    async with open_platform(path, clock) as platform:
+        with pytest.raises(DeadlineExceeded):
+            await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=0, idempotency_key="k")
+    async with open_platform(path, clock) as platform:
+        await platform.start(adder())
+        reply = await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=5, idempotency_key="k")
+        assert reply["result"] == {"total": 2}
+
+
+async def test_a_capability_describes_and_does_not_subscribe() -> None:
+    described = EventDefinition(
+        event_name="calculate.requested", payload_schema={"type": "object", "required": ["expression"]}
+    )
+    tool = Tool("calculator", capabilities=[AgentCapability(task_name="calculate", consumed_event=described)])
+    assert tool.events_consumed == []
+
+    @tool.on_invoke("calculate.requested")
+    async def calculate(request: InvocationContext, context: PlatformContext) -> int:
+        return 4
+
+    assert tool.events_consumed == ["calculate.requested"]
+    assert tool.registration().events[0][1].payload_schema == described.payload_schema
+
+
+async def test_two_handlers_for_one_event_and_topics_as_events_are_config_errors() -> None:
+    tool = adder()
+    with pytest.raises(ConfigError, match="two handlers"):
+        tool.on_invoke("sum.requested")(lambda request, context: 1)
+    with pytest.raises(ConfigError, match="is a topic"):
+        tool.on_event("action-requests", topic="action-requests")
+    with pytest.raises(LocalProtocolError, match="is no topic"):
+        tool.on_event("x", topic="nowhere")
+
+
+async def test_a_planner_goes_on_after_a_worker_that_broke(platform: Platform) -> None:
+    worker = Worker("clumsy")
+
+    @worker.on_task("carry.requested")
+    async def carry(task: TaskContext, context: PlatformContext) -> None:
+        raise RuntimeError("dropped it")
+
+    minds = planner([publish("carry.requested"), complete({"carried": False})])
+    await platform.start(minds, worker)
+    plan = await platform.submit("order.received", {})
+    assert (await ended(platform, plan.plan_id)).result == {"carried": False}

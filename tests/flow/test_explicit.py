@@ -1,0 +1,96 @@
+"""The explicit form of the seeds: a handler owns the first step, or all of them."""
+
+from typing import Any
+
+import pytest
+from kit import planner, stock
+
+from soorma_ai import GoalContext, PlanContext, PlanFailed, Platform, PlatformContext, TransitionContext
+from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+
+
+async def test_a_goal_handler_makes_the_first_step_and_the_planner_goes_on_by_itself(platform: Platform) -> None:
+    minds = planner([RESERVE, complete({"ok": True})], goals=[])
+
+    @minds.on_goal("order.received")
+    async def handle_goal(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(
+            goal=goal,
+            context=context,
+            state_machine={},
+            current_state="reasoning",
+            status="running",
+        )
+        decision = await minds.reason_next_action(
+            trigger=f"Order: ${goal.data['amount']}",
+            context=context,
+            custom_context={"policy": "Orders >$5k need approval"},
+        )
+        await minds.execute_decision(decision, context, goal_event=goal, plan=plan)
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {"amount": 7})
+    assert await plan.result(timeout=5) == {"ok": True}
+    first = minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]
+    assert "Order: $7" in first
+    assert "Orders >$5k need approval" in first
+
+
+async def test_with_on_transition_the_handler_owns_every_step(platform: Platform) -> None:
+    seen: list[str] = []
+    minds = planner([RESERVE, complete({"ok": True})])
+
+    @minds.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        seen.append(transition.what_happened)
+        decision = await minds.reason_next_action(trigger=transition.what_happened, context=context)
+        await minds.execute_decision(decision, context, plan=transition.plan)
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"ok": True}
+    assert seen == ["inventory.reserve.requested was answered."]
+
+
+async def test_a_handler_that_leaves_a_plan_with_nothing_to_wait_for_fails_it(platform: Platform) -> None:
+    minds = planner([], goals=[])
+
+    @minds.on_goal("order.received")
+    async def forgetful(goal: GoalContext, context: PlatformContext) -> None:
+        return
+
+    await platform.start(minds, stock())
+    with pytest.raises(PlanFailed, match="no_next_step"):
+        await (await platform.submit("order.received", {})).result(timeout=5)
+
+
+@pytest.mark.parametrize(
+    "action", [PublishAction(event_type="nope"), PublishAction(event_type="inventory.reserve.requested")]
+)
+async def test_a_decision_of_the_handlers_own_is_checked_like_a_models(platform: Platform, action: Any) -> None:
+    minds = planner([], goals=[])
+
+    @minds.on_goal("order.received")
+    async def reckless(goal: GoalContext, context: PlatformContext) -> None:
+        await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    await platform.start(minds, stock())
+    with pytest.raises(PlanFailed):
+        await (await platform.submit("order.received", {})).result(timeout=5)
+    rows = await platform.services.store.events(limit=50)
+    assert [row.event.type for row in rows] == ["order.received", "order.received.completed"]
+
+
+async def test_run_time_context_is_given_to_the_model_in_autonomous_mode(platform: Platform) -> None:
+    minds = planner([complete({})])
+
+    @minds.custom_context
+    async def known(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
+        return {"weather": "rain", "goal": plan.goal_event}
+
+    await platform.start(minds, stock())
+    await (await platform.submit("order.received", {})).result(timeout=5)
+    assert '"weather":"rain"' in minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]

@@ -1,0 +1,154 @@
+"""Limits hold: over restarts, over the whole tree, and whatever the model says."""
+
+import itertools
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ended, open_platform, payments, planner, stock, types, until
+
+from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, delegate, publish
+
+
+def endless() -> Any:
+    """Never the same payload, so that only the limit on actions can stop it."""
+    count = itertools.count()
+    return lambda question: publish("inventory.reserve.requested", order_id=f"A{next(count)}")
+
+
+async def test_max_actions_3_means_3(platform: Platform) -> None:
+    await platform.start(planner(endless(), max_actions=3), stock())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_actions"):
+        await plan.result(timeout=5)
+    assert (await types(platform)).count("inventory.reserve.requested") == 3
+
+
+async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: VirtualClock) -> None:
+    held: list[str] = []
+
+    def slow_stock() -> Tool:
+        tool = Tool("stock")
+
+        @tool.on_invoke("inventory.reserve.requested")
+        async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+            held.append(request.request_id)
+            return {"reserved": True}
+
+        return tool
+
+    plan_id = ""
+    for restart in range(6):
+        async with open_platform(path, clock) as platform:
+            await platform.start(planner(endless(), max_actions=3))
+            plan = await platform.submit("order.received", {}, idempotency_key="one")
+            plan_id = plan.plan_id
+            if restart == 0:
+                continue
+            asked = len(await types(platform))
+            await platform.start(slow_stock())
+
+            async def moved_on(asked: int = asked, platform: Platform = platform) -> bool:
+                record = await platform.services.store.plan(plan_id)
+                return len(await types(platform)) > asked or (record is not None and record.status.is_final)
+
+            await until(platform, moved_on)
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner(endless(), max_actions=3), slow_stock())
+        details = await ended(platform, plan_id)
+        assert "limit_exceeded: max_actions" in details.reason
+        assert len(set(held)) == 3
+        assert details.usage.actions == 3
+
+
+async def test_a_spent_limit_is_never_asked_about_again(platform: Platform) -> None:
+    minds = planner(endless(), max_actions=1)
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    await ended(platform, plan.plan_id)
+    assert len(minds.reasoner.questions) == 2  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [
+        (Limits(max_llm_calls=2), "max_llm_calls"),
+        (Limits(max_tokens=1), "max_tokens"),
+        (Limits(max_cost_usd=0.0), "max_cost_usd"),
+        (Limits(max_actions=0), "max_actions"),
+    ],
+)
+async def test_a_tripped_limit_fails_the_plan_by_its_name(platform: Platform, limits: Limits, name: str) -> None:
+    await platform.start(planner(endless(), limits=limits), stock())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match=f"limit_exceeded: {name}"):
+        await plan.result(timeout=5)
+
+
+async def test_the_same_decision_in_the_same_state_is_stopped(platform: Platform) -> None:
+    script = itertools.repeat(publish("payment.charge.requested", amount=1))
+    await platform.start(planner(script, limits=Limits(max_repeats=2)), payments())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
+        await plan.result(timeout=5)
+    assert (await types(platform)).count("payment.charge.requested") <= 3
+
+
+async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platform, clock: VirtualClock) -> None:
+    script = [publish("slow.requested")]
+    slow = Tool("slow")
+
+    @slow.on_invoke("slow.requested")
+    async def never(request: InvocationContext, context: PlatformContext) -> None:
+        await clock.sleep(10_000_000)
+
+    await platform.start(planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
+    plan = await platform.submit("order.received", {})
+
+    async def asked() -> bool:
+        return "slow.requested" in await types(platform)
+
+    await until(platform, asked)
+    await clock.advance(timedelta(minutes=59))
+    assert (await platform.plan(plan.plan_id)).status == "running"
+    await clock.advance(timedelta(minutes=2))
+    details = await ended(platform, plan.plan_id)
+    assert "limit_exceeded: deadline" in details.reason
+    assert not [e for e in details.expectations if e.status == "open"]
+    await clock.advance(20_000_000)
+
+
+async def test_a_child_draws_on_the_budget_of_its_root(platform: Platform) -> None:
+    child = planner(endless(), name="buyer", goals=["buy.wanted"], max_actions=50)
+    root = planner([delegate("buyer", "buy.wanted", {}), complete({"child": "failed"})], max_actions=3)
+    await platform.start(root, child, stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"child": "failed"}
+    assert (await types(platform)).count("inventory.reserve.requested") == 2
+    assert (await platform.plan(plan.plan_id)).usage.actions == 3
+
+
+async def test_planners_in_a_row_are_counted(platform: Platform) -> None:
+    first = planner([delegate("second", "b", {})] * 9, name="first", goals=["a"], limits=Limits(max_depth=1))
+    second = planner([complete({})], name="second", goals=["b"])
+    await platform.start(first, second, stock())
+    plan = await platform.submit("a", {})
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_depth"):
+        await plan.result(timeout=5)
+
+
+async def test_max_actions_given_twice_and_differently_is_a_config_error() -> None:
+    with pytest.raises(ConfigError, match="give it once"):
+        planner([], limits=Limits(max_actions=5), max_actions=3)
+    assert planner([], limits=Limits(max_llm_calls=5), max_actions=3).limits == Limits(max_llm_calls=5, max_actions=3)
+
+
+async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: Platform) -> None:
+    minds = planner([], limits=Limits(max_cost_usd=1.0))
+    minds.reasoner.price_known = False  # type: ignore[union-attr,misc]
+    with pytest.raises(ConfigError, match="max_cost_usd"):
+        await platform.start(minds, stock())

@@ -1,0 +1,291 @@
+"""Waits and people: an answer counts once, a gate opens only to a person, a deadline always comes."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
+
+from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.errors import NotFound
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, wait
+
+CHARGE = publish("payment.charge.requested", amount=12000)
+MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=2))
+
+
+async def held(platform: Platform, approval: Approval | str, *after: Any, charged: list[Any] | None = None) -> Any:
+    """A plan whose payment is held; returns (plan, its wait)."""
+    await platform.start(planner([CHARGE, *after]), stock(), payments(approval, charged))
+    plan = await platform.submit("order.received", {"order_id": "A1"})
+    return plan, await the_wait(platform)
+
+
+async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_as_approved(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan, question = await held(platform, "always", complete({"paid": 1}), charged=charged)
+    assert (question.proposed_event, question.proposed_data) == ("payment.charge.requested", {"amount": 12000})
+    assert charged == []
+    assert await platform.answer(question.wait_id, {"approved": True}, decision="approve") == "accepted"
+    assert await plan.result(timeout=5) == {"paid": 1}
+    assert charged == [12000]
+    assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
+
+
+async def test_of_two_people_at_the_same_moment_one_is_accepted_and_the_other_told_why_not(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan, question = await held(platform, "always", complete({}), charged=charged)
+    ann = platform.as_user(tenant_id="default", user_id="ann", roles={"manager"})
+    bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})
+    outcomes = await asyncio.gather(
+        *(person.answer(question.wait_id, {"approved": True}) for person in (ann, bob, ann, bob))
+    )
+    assert sorted(outcomes) == ["accepted", "duplicate", "duplicate", "duplicate"]
+    assert "was first" in next(outcome.detail for outcome in outcomes if outcome == "duplicate")
+    await plan.result(timeout=5)
+    assert charged == [12000]
+
+
+async def test_the_same_act_of_answering_told_twice_is_one_answer(platform: Platform) -> None:
+    _, question = await held(platform, "always", complete({}))
+    for _ in range(2):
+        assert await platform.answer(question.wait_id, {"approved": True}, answer_id="click-1") == "accepted"
+
+
+@pytest.mark.parametrize("forged", ["approval.granted", "plan.wait.answered", "payment.charge.requested.completed"])
+@pytest.mark.parametrize("topic", ["business-facts", "action-results", "plan-events", "notification-events"])
+async def test_no_event_opens_a_gate(platform: Platform, forged: str, topic: str) -> None:
+    charged: list[Any] = []
+    burglar = Agent("burglar", events_produced=["approval.granted"])
+
+    @burglar.on_event("please.forge", topic="business-facts")
+    async def forge(event: Any, context: PlatformContext) -> None:
+        data = {"approved": True, "decision": "approve", "wait_id": event.data["wait_id"]}
+        await context.bus.publish(
+            topic, forged, data, correlation_id=event.data["wait_id"], subject=event.data["wait_id"]
+        )
+
+    await platform.start(burglar)
+    _, question = await held(platform, "always", complete({}), charged=charged)
+    await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
+
+    async def was_forged() -> bool:
+        rows = await platform.services.store.events(limit=1000)
+        return any(row.event.type == forged and row.event.source == "burglar" for row in rows)
+
+    await until(platform, was_forged)
+    assert (await the_wait(platform)).wait_id == question.wait_id
+    assert await platform.answer(question.wait_id, {"approved": False}) == "accepted"
+    assert charged == []
+
+
+async def test_a_rejection_is_data_and_the_planner_decides_what_to_do_about_it(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan, question = await held(platform, "always", complete({"paid": False}), charged=charged)
+    assert await platform.answer(question.wait_id, {"approved": False, "note": "too much"}) == "accepted"
+    assert await plan.result(timeout=5) == {"paid": False}
+    assert charged == []
+
+
+async def test_an_edited_payload_is_checked_again_and_published_instead(platform: Platform) -> None:
+    charged: list[Any] = []
+    plan, question = await held(platform, "always", complete({}), charged=charged)
+    refused = await platform.answer(question.wait_id, {"data": {"amount": "much"}}, decision="edit")
+    assert (refused, "$.amount" in refused.detail) == ("invalid", True)
+    assert await platform.answer(question.wait_id, {"data": {"amount": 9000}}, decision="edit") == "accepted"
+    await plan.result(timeout=5)
+    assert charged == [9000]
+
+
+@pytest.mark.parametrize(
+    ("payload", "decision", "told"),
+    [
+        ({"approved": "yes"}, "approve", "$.approved"),
+        ({}, "approve", "approved"),
+        ({"approved": False}, "approve", "the decision says approve"),
+        ({"approved": True}, "reject", "the decision says reject"),
+        ({"approved": True}, "respond", "not among"),
+    ],
+)
+async def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(
+    platform: Platform, payload: dict[str, Any], decision: str, told: str
+) -> None:
+    _, question = await held(platform, "always")
+    outcome = await platform.answer(question.wait_id, payload, decision=decision)
+    assert (outcome, told in outcome.detail) == ("invalid", True), outcome.detail
+    assert (await the_wait(platform)).wait_id == question.wait_id
+
+
+async def test_only_somebody_with_the_role_may_approve(platform: Platform) -> None:
+    _, question = await held(platform, MANAGER, complete({}))
+    clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
+    boss = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert await clerk.answer(question.wait_id, {"approved": True}) == "invalid"
+    assert await boss.answer(question.wait_id, {"approved": True}) == "accepted"
+
+
+async def test_another_tenant_sees_no_question_and_cannot_answer_it(platform: Platform) -> None:
+    _, question = await held(platform, "always")
+    stranger = platform.as_user(tenant_id="other", user_id="eve", roles={"manager"})
+    assert await stranger.waits() == []
+    with pytest.raises(NotFound):
+        await stranger.answer(question.wait_id, {"approved": True})
+    with pytest.raises(NotFound):
+        await stranger.plan(question.plan_id or "")
+
+
+async def test_a_deadline_ends_a_wait_and_its_answer_is_late_from_that_moment_on(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan, question = await held(platform, MANAGER, complete({"paid": False}))
+    await clock.advance(timedelta(days=2))
+    assert await platform.answer(question.wait_id, {"approved": True}) == "late"
+    assert await plan.result(timeout=5) == {"paid": False}
+    assert await platform.answer(question.wait_id, {"approved": True}) == "late"
+
+
+async def test_by_default_an_unanswered_gate_is_a_no_and_can_be_a_yes(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    lenient = Approval(timeout=timedelta(hours=1), on_expiry="approve")
+    plan, _ = await held(platform, lenient, complete({}), charged=charged)
+    await clock.advance(timedelta(hours=1))
+    await plan.result(timeout=5)
+    assert charged == [12000]
+
+
+async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, clock: VirtualClock) -> None:
+    script = [wait("user.replied", "which colour?", 2), complete({"answered": False})]
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner(script, external_events=["user.replied"]), stock())
+        plan = await platform.submit("order.received", {})
+        await the_wait(platform)
+    await clock.advance(3)
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner(script[1:], external_events=["user.replied"]), stock())
+        details = await ended(platform, plan.plan_id)
+    assert details.result == {"answered": False}
+
+
+async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Path, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    async with open_platform(path, clock) as platform:
+        plan, question = await held(platform, "always")
+    async with open_platform(path, clock) as platform:
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([complete({"paid": 1})]), stock(), payments("always", charged))
+        assert (await ended(platform, plan.plan_id)).result == {"paid": 1}
+    assert charged == [12000]
+
+
+async def test_an_approval_condition_decides_by_payload_whether_a_person_is_needed(platform: Platform) -> None:
+    script = [publish("payment.charge.requested", amount=10), CHARGE, complete({})]
+    charged: list[Any] = []
+    await platform.start(planner(script), payments("payload.amount > 5000", charged))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    assert charged == [10]
+    await platform.answer(question.wait_id, {"approved": True})
+    await plan.result(timeout=5)
+    assert charged == [10, 12000]
+
+
+REPLIED = EventDefinition(
+    event_name="carrier.confirmed",
+    topic="business-facts",
+    payload_schema={"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]},
+    correlate={"/order_id": "goal_data.order_id"},
+)
+
+
+async def test_an_outside_event_finds_its_plan_by_what_it_correlates(platform: Platform) -> None:
+    script = [wait("carrier.confirmed", "")]
+    await platform.start(planner([*script, *script, complete({"who": "A"})], external_events=[REPLIED]), stock())
+    first = await platform.submit("order.received", {"order_id": "A"})
+    second = await platform.submit("order.received", {"order_id": "B"})
+
+    async def both() -> bool:
+        return len(await platform.waits()) == 2
+
+    await until(platform, both)
+    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
+    assert await first.result(timeout=5) == {"who": "A"}
+    assert [question.plan_id for question in await platform.waits()] == [second.plan_id]
+
+
+async def test_an_event_that_came_before_its_wait_is_matched(platform: Platform) -> None:
+    script = [publish("inventory.reserve.requested", order_id="A"), wait("carrier.confirmed", ""), complete({"ok": 1})]
+    await platform.start(planner(script, external_events=[REPLIED]))
+    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
+
+    async def arrived() -> bool:
+        return not await platform.services.store.unsent(1)
+
+    await until(platform, arrived)
+    await platform.start(stock())
+    plan = await platform.submit("order.received", {"order_id": "A"})
+    assert await plan.result(timeout=5) == {"ok": 1}
+
+
+async def test_an_event_off_its_schema_ends_no_wait(platform: Platform) -> None:
+    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), stock())
+    plan = await platform.submit("order.received", {"order_id": "A"})
+    await the_wait(platform)
+    await platform.publish("notification-events", "carrier.confirmed", {"order_id": 7}, plan_id=plan.plan_id)
+    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
+    await plan.result(timeout=5)
+    came = [step for step in (await platform.plan(plan.plan_id)).steps if step.kind == "received"]
+    assert [step.data for step in came] == [{"order_id": "A"}]
+
+
+async def test_only_a_declared_producer_ends_a_wait(platform: Platform) -> None:
+    liar = Tool("liar")
+
+    @liar.on_invoke("lie.requested")
+    async def lie(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.announce("carrier.confirmed", {"order_id": "A", "by": "liar"})
+
+    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), liar)
+    plan = await platform.submit("order.received", {"order_id": "A"})
+    await the_wait(platform)
+    await platform.request("lie.requested", {}, timeout=5)
+    assert len(await platform.waits()) == 1
+    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A", "by": "client"})
+    await plan.result(timeout=5)
+    came = [step.data for step in (await platform.plan(plan.plan_id)).steps if step.kind == "received"]
+    assert came == [{"order_id": "A", "by": "client"}]
+
+
+async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_superseded(platform: Platform) -> None:
+    plan, question = await held(platform, "always")
+    assert await platform.cancel(plan.plan_id, "changed our mind")
+    details = await ended(platform, plan.plan_id)
+    assert details.status == "cancelled"
+    assert "not started: payment.charge.requested" in details.reason
+    assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
+    assert not await platform.cancel(plan.plan_id)
+    assert "payment.charge.requested" not in await types(platform)
+
+
+async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform, clock: VirtualClock) -> None:
+    plan, question = await held(platform, "always", complete({}))
+    announced = [e for e in (await platform.services.store.events(limit=100)) if e.event.type == "plan.wait.opened"]
+    assert announced[0].event.data["wait_id"] == question.wait_id
+    await clock.advance(timedelta(days=1))
+    await platform.answer(question.wait_id, {"approved": True})
+    await plan.result(timeout=5)
+    assert (await platform.plan(plan.plan_id)).waiting_seconds == 86400
+
+
+async def test_the_answers_schema_of_a_gate_can_be_typed(platform: Platform) -> None:
+    schema = {
+        "type": "object",
+        "properties": {"approved": {"type": "boolean"}, "limit": {"type": "number"}},
+        "required": ["approved", "limit"],
+    }
+    _, question = await held(platform, Approval(response_schema=schema), complete({}))
+    assert await platform.answer(question.wait_id, {"approved": True}) == "invalid"
+    assert await platform.answer(question.wait_id, {"approved": True, "limit": 5}) == "accepted"

@@ -1,0 +1,179 @@
+"""Reads what is in a store's file and judges it by another validator. A program of its own that knows nothing of the
+product but the words it writes down: `judge.py STORE PLANS`, and on its input which plans end early, and how."""
+
+import json
+import sqlite3
+import sys
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+from material import Payload, Plan, read
+
+GOAL = "customer.help.requested"
+ANSWER = f"{GOAL}.completed"
+CLIENT = "client"
+
+
+@dataclass
+class Verdict:
+    """`differs` is the first thing that is not as it should be; `invalid` what should never have been published."""
+
+    plan: str
+    differs: str = ""
+    published: int = 0
+    invalid: list[str] = field(default_factory=list[str])
+    tokens: int = 0
+    answers: int = 0
+
+
+@dataclass(frozen=True)
+class Ending:
+    """A plan that is to fail before step `at`, for a reason that says `because`."""
+
+    at: int
+    because: str
+
+
+class Record:
+    """All that the store holds of one plan, which has a tenant to itself."""
+
+    def __init__(self, db: sqlite3.Connection, plan: Plan) -> None:
+        self.plan = plan
+        self.events = [json.loads(body) for (body,) in db.execute(_EVENTS, (plan.id,))]
+        self.asked: dict[str, Payload] = {}
+        for id, kind, status, answer, body in db.execute(_ASKED, (plan.id,)):
+            told = {"kind": kind, "status": status, "answer": json.loads(answer) if answer else None}
+            self.asked[id] = json.loads(body) | told
+        self.plans = [json.loads(body) for (body,) in db.execute(_PLANS, (plan.id,))]
+        spent = db.execute(_SPENT, (plan.id,)).fetchone()
+        self.tokens, self.answers = spent[0] or 0, db.execute(_JOURNAL, (plan.id,)).fetchone()[0]
+
+    def happened(self) -> list[list[Any]]:
+        """Waits, requests and the end, in the order in which they were written."""
+        lines: list[list[Any]] = []
+        for event in self.events:
+            data = event.get("data", {})
+            if event["type"] == "plan.wait.opened":
+                asked = self.asked[data["wait_id"]]["ask"]
+                held = asked["proposal"]
+                wait = ["gate", held["event_type"], held["data"]] if held else ["ask", data["expected_event"]]
+                lines.append(wait if held else [*wait, asked["message"]])
+            elif event["topic"] == "action-requests" and event["source"] != CLIENT:
+                lines.append(["publish", event["type"], data])
+            elif event["type"] == ANSWER:
+                lines.append(["complete", data["result"]] if data["success"] else ["fail"])
+        return lines
+
+    def invalid(self) -> list[str]:
+        """Requests that are not offered, do not fit their schema, or were not approved, each payload for itself."""
+        found: list[str] = []
+        yes = [self._yes(event["data"]["wait_id"]) for event in self.events if event["type"] == "plan.wait.opened"]
+        approved = [payload for payload in yes if payload is not None]
+        for event in self.events:
+            if event["topic"] != "action-requests" or event["source"] == CLIENT:
+                continue
+            data = event.get("data", {})
+            known = self.plan.events.get(event["type"])
+            if known is None:
+                found.append(f"{event['type']} is not offered")
+                continue
+            faults = jsonschema.Draft202012Validator(known.schema).iter_errors(data)
+            found += [f"{event['type']}: {fault.message}" for fault in faults]
+            held = [event["type"], spelling(data)]
+            if known.needs_approval and held not in approved:
+                found.append(f"{event['type']} was not approved")
+            elif known.needs_approval:
+                approved.remove(held)
+        return found
+
+    def _yes(self, wait_id: str) -> list[Any] | None:
+        asked = self.asked[wait_id]
+        answer, held = asked["answer"], asked["ask"]["proposal"]
+        if asked["kind"] != "gate" or asked["status"] != "met" or answer is None or answer["decision"] != "approve":
+            return None
+        return [held["event_type"], spelling(held["data"])]
+
+    def unanswered(self, ending: Ending | None) -> str:
+        """What is wrong with the one answer that the caller gets, and with the plan's own row."""
+        goals = [event for event in self.events if event["type"] == GOAL]
+        answers = [event for event in self.events if event["type"] == ANSWER]
+        if [len(goals), len(answers), len(self.plans)] != [1, 1, 1]:
+            return f"{len(goals)} goals, {len(answers)} answers, {len(self.plans)} plans"
+        plan, told = self.plans[0], answers[0]["data"]
+        if answers[0]["correlationid"] != goals[0]["id"] or told["request_id"] != goals[0]["id"]:
+            return "the answer is not addressed to its goal"
+        status = "failed" if ending else "completed"
+        if [plan["status"], told["status"], told["success"]] != [status, status, not ending]:
+            return f"the plan is {plan['status']} ({plan['reason']}), its caller heard {told['status']}"
+        if ending and not (ending.because in plan["reason"] and ending.because in told["error"]["message"]):
+            return f"the reason is {plan['reason']!r}, the caller heard {told['error']}"
+        if not ending and spelling(plan["result"]) != spelling(told["result"]):
+            return "the plan's result is not what its caller got"
+        return ""
+
+
+def known(plan: Plan, ending: Ending | None) -> list[list[Any]]:
+    """What should have happened."""
+    lines: list[list[Any]] = []
+    for step in plan.steps[: ending.at if ending else None]:
+        match step["decision"]:
+            case "PUBLISH":
+                request = [step["event"], step["data"]]
+                lines += [["gate", *request]] if plan.events[step["event"]].needs_approval else []
+                lines.append(["publish", *request])
+            case "WAIT":
+                lines.append(["ask", step["expected_event"], step["message"]])
+            case _:
+                lines.append(["complete", step["result"]])
+    return [*lines, ["fail"]] if ending else lines
+
+
+def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
+    record = Record(db, plan)
+    happened = [spelling(line) for line in record.happened()]
+    verdict = Verdict(
+        plan=plan.id,
+        differs=difference([spelling(line) for line in known(plan, ending)], happened) or record.unanswered(ending),
+        published=sum(line.startswith('["publish"') for line in happened),
+        invalid=record.invalid(),
+        tokens=record.tokens,
+        answers=record.answers,
+    )
+    return verdict
+
+
+def difference(wanted: list[str], found: list[str]) -> str:
+    for number in range(max(len(wanted), len(found))):
+        one = wanted[number] if number < len(wanted) else "nothing more"
+        other = found[number] if number < len(found) else "nothing more"
+        if one != other:
+            return f"line {number + 1}: wanted {one[:300]}, found {other[:300]}"
+    return ""
+
+
+def spelling(value: Any) -> str:
+    """One for each value: 1, 1.0 and true are three."""
+    return json.dumps(value, sort_keys=True)
+
+
+_EVENTS = "SELECT body FROM event WHERE tenant = ? ORDER BY seq"
+_ASKED = "SELECT id, kind, status, answer, body FROM expectation WHERE tenant = ? AND kind IN ('wait', 'gate')"
+_PLANS = "SELECT body FROM plan WHERE tenant = ?"
+_SPENT = "SELECT sum(tokens) FROM budget JOIN plan USING (root_plan_id) WHERE tenant = ?"
+_JOURNAL = "SELECT count(*) FROM journal JOIN plan USING (plan_id) WHERE tenant = ?"
+
+
+def main() -> None:
+    store, folder = Path(sys.argv[1]), Path(sys.argv[2])
+    wanted: dict[str, Payload | None] = json.load(sys.stdin)
+    endings = {id: Ending(**ending) if ending else None for id, ending in wanted.items()}
+    db = sqlite3.connect(f"{store.absolute().as_uri()}?mode=ro", uri=True)
+    plans = [plan for plan in read(folder).plans if plan.id in endings]
+    json.dump([asdict(judge(db, plan, endings[plan.id])) for plan in plans], sys.stdout)
+    db.close()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""Plans whose right decisions are known, and the events they are offered."""
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+Payload = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Event:
+    name: str
+    description: str
+    schema: Payload
+    needs_approval: bool
+    actor: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """`steps` are the right decisions in order, each with what the world answers to it."""
+
+    id: str
+    number: int
+    goal: str
+    instructions: str
+    max_actions: int
+    steps: tuple[Payload, ...]
+    events: dict[str, Event] = field(repr=False)
+
+    @property
+    def requests(self) -> list[Payload]:
+        return [step for step in self.steps if step["decision"] == "PUBLISH"]
+
+    @property
+    def questions(self) -> list[Payload]:
+        return [step for step in self.steps if step["decision"] == "WAIT"]
+
+
+@dataclass(frozen=True)
+class Material:
+    plans: tuple[Plan, ...]
+    events: dict[str, Event]
+
+    def strangers(self, plan: Plan) -> list[tuple[str, Payload]]:
+        """Requests that are right in other plans, for events that this one is not offered."""
+        return [
+            (step["event"], step["data"])
+            for other in self.plans
+            for step in other.requests
+            if step["event"] not in plan.events
+        ]
+
+
+def is_there(folder: Path) -> bool:
+    return all((folder / name).is_file() for name in ("plans.jsonl", "events.jsonl", "policies.json"))
+
+
+def read(folder: Path) -> Material:
+    policies: dict[str, str] = json.loads((folder / "policies.json").read_text(encoding="utf-8"))
+    events = {
+        row["name"]: Event(
+            name=row["name"],
+            description=row["description"],
+            schema=row["payload_schema"],
+            needs_approval=row["needs_approval"],
+            actor=row["actor"],
+        )
+        for row in _rows(folder / "events.jsonl")
+    }
+    plans = tuple(
+        Plan(
+            id=row["id"],
+            number=number,
+            goal=row["goal"],
+            instructions=policies[row["policy"]] if row["policy"] else "",
+            max_actions=row["max_actions"],
+            steps=tuple(row["steps"]),
+            events={name: events[name] for name in row["events"]},
+        )
+        for number, row in enumerate(_rows(folder / "plans.jsonl"))
+    )
+    return Material(plans, events)
+
+
+def _rows(path: Path) -> list[Payload]:
+    with path.open(encoding="utf-8") as lines:
+        return [json.loads(line) for line in lines if line.strip()]

@@ -1,0 +1,176 @@
+"""What stands around a plan: the agents behind its events, which answer by its script, and the person it asks."""
+
+import asyncio
+import json
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from material import Event, Payload, Plan
+from scripted import name_of
+
+from soorma_ai import (
+    Agent,
+    ChoreographyPlanner,
+    Client,
+    EventDefinition,
+    EventEnvelope,
+    EventTopic,
+    PlanFailed,
+    PlanHandle,
+    PlatformContext,
+    Reject,
+    SoormaError,
+    TaskContext,
+    Tool,
+    Worker,
+)
+
+GOAL = EventDefinition(
+    event_name="customer.help.requested",
+    description="A customer wants something.",
+    payload_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    response_schema={
+        "type": "object",
+        "properties": {"message": {"type": "string"}},
+        "required": ["message"],
+        "additionalProperties": False,
+    },
+)
+REPLIED = EventDefinition(
+    event_name="user.replied",
+    topic=EventTopic.BUSINESS_FACTS,
+    description="The customer said something.",
+    payload_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+)
+WAIT_OPENED = "plan.wait.opened"
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True)
+class Told:
+    """What the caller of the plan got. `reason` is set when it was no result."""
+
+    result: Any = None
+    reason: str = ""
+
+
+@dataclass
+class World:
+    """The k-th request of the plan is answered with what its script holds for the k-th, however often it is handed
+    over; so are its questions."""
+
+    plan: Plan
+    api_base: str
+    mode: str
+    surprises: list[str] = field(default_factory=list[str])
+    _answered: dict[str, Payload] = field(default_factory=dict[str, Payload])
+
+    def __post_init__(self) -> None:
+        self._requests: Iterator[Payload] = iter(self.plan.requests)
+        self._questions: Iterator[Payload] = iter(self.plan.questions)
+
+    def agents(self) -> list[Agent]:
+        """The planner, a tool for what assistants do, and a worker for each kind of agent beside them."""
+        plan = self.plan
+        planner = ChoreographyPlanner(
+            f"planner of {plan.id}",
+            goals=[GOAL],
+            reasoning_model=f"openai/{name_of(plan)}",
+            api_base=self.api_base,
+            api_key="any",
+            system_instructions=plan.instructions,
+            max_actions=plan.max_actions,
+            external_events=[REPLIED],
+            tenant_id=plan.id,
+            mode=self.mode,
+        )
+        actors = sorted({event.actor for event in plan.events.values()})
+        return [planner, *(self._agent(actor) for actor in actors)]
+
+    def _agent(self, actor: str) -> Agent:
+        events = [event for event in self.plan.events.values() if event.actor == actor]
+        name = f"{actor} of {self.plan.id}"
+        if actor == "assistant":
+            tool = Tool(name, tenant_id=self.plan.id)
+            for event in events:
+                tool.on_invoke(event.name, **_registered(event))(self._invoked)
+            return tool
+        worker = Worker(name, tenant_id=self.plan.id)
+        for event in events:
+            worker.on_task(event.name, **_registered(event))(self._tasked)
+        return worker
+
+    async def _invoked(self, request: Any, context: PlatformContext) -> Any:
+        step = self._scripted(request.request_id, request.event_type)
+        if step["error"]:
+            raise Reject(_text(step["result"]))
+        return step["result"]
+
+    async def _tasked(self, task: TaskContext, context: PlatformContext) -> None:
+        step = self._scripted(task.task_id, task.event_type)
+        if step["error"]:
+            await task.fail(_text(step["result"]))
+        else:
+            await task.complete(step["result"])
+
+    def _scripted(self, request_id: str, event_type: str) -> Payload:
+        if request_id not in self._answered:
+            self._answered[request_id] = next(self._requests, {"event": "nothing more"})
+        step = self._answered[request_id]
+        if step["event"] != event_type:
+            self.surprises.append(f"{event_type} was requested, where the script has {step['event']}")
+            raise Reject(f"nobody expected {event_type}")
+        return step
+
+    async def live(self, client: Client) -> Told:
+        """Submit the goal, be the person until the plan has ended, and see what comes back."""
+        handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
+        try:
+            async with asyncio.timeout(PATIENCE):
+                async for event in handle.events():
+                    await self._see(event, client, handle)
+            return Told(result=await handle.result(timeout=5))
+        except PlanFailed as failed:
+            return Told(reason=failed.reason)
+        except TimeoutError:
+            self.surprises.append(f"no end after {PATIENCE:.0f} s")
+            with suppress(SoormaError):
+                await client.cancel(handle.plan_id, "it takes too long")
+            return Told(reason="no end")
+
+    async def _see(self, event: EventEnvelope, client: Client, handle: PlanHandle) -> None:
+        if event.type == WAIT_OPENED:
+            await self._answer(str(event.data["wait_id"]), client)
+        elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in (*self.plan.events, GOAL.event_name):
+            self.surprises.append(f"{event.type} was requested, which nobody here takes")
+            await client.cancel(handle.plan_id, "nobody will ever answer")
+
+    async def _answer(self, wait_id: str, client: Client) -> None:
+        """To every proposal a yes: what must not be published has to be kept back by the platform."""
+        asked = next((wait for wait in await client.waits() if wait.wait_id == wait_id), None)
+        if asked is None:
+            self.surprises.append("a wait was announced that is not open")
+        elif asked.proposed_event is not None:
+            await self._say(client, wait_id, {"approved": True}, decision="approve")
+        else:
+            question = next(self._questions, {"answer": {"text": "I have nothing more to say."}})
+            await self._say(client, wait_id, question["answer"])
+
+    async def _say(self, client: Client, wait_id: str, payload: Payload, **how: str) -> None:
+        outcome = await client.answer(wait_id, payload, **how)
+        if outcome != "accepted":
+            self.surprises.append(f"the answer {payload} was {outcome}: {outcome.detail}")
+
+
+def _registered(event: Event) -> dict[str, Any]:
+    return {
+        "description": event.description,
+        "payload_schema": event.schema,
+        "approval": "always" if event.needs_approval else None,
+    }
+
+
+def _text(result: Any) -> str:
+    return result if isinstance(result, str) else json.dumps(result)

@@ -1,0 +1,65 @@
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.ports import Message, Question
+from soorma_ai.testing.model_server import ModelServer, Reply, Respond
+
+RESULT: JsonObject = {
+    "type": "object",
+    "properties": {"total": {"type": "integer"}, "note": {"type": "string"}},
+    "required": ["total"],
+    "additionalProperties": False,
+}
+SCHEMA: JsonObject = {
+    "type": "object",
+    "properties": {
+        "reasoning": {"type": "string"},
+        "step": {
+            "anyOf": [
+                {
+                    "type": "object",
+                    "properties": {"action": {"const": "complete"}, "result": RESULT},
+                    "required": ["action", "result"],
+                    "additionalProperties": False,
+                }
+            ]
+        },
+    },
+    "required": ["reasoning", "step"],
+    "additionalProperties": False,
+}
+DECISION: JsonObject = {"reasoning": "done", "step": {"action": "complete", "result": {"total": 3}}}
+SAID = json.dumps(DECISION)
+MODEL = "openai/gpt-4o"
+
+
+def question(text: str = "What next?", schema: JsonObject = SCHEMA) -> Question:
+    return Question((Message("system", "You decide."), Message("user", text)), schema)
+
+
+def always(reply: Reply) -> Respond:
+    return lambda _: reply
+
+
+def in_turn(*replies: Reply) -> Respond:
+    """Each reply once; a request too many is an error of the test, and fails it."""
+    left: Iterator[Reply] = iter(replies)
+    return lambda _: next(left)
+
+
+class Pauses:
+    """A sleep that does not: `taken` are the waits that were asked for."""
+
+    def __init__(self) -> None:
+        self.taken: list[float] = []
+
+    async def __call__(self, seconds: float) -> None:
+        self.taken.append(seconds)
+
+
+def reasoner(server: ModelServer, model: str = MODEL, **options: Any) -> LiteLLMReasoner:
+    options.setdefault("sleep", Pauses())
+    return LiteLLMReasoner(model, api_base=server.url, **options)

@@ -1,0 +1,169 @@
+"""What a model says and what is made of it, through the real client over real HTTP."""
+
+import json
+from itertools import count
+
+import pytest
+from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
+
+from soorma_ai.core.wire import portable
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.ports import Message, Question
+from soorma_ai.testing.model_server import ModelServer, Reply, failure
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
+async def test_every_mode_finds_the_decision(mode: str) -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        answer = await reasoner(server, mode=mode).ask(question())
+    assert (answer.value, answer.fault, answer.text, answer.model) == (DECISION, "", SAID, MODEL)
+
+
+async def test_the_schema_is_sent_strict_and_closed() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        await reasoner(server).ask(question())
+    (request,) = server.requests
+    wire = portable(SCHEMA)
+    assert wire.strict
+    expected = {"name": "Decision", "schema": wire.schema, "strict": True}
+    assert request["response_format"] == {"type": "json_schema", "json_schema": expected}
+
+
+async def test_a_schema_that_cannot_be_strict_is_sent_as_such() -> None:
+    loose: JsonObject = {"type": "object", "properties": {"anything": {"type": "object"}}, "required": ["anything"]}
+    with ModelServer(always(Reply("{}"))) as server:
+        await reasoner(server).ask(question(schema=loose))
+    expected = {"name": "Decision", "schema": portable(loose).schema, "strict": False}
+    assert server.requests[0]["response_format"] == {"type": "json_schema", "json_schema": expected}
+
+
+async def test_tools_are_asked_for_without_a_name_and_one_at_a_time() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        await reasoner(server, mode="tools").ask(question())
+    (request,) = server.requests
+    assert (request["tool_choice"], request["parallel_tool_calls"]) == ("required", False)
+    (tool,) = request["tools"]
+    assert tool["function"]["parameters"] == portable(SCHEMA).schema
+    assert tool["function"]["strict"] is True
+
+
+async def test_the_question_is_not_changed_by_asking_it() -> None:
+    before = json.dumps(SCHEMA)
+    with ModelServer(always(Reply(SAID))) as server:
+        for model in ("openai/gpt-4o", "hosted_vllm/any", "mistral/mistral-large-latest"):
+            await reasoner(server, model, mode="tools").ask(question())
+    assert json.dumps(SCHEMA) == before
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
+async def test_messages_are_no_templates(mode: str) -> None:
+    text = "{{ 7*7 }} {% for x in y %} {{ oops\n    indented"
+    asked = Question((Message("system", text), Message("user", text), Message("assistant", text)), SCHEMA)
+    with ModelServer(always(Reply(SAID))) as server:
+        await reasoner(server, mode=mode).ask(asked)
+    messages = server.requests[0]["messages"]
+    assert isinstance(messages, list)
+    contents = [str(message["content"]) for message in messages if isinstance(message, dict)]
+    assert all(content.startswith(text) for content in contents[:3])
+    assert "49" not in "".join(contents)
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools"])
+@pytest.mark.parametrize(
+    ("said", "fault"),
+    [
+        ("{oops", "no JSON object"),
+        (f"Sure! {SAID}", "no JSON object"),
+        (f"```json\n{SAID}\n```", "no JSON object"),
+        ("[1, 2]", "should be an object"),
+        ("null", "should be an object"),
+        ('{"a": NaN}', "NaN"),
+        ('{"a": "\\ud800"}', "no JSON object"),
+        ("", "empty"),
+        ("  \n", "empty"),
+    ],
+)
+async def test_an_answer_that_is_no_object_says_what_is_wrong(mode: str, said: str, fault: str) -> None:
+    with ModelServer(always(Reply(said))) as server:
+        answer = await reasoner(server, mode=mode).ask(question())
+    assert (answer.value, answer.text) == (None, said)
+    assert fault in answer.fault
+    assert len(server.requests) == 1, "asking again is the caller's"
+
+
+@pytest.mark.parametrize(
+    ("reply", "fault"),
+    [
+        (Reply(tool_calls=[(None, SAID), (None, SAID)]), "2 tools were called"),
+        (Reply(tool_calls=[("book_flight", SAID)]), "'book_flight' was called"),
+        (Reply(tool_calls=[], text=SAID), "no tool was called"),
+        (Reply(tool_calls=[(None, "")]), "empty"),
+    ],
+)
+async def test_a_tool_is_called_exactly_once_and_by_its_name(reply: Reply, fault: str) -> None:
+    with ModelServer(always(reply)) as server:
+        answer = await reasoner(server, mode="tools").ask(question())
+    assert answer.value is None
+    assert fault in answer.fault
+
+
+async def test_an_answer_that_was_cut_is_asked_for_once_more_with_twice_the_room() -> None:
+    cut = Reply(SAID[:20], finish="length", usage=(100, 10))
+    with ModelServer(in_turn(cut, Reply(SAID, usage=(100, 30)))) as server:
+        answer = await reasoner(server, max_output_tokens=10).ask(question())
+    assert [request["max_tokens"] for request in server.requests] == [10, 20]
+    assert answer.value == DECISION
+    assert (answer.prompt_tokens, answer.completion_tokens) == (200, 40), "the answer thrown away was paid too"
+
+
+async def test_an_answer_that_is_cut_twice_is_a_fault() -> None:
+    with ModelServer(always(Reply(SAID[:20], finish="length"))) as server:
+        answer = await reasoner(server).ask(question())
+    assert len(server.requests) == 2
+    assert (answer.value, answer.text) == (None, SAID[:20])
+    assert "cut off" in answer.fault
+
+
+async def test_a_refused_schema_is_asked_again_as_a_tool() -> None:
+    refused = failure(400, "Invalid schema for response_format 'Decision': too deep")
+    with ModelServer(in_turn(refused, Reply(SAID))) as server:
+        answer = await reasoner(server).ask(question())
+    assert answer.value == DECISION
+    assert ["tools" in request for request in server.requests] == [False, True]
+
+
+async def test_malformed_arguments_that_the_provider_threw_away_are_an_answer() -> None:
+    body = {"error": {"message": "Failed to call a function", "code": "tool_use_failed", "failed_generation": '{"a": '}}
+    with ModelServer(always(Reply(status=400, raw=json.dumps(body)))) as server:
+        for model in ("openai/gpt-4o", "groq/llama-3.3-70b-versatile"):
+            answer = await reasoner(server, model, mode="tools").ask(question())
+            assert (answer.text, answer.value) == ('{"a": ', None)
+            assert "could not read" in answer.fault
+    assert len(server.requests) == 2
+
+
+async def test_cost_is_known_only_where_the_price_is() -> None:
+    with ModelServer(always(Reply(SAID, usage=(1_000_000, 0)))) as server:
+        priced, unpriced = reasoner(server), reasoner(server, "openai/our-own-model")
+        assert (priced.price_known, unpriced.price_known) == (True, False)
+        assert (await priced.ask(question())).cost_usd == pytest.approx(2.5)
+        assert (await unpriced.ask(question())).cost_usd is None
+
+
+async def test_a_fallback_without_a_price_makes_the_price_unknown() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        assert not reasoner(server, fallbacks=["openai/our-own-model"]).price_known
+
+
+async def test_latency_is_measured_by_the_clock_given() -> None:
+    ticks = count(10.0, 0.25)
+    with ModelServer(always(Reply(SAID))) as server:
+        answer = await reasoner(server, monotonic=lambda: next(ticks)).ask(question())
+    assert answer.latency_ms == 250
+
+
+async def test_settings_reach_the_provider() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        await reasoner(server, temperature=0.0, seed=7, max_output_tokens=55).ask(question())
+    (request,) = server.requests
+    assert (request["temperature"], request["seed"], request["max_tokens"]) == (0.0, 7, 55)

@@ -1,0 +1,228 @@
+"""Every way to fail has one class, one number of requests, and gives no key away."""
+
+import asyncio
+import gc
+import json
+import logging
+import subprocess
+import sys
+import traceback
+import warnings
+from datetime import timedelta
+
+import pytest
+from model_kit import DECISION, MODEL, SAID, Pauses, always, in_turn, question, reasoner
+
+from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, RateLimited, SoormaError
+from soorma_ai.testing.model_server import ModelServer, Reply, failure
+
+KEY = "sk-proj-0123456789abcdefghij"
+NO_CHOICES = Reply(raw='{"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": []}')
+NO_MESSAGE = {"index": 0, "finish_reason": "content_filter", "message": None}
+FILTERED_WITHOUT_MESSAGE = Reply(
+    raw=json.dumps({"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [NO_MESSAGE]})
+)
+FILTER_AS_200 = Reply(raw=json.dumps({"error": {"message": "content management policy", "code": "content_filter"}}))
+TOO_LONG = "This model's maximum context length is 128000 tokens. However, your messages resulted in 200000 tokens."
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "requests"),
+    [
+        (failure(500, "boom"), ModelUnavailable, 3),
+        (failure(502, "bad gateway"), ModelUnavailable, 3),
+        (failure(503, "unavailable"), ModelUnavailable, 3),
+        (failure(529, "overloaded"), ModelUnavailable, 3),
+        (failure(408, "too slow"), ModelUnavailable, 3),
+        (Reply(raw="<html>oops</html>"), ModelUnavailable, 3),
+        (Reply(raw=""), ModelUnavailable, 3),
+        (Reply(raw="[1]"), ModelUnavailable, 3),
+        (NO_CHOICES, ModelUnavailable, 1),
+        (failure(429, "slow down"), RateLimited, 3),
+        (failure(429, "slow down", headers={"retry-after": "31"}), RateLimited, 1),
+        (failure(429, "quota", code="insufficient_quota"), ConfigError, 1),
+        (failure(401, "bad key", code="invalid_api_key"), ConfigError, 1),
+        (failure(403, "not yours"), ConfigError, 1),
+        (failure(404, "no such model", code="model_not_found"), ConfigError, 1),
+        (failure(413, "too large"), ConfigError, 1),
+        (failure(400, TOO_LONG, code="context_length_exceeded"), ConfigError, 1),
+        (failure(400, "temperature is not supported"), ConfigError, 1),
+        (failure(400, "Invalid schema for response_format"), ConfigError, 2),
+        (failure(400, "filtered", code="content_filter"), ContentFiltered, 1),
+        (FILTER_AS_200, ContentFiltered, 1),
+        (FILTERED_WITHOUT_MESSAGE, ContentFiltered, 1),
+        (Reply("half an ans", finish="content_filter"), ContentFiltered, 1),
+        (Reply(refusal="I will not."), ModelRefused, 1),
+    ],
+    ids=lambda value: value.__name__ if isinstance(value, type) else None,
+)
+@pytest.mark.parametrize("model", [MODEL, "hosted_vllm/any"])
+async def test_a_failure_has_one_class_and_one_price(
+    model: str, reply: Reply, error: type[SoormaError], requests: int
+) -> None:
+    with ModelServer(always(reply)) as server:
+        with pytest.raises(error) as raised:
+            await reasoner(server, model).ask(question())
+        assert type(raised.value) is error
+        assert len(server.requests) == requests
+
+
+async def test_pauses_grow_from_half_a_second() -> None:
+    pauses = Pauses()
+    with ModelServer(always(failure(500, "boom"))) as server, pytest.raises(ModelUnavailable):
+        await reasoner(server, sleep=pauses).ask(question())
+    first, second = pauses.taken
+    assert 0.5 <= first <= 0.75
+    assert 1.0 <= second <= 1.25
+
+
+async def test_a_short_retry_after_is_waited_for() -> None:
+    pauses = Pauses()
+    limited = failure(429, "slow down", headers={"retry-after": "7"})
+    with ModelServer(in_turn(limited, Reply(SAID))) as server:
+        answer = await reasoner(server, sleep=pauses).ask(question())
+    assert (answer.value, pauses.taken) == (DECISION, [7.0])
+
+
+async def test_a_long_retry_after_is_handed_up() -> None:
+    limited = failure(429, "slow down", headers={"retry-after": "3600"})
+    with ModelServer(always(limited)) as server, pytest.raises(RateLimited) as raised:
+        await reasoner(server).ask(question())
+    assert raised.value.retry_after == timedelta(hours=1)
+
+
+async def test_a_call_that_is_not_answered_in_time_is_unavailable() -> None:
+    with ModelServer(always(Reply(silent=True))) as server:
+        with pytest.raises(ModelUnavailable, match="no answer in time"):
+            await reasoner(server, timeout=0.05).ask(question())
+        assert len(server.requests) == 3
+
+
+async def test_a_server_that_is_not_there_is_unavailable() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        gone = reasoner(server)
+    with pytest.raises(ModelUnavailable):
+        await gone.ask(question())
+
+
+async def test_cancelling_goes_through() -> None:
+    asked = asyncio.Event()
+    loop = asyncio.get_running_loop()
+
+    def respond(_: object) -> Reply:
+        loop.call_soon_threadsafe(asked.set)
+        return Reply(silent=True)
+
+    with ModelServer(respond) as server:
+        asking = asyncio.ensure_future(reasoner(server).ask(question()))
+        await asked.wait()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert len(server.requests) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "attempts"),
+    [(failure(500, "boom"), 3), (Reply(refusal="no"), 1), (failure(400, "x", code="content_filter"), 1)],
+    ids=["unavailable", "refused", "filtered"],
+)
+async def test_the_fallback_is_asked_when_the_first_will_not_or_cannot(fault: Reply, attempts: int) -> None:
+    with ModelServer(lambda body: fault if body["model"] == "gpt-4o" else Reply(SAID)) as server:
+        answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+    assert (answer.value, answer.model) == (DECISION, "openai/gpt-4o-mini")
+    assert [body["model"] for body in server.requests] == ["gpt-4o"] * attempts + ["gpt-4o-mini"]
+
+
+async def test_a_wrong_key_is_not_hidden_by_a_fallback() -> None:
+    with ModelServer(always(failure(401, "bad key"))) as server:
+        with pytest.raises(ConfigError):
+            await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+        assert len(server.requests) == 1
+
+
+async def test_when_all_fail_the_error_is_that_of_the_model_that_was_chosen() -> None:
+    refused, limited = Reply(refusal="no"), failure(429, "slow down", headers={"retry-after": "60"})
+    with ModelServer(lambda body: limited if body["model"] == "gpt-4o" else refused) as server:
+        with pytest.raises(RateLimited) as raised:
+            await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+        assert raised.value.retry_after == timedelta(minutes=1)
+
+
+@pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
+async def test_no_error_and_no_log_line_repeats_a_key(status: int, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.WARNING)
+    other = "plainly-a-key-of-another-form"
+    told = failure(status, f"Incorrect API key provided: {KEY} or sk-abc****wxyz or {other}")
+    with ModelServer(always(told)) as server, pytest.raises(SoormaError) as raised:
+        await reasoner(server, api_key=other).ask(question())
+    shown = "".join(traceback.format_exception(raised.value)) + caplog.text
+    for secret in (KEY, "wxyz", other):
+        assert secret not in shown
+
+
+def test_a_model_of_no_known_provider_is_refused_before_the_first_call() -> None:
+    with pytest.raises(ConfigError, match="unknown model 'nobody/knows-it'"):
+        LiteLLMReasoner("nobody/knows-it", api_key="key").check()
+
+
+@pytest.mark.parametrize(
+    ("model", "variable"),
+    [(MODEL, "OPENAI_API_KEY"), ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"), ("gemini/pro", "GEMINI_API_KEY")],
+)
+def test_a_missing_key_is_named(model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (variable, "GOOGLE_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(ConfigError, match=variable):
+        LiteLLMReasoner(model).check()
+    LiteLLMReasoner(model, api_key="given").check()
+    LiteLLMReasoner(model, api_base="http://127.0.0.1:9/v1").check()
+    monkeypatch.setenv(variable, "set")
+    LiteLLMReasoner(model).check()
+
+
+def test_the_fallback_needs_a_key_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("ANTHROPIC_API_KEY", raising=False)
+    with pytest.raises(ConfigError, match="ANTHROPIC_API_KEY"):
+        LiteLLMReasoner(MODEL, api_key="given", fallbacks=["anthropic/claude-sonnet-4-5"]).check()
+
+
+@pytest.mark.parametrize("setting", ["context", "num_retries", "max_retries", "stream", "messages"])
+def test_what_the_reasoner_sets_itself_cannot_be_set(setting: str) -> None:
+    with pytest.raises(ConfigError, match=setting):
+        LiteLLMReasoner(MODEL, **{setting: {"secret": 1}})
+
+
+async def test_a_test_cannot_call_a_real_model() -> None:
+    with pytest.raises(ConfigError, match="real model calls are forbidden in tests"):
+        await LiteLLMReasoner(MODEL, api_key="key").ask(question())
+    with pytest.raises(ConfigError, match="real model calls are forbidden in tests"):
+        await LiteLLMReasoner(MODEL, api_key="key", api_base="https://models.example/v1").ask(question())
+
+
+def test_connections_are_closed_with_their_loop() -> None:
+    gc.collect()
+    with ModelServer(always(Reply(SAID))) as server, warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        asyncio.run(reasoner(server).ask(question()))
+        asyncio.run(reasoner(server).ask(question()))
+        gc.collect()
+    assert [str(warning.message) for warning in seen if warning.category is ResourceWarning] == []
+
+
+def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing() -> None:
+    program = """
+import sys
+from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.errors import ConfigError
+assert not {"litellm", "instructor", "openai", "httpx", "tenacity"} & sys.modules.keys()
+sys.modules["litellm"] = None
+try:
+    LiteLLMReasoner("openai/gpt-4o").check()
+except ConfigError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
+    assert "litellm" in run.stdout
+    assert "pip install 'soorma-ai[llm]'" in run.stdout

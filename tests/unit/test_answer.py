@@ -1,0 +1,201 @@
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from soorma_ai.core.answer import decision_meant, judge_answer
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.waits import (
+    Answer,
+    AnswerDecision,
+    Ask,
+    Expectation,
+    ExpectationKind,
+    ExpectationStatus,
+    Person,
+    Proposal,
+)
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+YES: JsonObject = {"approved": True}
+NO: JsonObject = {"approved": False}
+APPROVE, EDIT, REJECT, RESPOND = AnswerDecision
+
+REFUND = Proposal(
+    event_type="refund.issue",
+    data={"amount": 120},
+    digest="d",
+    payload_schema={
+        "type": "object",
+        "properties": {"amount": {"type": "number", "maximum": 500}},
+        "required": ["amount"],
+        "additionalProperties": False,
+    },
+)
+GATE = Ask(
+    reason="approval",
+    message="refund 120?",
+    response_schema={"type": "object", "properties": {"approved": {"type": "boolean"}}, "required": ["approved"]},
+    allowed_decisions=(APPROVE, EDIT, REJECT),
+    approvers=("manager", "cfo"),
+    proposal=REFUND,
+)
+QUESTION = Ask(
+    reason="question",
+    message="which colour?",
+    response_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
+    allowed_decisions=(RESPOND,),
+)
+OPERATOR = Person()
+MANAGER = Person(user_id="mia", roles=frozenset({"manager", "staff"}))
+
+
+def expecting(ask: Ask | None, **changed: object) -> Expectation:
+    opened = Expectation(
+        id="w-1",
+        kind=ExpectationKind.GATE,
+        agent="planner",
+        tenant_id="default",
+        plan_id="p-1",
+        root_plan_id="p-1",
+        event_type="refund.approved",
+        event_topic=EventTopic.ACTION_RESULTS,
+        opened_at=NOW - timedelta(hours=1),
+        deadline=NOW + timedelta(hours=1),
+        subject="refund.issue",
+        ask=ask,
+    )
+    return replace(opened, **changed)
+
+
+def answering(decision: AnswerDecision, payload: Mapping[str, object], answer_id: str = "a-1") -> Answer:
+    return Answer(answer_id, dict(payload), decision, "mia", NOW)
+
+
+@pytest.mark.parametrize(
+    ("ask", "decision", "payload"),
+    [
+        (GATE, APPROVE, YES),
+        (GATE, REJECT, NO),
+        (GATE, EDIT, {"data": {"amount": 80}}),
+        (GATE, EDIT, {"data": {"amount": 80}, "approved": True}),
+        (QUESTION, RESPOND, {"text": "red"}),
+    ],
+)
+def test_a_valid_answer_is_accepted(ask: Ask, decision: AnswerDecision, payload: JsonObject) -> None:
+    assert judge_answer(expecting(ask), answering(decision, payload), MANAGER, NOW) == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("ask", "decision", "payload", "why"),
+    [
+        (GATE, APPROVE, NO, "approved=False and the decision says approve"),
+        (GATE, REJECT, YES, "approved=True and the decision says reject"),
+        (GATE, EDIT, {"approved": False, "data": {"amount": 80}}, "approved=False and the decision says edit"),
+        (GATE, APPROVE, {}, "off its schema"),
+        (GATE, APPROVE, {"approved": "yes"}, "$.approved"),
+        (GATE, RESPOND, {"text": "hm"}, "'respond' is not among approve, edit, reject"),
+        (GATE, EDIT, YES, "as an object in 'data'"),
+        (GATE, EDIT, {"data": "80"}, "as an object in 'data'"),
+        (GATE, EDIT, {"data": {"amount": 1_000}}, "off the schema of 'refund.issue': $.amount"),
+        (GATE, EDIT, {"data": {"amount": 80, "to": "me"}}, "off the schema of 'refund.issue'"),
+        (QUESTION, APPROVE, YES, "'approve' is not among respond"),
+        (QUESTION, RESPOND, {"text": 7}, "$.text"),
+        (None, APPROVE, YES, "no question to a person"),
+    ],
+)
+def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(
+    ask: Ask | None, decision: AnswerDecision, payload: JsonObject, why: str
+) -> None:
+    outcome = judge_answer(expecting(ask), answering(decision, payload), MANAGER, NOW)
+    assert outcome == "invalid"
+    assert why in outcome.detail
+
+
+@pytest.mark.parametrize(
+    ("roles", "outcome"),
+    [
+        (None, "accepted"),
+        (frozenset({"cfo"}), "accepted"),
+        (frozenset({"staff", "manager"}), "accepted"),
+        (frozenset({"staff"}), "invalid"),
+        (frozenset[str](), "invalid"),
+    ],
+)
+def test_one_of_the_approvers_roles_is_needed(roles: frozenset[str] | None, outcome: str) -> None:
+    person = Person(user_id="sam", roles=roles)
+    judged = judge_answer(expecting(GATE), answering(APPROVE, YES), person, NOW)
+    assert judged == outcome
+    if outcome == "invalid":
+        assert "one of manager, cfo must answer" in judged.detail
+
+
+def test_without_approvers_anybody_answers() -> None:
+    person = Person(roles=frozenset())
+    assert judge_answer(expecting(QUESTION), answering(RESPOND, {"text": "red"}), person, NOW) == "accepted"
+
+
+@pytest.mark.parametrize(
+    ("status", "outcome", "why"),
+    [
+        (ExpectationStatus.MET, "duplicate", "'refund.approved' came before"),
+        (ExpectationStatus.CLOSED, "superseded", "no longer stands"),
+        (ExpectationStatus.EXPIRED, "late", "2026-03-01T13:00:00"),
+    ],
+)
+def test_a_question_that_is_no_longer_open_takes_no_answer(status: ExpectationStatus, outcome: str, why: str) -> None:
+    judged = judge_answer(expecting(GATE, status=status), answering(APPROVE, YES), OPERATOR, NOW)
+    assert judged == outcome
+    assert why in judged.detail
+
+
+@pytest.mark.parametrize(
+    ("left", "outcome"),
+    [(timedelta(microseconds=1), "accepted"), (timedelta(0), "late"), (timedelta(microseconds=-1), "late")],
+)
+def test_at_the_deadline_it_is_late_whether_the_timer_fired_or_not(left: timedelta, outcome: str) -> None:
+    assert judge_answer(expecting(GATE, deadline=NOW + left), answering(APPROVE, YES), OPERATOR, NOW) == outcome
+
+
+def test_a_question_without_a_deadline_is_never_late() -> None:
+    later = NOW + timedelta(days=10_000)
+    assert judge_answer(expecting(GATE, deadline=None), answering(APPROVE, YES), OPERATOR, later) == "accepted"
+
+
+def test_the_first_valid_answer_wins_and_the_others_are_told_who_was_first() -> None:
+    answered = expecting(GATE, status=ExpectationStatus.MET, answer=answering(APPROVE, YES, "a-1"))
+    judged = judge_answer(answered, answering(REJECT, NO, "a-2"), OPERATOR, NOW)
+    assert judged == "duplicate"
+    assert judged.detail == "mia was first: approve at 2026-03-01T12:00:00+00:00"
+
+
+@pytest.mark.parametrize("now", [NOW, NOW + timedelta(days=30)])
+def test_the_same_act_of_answering_delivered_again_is_the_same_answer(now: datetime) -> None:
+    answered = expecting(GATE, status=ExpectationStatus.MET, answer=answering(APPROVE, YES, "a-1"))
+    assert judge_answer(answered, answering(APPROVE, YES, "a-1"), OPERATOR, now) == "accepted"
+
+
+def test_who_is_late_and_not_an_approver_is_told_that_it_is_late() -> None:
+    """A stranger learns nothing about a question that is over, and leaves it as it is."""
+    stranger = Person(roles=frozenset())
+    assert judge_answer(expecting(GATE, deadline=NOW), answering(APPROVE, YES), stranger, NOW) == "late"
+
+
+@pytest.mark.parametrize(
+    ("given", "payload", "meant"),
+    [
+        (None, {"approved": True}, APPROVE),
+        (None, {"approved": False}, REJECT),
+        (None, {"approved": "yes"}, RESPOND),
+        (None, {"approved": 1, "text": "x"}, RESPOND),
+        (None, {}, RESPOND),
+        ("edit", {"approved": True}, EDIT),
+        ("reject", {"approved": True}, REJECT),
+    ],
+)
+def test_a_decision_that_was_not_given_is_read_from_the_payload(
+    given: str | None, payload: dict[str, object], meant: AnswerDecision
+) -> None:
+    assert decision_meant(given, payload) is meant

@@ -1,0 +1,313 @@
+import json
+import re
+from dataclasses import fields
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from cloudevents.core.formats.json import JSONFormat
+from cloudevents.core.v1.event import CloudEvent
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from soorma_ai.domain.events import (
+    EventEnvelope,
+    EventTopic,
+    Lineage,
+    ReplyAddress,
+    caused_id,
+    completion_of,
+    new_event,
+)
+from soorma_ai.errors import RemoteProtocolError
+
+NOW = datetime(2026, 3, 1, 12, 30, 15, 250_000, tzinfo=UTC)
+WIRE = {
+    "specversion": "1.0",
+    "id": "e-1",
+    "source": "orders",
+    "type": "order.placed",
+    "topic": "business-facts",
+    "time": "2026-03-01T12:30:15.250000Z",
+    "data": {"order_id": "o-1"},
+}
+
+words = st.text(min_size=1, max_size=12)
+moments = st.datetimes(
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-9, minutes=-30))]),
+)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
+data = st.dictionaries(
+    st.text(),
+    st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3)),
+    max_size=4,
+)
+extensions = st.dictionaries(
+    st.text(alphabet="abcxyz0189", min_size=1, max_size=20).map("x{}".format),
+    st.text() | st.booleans() | st.integers(min_value=-(2**31), max_value=2**31 - 1),
+    max_size=3,
+)
+
+
+@st.composite
+def envelopes(draw: st.DrawFn) -> EventEnvelope:
+    return EventEnvelope(
+        id=draw(words),
+        source=draw(words),
+        type=draw(words),
+        topic=draw(st.sampled_from(EventTopic)),
+        time=draw(moments),
+        data=draw(data),
+        subject=draw(st.none() | words),
+        dataschema=draw(st.none() | words),
+        correlation_id=draw(st.none() | words),
+        causation_id=draw(st.none() | words),
+        response_event=draw(st.none() | words),
+        response_topic=draw(st.none() | st.sampled_from(EventTopic)),
+        tenant_id=draw(words),
+        user_id=draw(words),
+        session_id=draw(st.none() | words),
+        goal_id=draw(st.none() | words),
+        plan_id=draw(st.none() | words),
+        root_plan_id=draw(st.none() | words),
+        deadline=draw(st.none() | moments),
+        traceparent=draw(st.none() | words),
+        **draw(extensions),
+    )
+
+
+def event(**changed: object) -> EventEnvelope:
+    given: dict[str, object] = {
+        "id": "e-1",
+        "source": "orders",
+        "type": "order.placed",
+        "topic": EventTopic.BUSINESS_FACTS,
+        "time": NOW,
+    }
+    return EventEnvelope.model_validate(given | changed)
+
+
+@given(envelopes())
+def test_every_event_comes_back_from_its_json_as_it_was(envelope: EventEnvelope) -> None:
+    assert EventEnvelope.from_json(envelope.to_json()) == envelope
+    assert EventEnvelope.from_json(envelope.to_json().encode()) == envelope
+
+
+@given(envelopes())
+def test_every_event_is_accepted_by_the_official_cloudevents_parser(envelope: EventEnvelope) -> None:
+    official = JSONFormat().read(CloudEvent, envelope.to_json())
+    assert official.get_id() == envelope.id
+    assert official.get_source() == envelope.source
+    assert official.get_type() == envelope.type
+    assert official.get_subject() == envelope.subject
+    assert official.get_time() == envelope.time
+    assert official.get_data() == envelope.data
+
+
+def test_what_the_official_library_writes_is_an_event() -> None:
+    official = CloudEvent(
+        {
+            "id": "e-1",
+            "source": "orders",
+            "type": "order.placed",
+            "time": NOW,
+            "topic": "business-facts",
+            "tenantid": "t",
+        },
+        {"order_id": "o-1"},
+    )
+    envelope = EventEnvelope.from_json(JSONFormat().write(official))
+    assert (envelope.type, envelope.tenant_id, envelope.data) == ("order.placed", "t", {"order_id": "o-1"})
+
+
+def test_attribute_names_on_the_wire_are_lower_case_and_hold_no_underscore() -> None:
+    envelope = event(
+        subject="s",
+        dataschema="soorma:x",
+        correlation_id="c",
+        causation_id="k",
+        response_event="r",
+        response_topic="action-results",
+        session_id="s",
+        goal_id="g",
+        plan_id="p",
+        root_plan_id="r",
+        deadline=NOW,
+        traceparent="00-1-2-01",
+    )
+    wire = json.loads(envelope.to_json())
+    assert [name for name in wire if not re.fullmatch("[a-z0-9]{1,20}", name)] == []
+    assert len(wire) == len(EventEnvelope.model_fields)
+    assert wire["correlationid"] == "c"
+    assert wire["expirytime"] == "2026-03-01T12:30:15.250000Z"
+
+
+def test_attributes_that_are_not_set_are_left_out() -> None:
+    assert "subject" not in json.loads(event().to_json())
+    assert "null" not in event().to_json()
+
+
+def test_none_inside_data_survives() -> None:
+    payload = {"note": None, "items": [None, {"sku": None}]}
+    assert json.loads(event(data=payload).to_json())["data"] == payload
+    assert EventEnvelope.from_json(event(data=payload).to_json()).data == payload
+
+
+def test_unknown_attributes_survive_a_round_trip() -> None:
+    wire = WIRE | {"partitionkey": "k-1", "sampledrate": 30, "sealed": True}
+    again = json.loads(EventEnvelope.from_json(json.dumps(wire)).to_json())
+    assert {name: again[name] for name in wire} == wire
+
+
+@pytest.mark.parametrize("typo", ["corelation_id", "tenant-id", "Subject", "data_base64"])
+def test_a_typo_in_an_attribute_is_refused(typo: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=f"'{typo}' is no attribute of an event"):
+        EventEnvelope.from_json(json.dumps(WIRE | {typo: "x"}))
+    with pytest.raises(ValidationError, match="is no attribute of an event"):
+        event(**{typo: "x"})
+
+
+@pytest.mark.parametrize("value", [{"a": 1}, ["a"], 1.5])
+def test_an_extension_is_a_string_an_integer_or_a_boolean(value: object) -> None:
+    with pytest.raises(RemoteProtocolError, match="extension 'partitionkey'"):
+        EventEnvelope.from_json(json.dumps(WIRE | {"partitionkey": value}))
+
+
+@pytest.mark.parametrize("name", ["subject", "dataschema", "datacontenttype", "id", "source", "type"])
+def test_an_attribute_of_the_standard_is_not_empty(name: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=name):
+        EventEnvelope.from_json(json.dumps(WIRE | {name: ""}))
+
+
+@pytest.mark.parametrize("name", ["id", "source", "type", "topic", "time"])
+def test_an_event_without_what_every_event_has_is_refused(name: str) -> None:
+    with pytest.raises(RemoteProtocolError, match=name):
+        EventEnvelope.from_json(json.dumps({key: value for key, value in WIRE.items() if key != name}))
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        b"",
+        b"not json",
+        b"[]",
+        b"\xff",
+        json.dumps(WIRE | {"specversion": "0.3"}),
+        json.dumps(WIRE | {"topic": "order.placed"}),
+        json.dumps(WIRE | {"time": "2026-03-01T12:30:15"}),
+        json.dumps(WIRE | {"time": "yesterday"}),
+        json.dumps(WIRE | {"data": "text"}),
+        json.dumps(WIRE | {"data": None}),
+    ],
+)
+def test_what_is_no_event_is_the_peers_fault(broken: str | bytes) -> None:
+    with pytest.raises(RemoteProtocolError, match=r"not a CloudEvents 1\.0 event"):
+        EventEnvelope.from_json(broken)
+
+
+def test_a_number_that_json_cannot_say_is_refused_and_not_sent_as_null() -> None:
+    for number in (float("nan"), float("inf")):
+        with pytest.raises(ValidationError, match="finite"):
+            event(data={"amount": number})
+
+
+def test_event_type_is_given_and_read_as_well_as_type() -> None:
+    named = EventEnvelope(
+        id="e-1", source="orders", event_type="order.placed", topic=EventTopic.BUSINESS_FACTS, time=NOW
+    )
+    assert named == event()
+    assert named.type == named.event_type == "order.placed"
+    assert json.loads(named.to_json())["type"] == "order.placed"
+    assert "event_type" not in named.to_json()
+
+
+def test_an_event_does_not_change() -> None:
+    with pytest.raises(ValidationError, match="frozen"):
+        event().tenant_id = "another"
+
+
+def test_the_topics_are_the_eight_of_the_contract() -> None:
+    assert sorted(EventTopic) == [
+        "action-requests",
+        "action-results",
+        "billing-events",
+        "business-facts",
+        "notification-events",
+        "plan-events",
+        "system-events",
+        "task-events",
+    ]
+
+
+LINEAGE = Lineage(
+    tenant_id="acme",
+    user_id="ada",
+    session_id="s-1",
+    goal_id="g-1",
+    plan_id="p-1",
+    root_plan_id="p-0",
+    deadline=NOW + timedelta(days=1),
+    traceparent="00-1-2-01",
+)
+
+
+def test_lineage_is_inherited_whole_and_the_reply_key_is_no_part_of_it() -> None:
+    cause = new_event(
+        LINEAGE,
+        event_id="e-1",
+        source="planner",
+        topic=EventTopic.ACTION_REQUESTS,
+        type="stock.reserve.requested",
+        data={},
+        time=NOW,
+        reply_to=ReplyAddress("request-1", "stock.reserved"),
+    )
+    assert cause.lineage == LINEAGE
+    assert None not in [getattr(cause.lineage, field.name) for field in fields(Lineage)]
+    effect = new_event(
+        cause.lineage, event_id="e-2", source="stock", topic=EventTopic.BUSINESS_FACTS, type="low", data={}, time=NOW
+    )
+    assert effect.lineage == LINEAGE
+    assert effect.correlation_id is None
+
+
+def test_a_request_carries_the_address_of_its_answer() -> None:
+    request = new_event(
+        LINEAGE,
+        event_id="e-1",
+        source="planner",
+        topic=EventTopic.ACTION_REQUESTS,
+        type="stock.reserve.requested",
+        data={},
+        time=NOW,
+        correlation_id="not this",
+        causation_id="e-0",
+        reply_to=ReplyAddress("request-1", "stock.reserved", EventTopic.TASK_EVENTS),
+    )
+    assert request.correlation_id == "request-1"
+    assert request.causation_id == "e-0"
+    assert request.response_event == "stock.reserved"
+    assert request.response_topic is EventTopic.TASK_EVENTS
+
+
+@given(st.tuples(words, words, st.integers(0, 99), words), st.tuples(words, words, st.integers(0, 99), words))
+def test_an_id_is_derived_from_cause_source_ordinal_and_type(
+    one: tuple[str, str, int, str], other: tuple[str, str, int, str]
+) -> None:
+    assert caused_id(*one) == caused_id(*one)
+    assert (caused_id(*one) == caused_id(*other)) is (one == other)
+
+
+def test_each_part_makes_another_id() -> None:
+    made = {
+        caused_id("e-1", "stock", 0, "low"),
+        caused_id("e-2", "stock", 0, "low"),
+        caused_id("e-1", "store", 0, "low"),
+        caused_id("e-1", "stock", 1, "low"),
+        caused_id("e-1", "stock", 0, "high"),
+    }
+    assert len(made) == 5
+
+
+def test_a_reply_that_nobody_named_is_named_after_its_request() -> None:
+    assert completion_of("stock.reserve") == "stock.reserve.completed"
