@@ -63,12 +63,11 @@ class Printer:
             self.console.print(before + piece, no_wrap=True, overflow="ignore", crop=False)
             before = Text(" " * len(before))
 
-    def tree(self, nodes: Iterable[Node]) -> None:
-        for node in nodes:
-            if self.is_plain:
-                self._plain_tree(node, 0)
-            else:
-                self.console.print(_grown(Tree("", guide_style=DIM), node))
+    def tree(self, node: Node) -> None:
+        if self.is_plain:
+            self._plain_tree(node, 0)
+        else:
+            self.console.print(_grown(Tree("", guide_style=DIM), node))
 
     def rows(self, rows: Iterable[Sequence[str]]) -> None:
         """Tab-separated, for programs that read lines."""

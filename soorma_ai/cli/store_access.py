@@ -126,7 +126,7 @@ async def plan_named(client: Client, beginning: str) -> str:
     """The id of the one plan that begins so. Raises NotFound for none, and for several."""
     if await client.services.store.plan(beginning) is not None:
         return beginning
-    return _only("plan", beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
+    return _only("plan", client, beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
 
 
 async def wait_named(client: Client, beginning: str) -> str:
@@ -136,15 +136,15 @@ async def wait_named(client: Client, beginning: str) -> str:
         return beginning
     open_now = [wait.wait_id for wait in await client.waits() if wait.wait_id.startswith(beginning)]
     if open_now:
-        return _only("open question", beginning, open_now)
+        return _only("open question", client, beginning, open_now)
     ever = await store.expectations(tenant_id=client.person.tenant_id, only_open=False)
-    return _only("question", beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
+    return _only("question", client, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
 
 
-def _only(what: str, beginning: str, ids: Sequence[str]) -> str:
+def _only(what: str, client: Client, beginning: str, ids: Sequence[str]) -> str:
     found = sorted({id for id in ids if id.startswith(beginning)})
     if not found:
-        raise NotFound(f"no {what} begins with {beginning!r}")
+        raise NotFound(f"no {what} of tenant {client.person.tenant_id!r} begins with {beginning!r}")
     if len(found) > 1:
         some = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
         raise NotFound(f"{len(found)} {what}s begin with {beginning!r} ({some}); give more of the id")

@@ -13,24 +13,25 @@ PAYLOAD = 240
 
 
 def print_story(trace: Trace, printer: Printer) -> None:
-    printer.line((said(trace.goal_event), BOLD), " ", status_part(trace.status), f" by {said(trace.agent)}")
+    printer.line((said(trace.goal_event), BOLD), " ", status_part(trace.status), f", pursued by {said(trace.agent)}")
     printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}", DIM))
     printer.line((_shares(trace), DIM))
     printer.line((spending(trace.spent, trace.limits), DIM))
     printer.line()
-    printer.tree(node(line) for line in trace.lines)
+    for line in trace.lines:
+        when = (f"{offset(line.time):<9} ", DIM)
+        printer.tree(Node((when, *told(line)), more(line), [_node(below) for below in line.lines]))
 
 
-def node(line: Line) -> Node:
-    return Node(told(line), more(line), [node(below) for below in line.lines])
+def _node(line: Line) -> Node:
+    return Node(told(line), more(line), [_node(below) for below in line.lines])
 
 
 def told(line: Line) -> Sequence[Part]:
     """What happened."""
     match line.kind:
         case LineKind.TURN:
-            happened = f"{said(line.what)} {said(line.note)}".strip()
-            return ((f"{offset(line.time):<9} ", DIM), (happened, BOLD), _payload(line))
+            return ((f"{said(line.what)} {said(line.note)}".strip(), BOLD), _payload(line))
         case LineKind.DECISION:
             return _decision(line)
         case LineKind.REQUEST:

@@ -1,5 +1,7 @@
 """Reading everything that a plan's trace is made of."""
 
+from soorma_ai.cli.render import Printer
+from soorma_ai.cli.story import print_story
 from soorma_ai.core.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import NotFound
@@ -18,6 +20,11 @@ async def trace_of(client: Client, plan_id: str) -> Trace:
     others = [await client.plan(record.plan_id) for record in tree if record.plan_id != plan_id]
     events = await _events(client, plan.root_plan_id)
     return trace(plan, others, events, client.services.clock.now())
+
+
+async def print_trace(client: Client, plan_id: str) -> None:
+    """To stdout, as `soorma plans show` does. Raises NotFound."""
+    print_story(await trace_of(client, plan_id), Printer())
 
 
 async def trace_begun(client: Client, plan_id: str) -> Trace | None:

@@ -2,8 +2,9 @@
 
 from datetime import datetime
 
+from soorma_ai.cli.forms import asks_for
 from soorma_ai.cli.render import BOLD, DIM, QUOTE, WAITING, Printer
-from soorma_ai.cli.wording import ago, asks_for, remaining, said, short, shown
+from soorma_ai.cli.wording import ago, remaining, said, short, shown
 from soorma_ai.domain.values import Json
 from soorma_ai.domain.waits import Wait
 

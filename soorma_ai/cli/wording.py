@@ -6,8 +6,7 @@ from datetime import datetime, timedelta
 from soorma_ai.cli.options import one_line, printable
 from soorma_ai.core.lines import Thought
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.domain.values import Json, clip
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 SHORT_ID = 8
@@ -89,33 +88,6 @@ def spending(spent: Spent, limits: Limits) -> str:
             part(cost(spent.cost_usd), None if limits.max_cost_usd is None else cost(limits.max_cost_usd), "spent"),
         )
     )
-
-
-def fields(schema: JsonObject) -> list[tuple[str, str, bool]]:
-    """(name, what it takes, is it required) for each property that a schema names."""
-    properties, required = schema.get("properties"), schema.get("required")
-    names = required if isinstance(required, list) else []
-    if not isinstance(properties, dict):
-        return []
-    return [(name, kind_of(item if isinstance(item, dict) else {}), name in names) for name, item in properties.items()]
-
-
-def kind_of(schema: JsonObject) -> str:
-    values = schema.get("enum")
-    if isinstance(values, list):
-        return " | ".join(said(value) if isinstance(value, str) else shown(value) for value in values)
-    if "const" in schema:
-        return shown(schema["const"])
-    kind = schema.get("type")
-    if isinstance(kind, list):
-        return " | ".join(said(str(one)) for one in kind)
-    return said(kind) if isinstance(kind, str) else "JSON"
-
-
-def asks_for(schema: JsonObject) -> str:
-    """`day: monday | tuesday, floor: integer, note: string (optional)`"""
-    told = [f"{said(name)}: {kind}" + ("" if needed else " (optional)") for name, kind, needed in fields(schema)]
-    return ", ".join(told) or ("any JSON object" if schema in (ANY_OBJECT, {}) else shown(schema))
 
 
 def _count(most: int | None) -> str | None:

@@ -32,12 +32,14 @@ MOST_LEVELS = 24
 _ARRIVALS = frozenset(
     {StepKind.GOAL, StepKind.REPLIED, StepKind.ANSWERED, StepKind.RECEIVED, StepKind.EXPIRED, StepKind.RESUMED}
 )
+_REQUESTS = frozenset({StepKind.PUBLISHED, StepKind.DELEGATED})
 _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 
 
 @dataclass(frozen=True)
 class Trace:
-    """`lines` are the plan's turns: what came, what was decided about it, what was done. `spent` is the root's."""
+    """`lines` are the plan's turns: what came, what was decided about it, what was done; and at the end, for a root,
+    events of its tree that nothing in it explains. `spent` is the root's."""
 
     plan_id: str
     root_plan_id: str
@@ -59,6 +61,8 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
     tree's, in order. What is open has lasted until `now`."""
     tree = _Tree(plan, others, events, now)
     lines = tree.turns(plan, 0)
+    if plan.plan_id == plan.root_plan_id:
+        lines = (*lines, *tree.unexplained())
     return Trace(
         plan_id=plan.plan_id,
         root_plan_id=plan.root_plan_id,
@@ -121,9 +125,12 @@ class _Tree:
             self._caused[event.causation_id].append(event)
         self._expected = {e.id: e for plan in self._plans.values() for e in plan.expectations}
         self._met_by = {e.met_by: e for e in self._expected.values() if e.met_by}
-        self._by_goal: defaultdict[str, list[PlanDetails]] = defaultdict(list)
+        self._planners: defaultdict[str, set[str]] = defaultdict(set)
         for plan in self._plans.values():
-            self._by_goal[plan.goal_event].append(plan)
+            self._planners[plan.goal_event].add(plan.agent)
+        steps = [step for plan in self._plans.values() for step in plan.steps]
+        self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
+        self._arrivals = {step.expectation_id: step for step in steps if step.kind in _ARRIVALS}
         self._told: set[str] = set()
         self._told_plans: dict[str, PlanDetails] = {}
 
@@ -136,6 +143,11 @@ class _Tree:
         if level > MOST_LEVELS:
             return ()
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
+
+    def unexplained(self) -> tuple[Line, ...]:
+        """Events of the tree whose cause is none of its lines."""
+        left = [e for e in self._events.values() if e.source != SOURCE and not self._is_of_a_step(e)]
+        return tuple(self._event(event, 1) for event in left if event.id not in self._told)
 
     def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
         came = next((step for step in turn.steps if step.kind in _ARRIVALS), None)
@@ -163,14 +175,10 @@ class _Tree:
 
     def _made_in(self, plan: PlanDetails, turn: _Turn) -> list[EventEnvelope]:
         """What the planner's handler published beside its steps."""
-        known = {step.event_id for step in plan.steps}
         return [
             event
             for event in self._caused[turn.cause_id]
-            if _is_made_by(plan, event)
-            and event.id not in known
-            and event.type != WAIT_OPENED
-            and not _answers_caller(plan, event)
+            if _is_made_by(plan, event) and event.id not in self._met_by and not self._is_of_a_step(event)
         ]
 
     def _step(self, plan: PlanDetails, turn: _Turn, step: Step, level: int) -> Line | None:
@@ -202,7 +210,7 @@ class _Tree:
         lines = self._consequences(step.event_id or "", level + 1)
         expected = self._expected.get(step.expectation_id or "")
         if expected is not None:
-            lines += self._outcome(plan, expected, lines, level)
+            lines += self._outcome(expected, lines, level)
         return Line(
             kind=LineKind.REQUEST if step.kind is StepKind.PUBLISHED else LineKind.DELEGATION,
             time=step.at - self.start,
@@ -214,7 +222,7 @@ class _Tree:
             lines=tuple(lines),
         )
 
-    def _outcome(self, plan: PlanDetails, expected: Expectation, told: Sequence[Line], level: int) -> list[Line]:
+    def _outcome(self, expected: Expectation, told: Sequence[Line], level: int) -> list[Line]:
         """How the wait for a reply ended, unless it is told already."""
         has_plan = expected.kind is ExpectationKind.CHILD and any(line.kind is LineKind.PLAN for line in told)
         if expected.status is not ExpectationStatus.MET:
@@ -222,7 +230,7 @@ class _Tree:
             return [] if open_child else [unmet_line(expected, "", self.start, self._now)]
         if has_plan or expected.met_by in self._told:
             return []
-        return [self._what_met(plan, expected, level)]
+        return [self._what_met(expected, level)]
 
     def _question(self, plan: PlanDetails, step: Step, level: int) -> Line:
         expected = self._expected.get(step.expectation_id or "")
@@ -231,7 +239,7 @@ class _Tree:
             event = self._events.get(expected.met_by or "")
             by = expected.answer.user_id if expected.answer else event.source if event else None
             asked = asked_of(expected, expected.ask, by, self.start, self._now)
-            answers = self._answers(plan, expected, level)
+            answers = self._answers(expected, level)
         return Line(
             kind=LineKind.GATE if step.kind is StepKind.HELD else LineKind.WAIT,
             time=step.at - self.start,
@@ -244,26 +252,22 @@ class _Tree:
             lines=answers,
         )
 
-    def _answers(self, plan: PlanDetails, expected: Expectation, level: int) -> tuple[Line, ...]:
+    def _answers(self, expected: Expectation, level: int) -> tuple[Line, ...]:
         if expected.status is not ExpectationStatus.MET:
-            came = self._arrival(plan, expected)
+            came = self._arrivals.get(expected.id)
             return (unmet_line(expected, came.note if came else "", self.start, self._now),)
         if expected.answer is not None:
             return (answer_line(expected, expected.answer, self.start),)
-        return (self._what_met(plan, expected, level),)
+        return (self._what_met(expected, level),)
 
-    def _what_met(self, plan: PlanDetails, expected: Expectation, level: int) -> Line:
+    def _what_met(self, expected: Expectation, level: int) -> Line:
         """The event, else (it belongs to no plan's tree, or was not given) what the history says of it."""
         event = self._events.get(expected.met_by or "")
         if event is not None:
             return self._event(event, level + 1, since=expected.opened_at)
-        came, at = self._arrival(plan, expected), expected.closed_at or self._now
+        came, at = self._arrivals.get(expected.id), expected.closed_at or self._now
         data: JsonObject = came.data if came and isinstance(came.data, dict) else {}
         return reply_line("", expected.event_type, data, at - self.start, at - expected.opened_at, expected.met_by)
-
-    def _arrival(self, plan: PlanDetails, expected: Expectation) -> Step | None:
-        found = (step for step in plan.steps if step.expectation_id == expected.id and step.kind in _ARRIVALS)
-        return next(found, None)
 
     def _consequences(self, cause_id: str, level: int) -> list[Line]:
         """Plans that the event began, and what others published because of it."""
@@ -300,15 +304,22 @@ class _Tree:
         in_a_turn = plan is not None and _is_made_by(plan, event) and cause_id in self._causes[plan.plan_id]
         return event.source == SOURCE or in_a_turn or (met is not None and met.id != cause_id)
 
+    def _is_of_a_step(self, event: EventEnvelope) -> bool:
+        """The line of the step tells it."""
+        plan = self._plans.get(event.plan_id or "")
+        return event.id in self._steps or (
+            plan is not None
+            and _is_made_by(plan, event)
+            and (event.type == WAIT_OPENED or _answers_caller(plan, event))
+        )
+
     def _plans_begun(self, goal_id: str, level: int) -> list[Line]:
         goal = self._events.get(goal_id)
         if goal is None:
             return []
-        return [
-            self._plan(plan, goal_id, level)
-            for plan in self._by_goal[goal.type]
-            if plan.plan_id not in self._told_plans and plan.plan_id == plan_id_of(goal_id, plan.agent)
-        ]
+        ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners[goal.type])]
+        begun = [self._plans[id] for id in ids if id in self._plans and id not in self._told_plans]
+        return [self._plan(plan, goal_id, level) for plan in begun]
 
     def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:
         lines = self.turns(plan, level + 1)

@@ -141,7 +141,9 @@ class _Rewriter:
                 self.unions += new
             written[name] = shown
         needed: list[Json] = [name for name in written if self.strict or name in required]
-        out: JsonObject = {"type": "object", "properties": written, "required": needed}
+        out: JsonObject = {"type": "object"}
+        if self.strict or written:
+            out |= {"properties": written, "required": needed}
         extra = schema.get("additionalProperties")
         if self.strict or (extra is False and "patternProperties" not in schema):
             out["additionalProperties"] = False

@@ -82,6 +82,25 @@ class PlanHandle:
             services.signals.unwatch(watcher)
 
 
+    async def next_wait(self) -> Wait | None:
+        """The next question to a person that is open in this plan's tree, once there is one; None when the plan
+        ends without (another) one."""
+        services = self._services
+        watcher = services.signals.watch()
+        try:
+            while True:
+                plan = await services.store.plan(self.plan_id)
+                if plan is not None:
+                    open_now = await services.store.expectations(tenant_id=plan.lineage.tenant_id)
+                    waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
+                    question = next((wait for wait in waits if wait), None)
+                    if question or plan.status.is_final:
+                        return question
+                await until(watcher, services.clock, POLL_SECONDS)
+        finally:
+            services.signals.unwatch(watcher)
+
+
 class Client:
     """Acts as one person of one tenant, and sees that tenant only."""
 

@@ -66,4 +66,5 @@ class Consumer:
         self.in_hand.pop(task, None)
         self._services.signals.agent(self.agent).set()
         if not task.cancelled() and task.exception() is not None:
-            warn("handling_broke", bug=task.exception(), agent=self.agent)
+            broke = task.exception()
+            warn("handling_broke", bug=broke if isinstance(broke, Exception) else None, agent=self.agent, reason=broke)

@@ -6,12 +6,13 @@ have names that do not depend on where the recording was made.
 
 import importlib
 import json
+import os
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from soorma_ai.adapters.litellm.faults import known_secrets, scrubbed
@@ -19,6 +20,9 @@ from soorma_ai.adapters.litellm.guard import cassette_in_place, is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 
+Mode = Literal["replay", "record", "live"]
+
+MODE_VARIABLE = "SOORMA_CASSETTES"
 FOLDER = Path("cassettes")
 SUFFIX = ".yaml"
 
@@ -74,14 +78,19 @@ class Cassette:
 def cassette(
     name_or_path: str | Path,
     *,
-    mode: Literal["replay", "record"] = "replay",
+    mode: Mode | None = None,
     repeat: bool = False,
     allow_unplayed: bool = False,
-) -> Generator[Cassette]:
-    """A bare name is a file in `./cassettes`. `record` calls the model and replaces the file, unless something raises.
+) -> Generator[Cassette | None]:
+    """A bare name is a file in `./cassettes`. `record` calls the model and replaces the file, unless something raises;
+    `live` calls it and keeps nothing. Without a mode, SOORMA_CASSETTES says it, else it is `replay`.
 
     Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
     """
+    mode = mode or _mode_of_the_environment()
+    if mode == "live":
+        yield None
+        return
     path = _path(name_or_path)
     if mode == "replay" and not path.is_file():
         raise ConfigError(f"there is no cassette at {path}; make it with mode='record'")
@@ -98,10 +107,17 @@ def cassette(
         finally:
             # A task may have died of it, and whoever waited for that task only knows that it waited in vain.
             if misses:
-                raise misses[0]
+                raise misses[0].with_traceback(None) from None
         if not (allow_unplayed or tape.all_played):
             left = [str(request.uri) for number, request in enumerate(tape.requests) if not tape.play_counts[number]]
             raise UnplayedModelCalls(f"{path}: {len(left)} of {len(tape)} recorded calls were not made: {left[:3]}")
+
+
+def _mode_of_the_environment() -> Mode:
+    mode = os.environ.get(MODE_VARIABLE, "replay")
+    if mode not in get_args(Mode):
+        raise ConfigError(f"{MODE_VARIABLE}={mode!r}: give one of {', '.join(get_args(Mode))}")
+    return cast(Mode, mode)
 
 
 def _path(name_or_path: str | Path) -> Path:
@@ -118,7 +134,7 @@ def _recorder(mode: Literal["replay", "record"]) -> Any:
         raise ConfigError("cassettes need vcrpy, which is not installed: pip install 'soorma-ai[cassettes]'") from error
     recorder = vcr.VCR(
         record_mode="none" if mode == "replay" else "all",
-        drop_unused_requests=True,
+        drop_unused_requests=mode == "record",
         record_on_exception=False,
         before_record_request=_stable_request,
         before_record_response=_stable_response,
@@ -252,7 +268,7 @@ class _Serializer:
     @staticmethod
     def serialize(recorded: dict[str, Any]) -> str:
         yaml: Any = importlib.import_module("yaml")
-        readable = type("Readable", (yaml.SafeDumper,), {})
+        readable = type("Readable", (yaml.SafeDumper,), {"ignore_aliases": _always})
         readable.add_representer(str, _as_lines)
         interactions = [
             {
@@ -271,6 +287,10 @@ class _Serializer:
             kept["request"]["body"] = _packed(kept["request"]["body"])
             kept["response"]["body"] = {"string": _packed(kept["response"]["body"])}
         return recorded
+
+
+def _always(dumper: Any, value: object) -> bool:
+    return True
 
 
 def _as_lines(dumper: Any, text: str) -> Any:

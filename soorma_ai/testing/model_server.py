@@ -2,6 +2,7 @@
 
 import json
 import socket
+import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -46,7 +47,7 @@ def failure(status: int, message: str, *, code: str | None = None, headers: Mapp
 class ModelServer:
     """`respond` gets the body of each request and is called by one thread at a time.
 
-    An exception in it is answered with a 500 and raised again when the server closes. `requests` are the bodies, in
+    An exception in it cuts the connection, and is raised again when the server closes. `requests` are the bodies, in
     order of arrival.
     """
 
@@ -55,7 +56,7 @@ class ModelServer:
         self._respond = respond
         self._one_at_a_time = threading.Lock()
         self._closing = threading.Event()
-        self._fault: BaseException | None = None
+        self._faults: list[BaseException] = []
         self._http: _Server | None = None
 
     @property
@@ -66,14 +67,14 @@ class ModelServer:
 
     def __enter__(self) -> Self:
         self._closing.clear()
-        self._http = _Server(self._answer)
+        self._http = _Server(self._answer, self._faults)
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True, name="model-server").start()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None) -> None:
         self.close()
-        if self._fault is not None and error is None:
-            raise self._fault
+        if self._faults and error is None:
+            raise self._faults[0]
 
     def close(self) -> None:
         """Stop listening and cut the connections that are open: nothing is answered after this."""
@@ -85,12 +86,7 @@ class ModelServer:
     def _answer(self, body: JsonObject) -> Reply | None:
         with self._one_at_a_time:
             self.requests.append(body)
-            try:
-                reply = self._respond(body)
-            # Whatever the script raises belongs to the test that wrote it, and reaches it when the server closes.
-            except Exception as error:
-                self._fault = self._fault or error
-                reply = failure(500, f"the script failed: {error!r}")
+            reply = self._respond(body)
         if reply.silent:
             self._closing.wait()
             return None
@@ -102,8 +98,9 @@ class _Server(ThreadingHTTPServer):
     block_on_close = False
     request_queue_size = 128
 
-    def __init__(self, answer: Callable[[JsonObject], Reply | None]) -> None:
+    def __init__(self, answer: Callable[[JsonObject], Reply | None], faults: list[BaseException]) -> None:
         self.answer = answer
+        self._faults = faults
         self._connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", 0), _Handler)
 
@@ -116,7 +113,10 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """A client that hangs up is nothing to print a traceback about."""
+        """A client that hangs up is no fault; all else was raised by the script."""
+        error = sys.exc_info()[1]
+        if error is not None and not isinstance(error, OSError):
+            self._faults.append(error)
 
     def stop(self) -> None:
         self.shutdown()

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
 LIVE = "live_model"
 RECORD = "--soorma-record"
-# The switch of soorma_ai.adapters.litellm.guard, spelled out to keep that package out of runs that never use it.
-SWITCH, FORBIDDEN = "SOORMA_MODEL_CALLS", "forbidden"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -32,10 +30,15 @@ def _records(request: pytest.FixtureRequest) -> bool:
 
 
 @pytest.fixture(autouse=True)
-def soorma_forbids_model_calls(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None]:
     """A call that would leave this machine is a ConfigError, in processes that the test starts as well."""
-    if not (_records(request) or request.node.get_closest_marker(LIVE)):
-        monkeypatch.setenv(SWITCH, FORBIDDEN)
+    if _records(request) or request.node.get_closest_marker(LIVE):
+        yield
+        return
+    from soorma_ai.adapters.litellm.guard import forbid_model_calls
+
+    with forbid_model_calls():
+        yield
 
 
 @pytest.fixture
@@ -46,4 +49,5 @@ def soorma_cassette(request: pytest.FixtureRequest) -> "Generator[Cassette]":
     name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")
     path = request.path.parent / "cassettes" / request.path.stem / f"{name}.yaml"
     with cassette(path, mode="record" if _records(request) else "replay") as played:
+        assert played is not None
         yield played

@@ -1,4 +1,4 @@
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
@@ -30,15 +30,15 @@ def lasting(request: pytest.FixtureRequest, tmp_path: Path) -> Backend:
 
 
 @pytest.fixture
-async def commits() -> list[str]:
+def commits() -> list[str]:
     """Grows by one with every commit that the store tells of."""
     return []
 
 
 @pytest.fixture
 async def store(backend: Backend, commits: list[str]) -> AsyncIterator[Store]:
-    tell: Callable[[], None] = partial(commits.append, "commit")
-    made = backend.make(on_commit=tell)
-    await made.open(NOW)
-    yield made
-    await made.close()
+    opened = backend.make()
+    opened.notify(partial(commits.append, "commit"))
+    await opened.open(NOW)
+    yield opened
+    await opened.close()

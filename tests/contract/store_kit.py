@@ -1,9 +1,10 @@
 """What the store's contract tests are written with: records with everything filled in, and short ways to act."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from typing import Any
 
 from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
@@ -28,7 +29,7 @@ class Backend:
     """One way to keep a store. `make` gives another store over the same data, where those last."""
 
     name: str
-    make: Callable[..., Store]
+    make: Callable[[], Store]
 
 
 def event(
@@ -37,7 +38,7 @@ def event(
     topic: EventTopic = EventTopic.ACTION_REQUESTS,
     *,
     source: str = "outside",
-    data: JsonObject | None = None,
+    data: Mapping[str, Json] | None = None,
     tenant: str = "default",
     correlation_id: str | None = None,
     plan_id: str | None = None,
@@ -49,7 +50,7 @@ def event(
         topic=topic,
         source=source,
         time=NOW,
-        data=data or {},
+        data=dict(data or {}),
         tenant_id=tenant,
         correlation_id=correlation_id,
         plan_id=plan_id,
@@ -59,7 +60,7 @@ def event(
 
 def fact(
     event_id: str,
-    data: JsonObject | None = None,
+    data: Mapping[str, Json] | None = None,
     *,
     source: str = "shop",
     tenant: str = "default",
@@ -71,7 +72,7 @@ def fact(
     )
 
 
-def reply(event_id: str, to: str, *, tenant: str = "default", data: JsonObject | None = None) -> EventEnvelope:
+def reply(event_id: str, to: str, *, tenant: str = "default", data: Mapping[str, Json] | None = None) -> EventEnvelope:
     return event(event_id, "work.done", EventTopic.ACTION_RESULTS, correlation_id=to, tenant=tenant, data=data)
 
 
@@ -108,7 +109,7 @@ def awaiting_payment(name: str = "planner") -> Registration:
     return agent(name, events=((EventRole.AWAITS, PAID),))
 
 
-def plan(plan_id: str = "plan-1", **changes: object) -> PlanRecord:
+def plan(plan_id: str = "plan-1", **changes: Any) -> PlanRecord:
     tenant = str(changes.pop("tenant", "default"))
     root = str(changes.pop("root_plan_id", plan_id))
     made = PlanRecord(
@@ -125,14 +126,14 @@ def plan(plan_id: str = "plan-1", **changes: object) -> PlanRecord:
         updated_at=NOW,
         root_plan_id=root,
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
 def step(ordinal: int, plan_id: str = "plan-1", fingerprint: str | None = None, data: Json = None) -> Step:
     return Step(plan_id, ordinal, StepKind.PUBLISHED, NOW, name="work.asked", data=data, fingerprint=fingerprint)
 
 
-def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REPLY, **changes: object) -> Expectation:
+def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REPLY, **changes: Any) -> Expectation:
     made = Expectation(
         id=expectation_id,
         kind=kind,
@@ -146,12 +147,12 @@ def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REP
         deadline=later(3600),
         subject="work.asked",
     )
-    return replace(made, **changes)  # type: ignore[arg-type]
+    return replace(made, **changes)
 
 
-def wait(expectation_id: str, **changes: object) -> Expectation:
+def wait(expectation_id: str, **changes: Any) -> Expectation:
     """For a payment of order o-1, or a person's word."""
-    given: dict[str, object] = {
+    given: dict[str, Any] = {
         "event_type": "order.paid",
         "event_topic": EventTopic.BUSINESS_FACTS,
         "keys": (PAID_KEY, f"reply:{expectation_id}"),
@@ -160,7 +161,7 @@ def wait(expectation_id: str, **changes: object) -> Expectation:
     return expectation(expectation_id, ExpectationKind.WAIT, **(given | changes))
 
 
-def gate(expectation_id: str, **changes: object) -> Expectation:
+def gate(expectation_id: str, **changes: Any) -> Expectation:
     return replace(wait(expectation_id, **changes), kind=ExpectationKind.GATE)
 
 

@@ -183,6 +183,8 @@ async def test_a_reader_writes_nothing_and_frees_no_lease(tmp_path: Path) -> Non
         with pytest.raises(LocalProtocolError, match="read-only"):
             await attempt
     await reader.close()
+    with pytest.raises(StoreUnavailable, match="not open"):
+        await reader.plan("plan-1")
     assert await owner.renew([held], later(60)) == [held]
     await owner.close()
 

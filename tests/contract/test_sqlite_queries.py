@@ -178,6 +178,18 @@ async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore,
     assert many.hundreds <= 2 * few.hundreds + 10
 
 
+async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:
+    await store.register([awaiting_payment()], NOW)
+    await store.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
+    await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
+    await do(store, Schedule("t-1", later(9), event("x"), guards="w-2"), Schedule("t-2", later(9), event("y")))
+    await store.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
+    await store.fire(later(9), 9)
+    await store.sent([one.seq for one in await store.unsent(99)])
+    for table in ("wait_key", "early", "timer", "outbox"):
+        assert await store.writer.do(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
+
+
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:
     await store.writer.do(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": True}))
     await store.writer.do(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))

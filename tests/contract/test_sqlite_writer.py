@@ -3,7 +3,7 @@
 import asyncio
 import sqlite3
 import threading
-from collections.abc import AsyncIterator, Callable, Coroutine
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -38,7 +38,7 @@ async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 @asynccontextmanager
-async def held_up(store: SqliteStore) -> AsyncIterator[None]:
+async def held_up(store: SqliteStore) -> AsyncGenerator[None]:
     """What is asked for inside waits together, and is done as one group afterwards."""
     entered, go_on = threading.Event(), threading.Event()
 
@@ -208,6 +208,15 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
         _ = SqliteStore(tmp_path / "store.db").writer
+
+
+async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
+    told: list[str] = []
+    store = SqliteStore(tmp_path / "store.db", on_commit=lambda: told.append("commit"))
+    await store.open(NOW)
+    await store.send([event("e-1")], None, NOW)
+    await store.close()
+    assert told == ["commit"]
 
 
 class Careless(SqliteStore):

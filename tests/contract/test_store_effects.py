@@ -12,6 +12,7 @@ from soorma_ai.domain.effects import (
     AppendStep,
     Close,
     DeadLetter,
+    Disposition,
     Effect,
     Expect,
     Publish,
@@ -222,9 +223,9 @@ async def test_a_timer_that_guards_what_was_never_expected_is_refused(store: Sto
 @pytest.mark.parametrize(
     "how", [Ack(), RetryAfter(timedelta(0), "again"), DeadLetter("no")], ids=["ack", "retry", "dead"]
 )
-async def test_effects_land_however_the_delivery_ends(store: Store, how: object) -> None:
+async def test_effects_land_however_the_delivery_ends(store: Store, how: Disposition) -> None:
     delivery = await handed(store)
-    await store.commit(Work(delivery, how, (Publish(event("out")),)), NOW)  # type: ignore[arg-type]
+    await store.commit(Work(delivery, how, (Publish(event("out")),)), NOW)
     assert await unsent_ids(store) == ["out"]
 
 

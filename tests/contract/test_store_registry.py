@@ -9,12 +9,13 @@ from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.effects import Publish, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Store
 
 GONE = AGENT_GONE_AFTER.total_seconds()
-SCHEMA = {"type": "object", "required": ["x"]}
+SCHEMA: JsonObject = {"type": "object", "required": ["x"]}
 
 
 def takes(name: str, **more: object) -> tuple[EventRole, EventDefinition]:
@@ -177,6 +178,14 @@ async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked
     assert await store.unsent(10) == []
     await store.heartbeat(["slow"], later(60 + GONE))
     assert [kept.event.type for kept in await store.unsent(10)] == [OFFER_CHANGED]
+
+
+async def test_an_agent_that_left_wakes_nobody_by_a_last_heart_beat(store: Store) -> None:
+    await store.register([agent("gone", tenant="default")], NOW)
+    await store.leave(["gone"])
+    await running(store, expectation("o-1", ExpectationKind.OFFER))
+    await store.heartbeat(["gone"], later(9 * GONE))
+    assert await store.unsent(10) == []
 
 
 async def test_a_refused_registration_leaves_the_routes_as_they_were(store: Store) -> None:

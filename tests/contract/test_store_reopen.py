@@ -1,6 +1,6 @@
 """What was committed is there again, and the leases of whoever is gone are void."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
 import pytest
@@ -36,7 +36,7 @@ from soorma_ai.ports import Store, Work
 
 
 @asynccontextmanager
-async def opened(backend: Backend, seconds: float = 0) -> AsyncIterator[Store]:
+async def opened(backend: Backend, seconds: float = 0) -> AsyncGenerator[Store]:
     store = backend.make()
     await store.open(later(seconds))
     yield store

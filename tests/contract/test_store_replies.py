@@ -22,7 +22,7 @@ from store_kit import (
 
 from soorma_ai.core.wake import EXPIRED, WAKE_EVENTS, wake_for
 from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.ports import Store, Stray, Work
 
@@ -99,9 +99,9 @@ async def test_of_many_replies_at_once_one_meets_the_expectation(store: Store) -
     ],
     ids=["tenant", "type", "topic", "key", "no key"],
 )
-async def test_only_the_expected_event_of_the_same_tenant_meets_it(store: Store, other: object) -> None:
+async def test_only_the_expected_event_of_the_same_tenant_meets_it(store: Store, other: EventEnvelope) -> None:
     await running(store, expectation("q-1"))
-    arrival = await store.arrive([other], NOW)  # type: ignore[list-item]
+    arrival = await store.arrive([other], NOW)
     assert arrival.agents == frozenset() and arrival.strays == ()
     open_still = await store.expectation("q-1")
     assert open_still == expectation("q-1")
@@ -175,9 +175,9 @@ async def test_a_wake_up_goes_to_the_agent_of_its_plan(store: Store, type: str) 
     ],
     ids=["tenant", "plan", "no plan", "topic", "type"],
 )
-async def test_nothing_else_wakes_a_plan(store: Store, other: object) -> None:
+async def test_nothing_else_wakes_a_plan(store: Store, other: EventEnvelope) -> None:
     await do(store, SavePlan(plan("plan-1"), None))
-    arrival = await store.arrive([other], NOW)  # type: ignore[list-item]
+    arrival = await store.arrive([other], NOW)
     assert arrival.agents == frozenset()
 
 

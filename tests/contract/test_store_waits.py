@@ -30,11 +30,12 @@ from soorma_ai.core.wake import ANSWERED
 from soorma_ai.domain.effects import Close, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.registry import EventRole
-from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.waits import Expectation, ExpectationStatus
 from soorma_ai.ports import Store, Stray
 
 ORDER = {"order_id": "o-1"}
-TYPED = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 
 
 async def status(store: Store, expectation_id: str) -> ExpectationStatus:
@@ -43,9 +44,9 @@ async def status(store: Store, expectation_id: str) -> ExpectationStatus:
     return found.status
 
 
-async def waiting(store: Store, *waits: object) -> None:
+async def waiting(store: Store, *waits: Expectation) -> None:
     await store.register([awaiting_payment()], NOW)
-    await running(store, *waits)  # type: ignore[arg-type]
+    await running(store, *waits)
 
 
 async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -> None:
@@ -142,6 +143,13 @@ async def test_an_event_that_met_a_wait_meets_no_other_when_it_comes_again(store
     again = await store.arrive([fact("f-1", ORDER)], later(3))
     assert again.agents == frozenset() and again.strays == ()
     assert await status(store, "w-2") is ExpectationStatus.OPEN
+
+
+async def test_an_event_that_comes_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
+    await waiting(store, wait("w-1"))
+    await store.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
+    await store.arrive([fact("f-1", ORDER)], NOW)
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
 async def test_no_event_opens_a_gate(store: Store) -> None:

@@ -72,7 +72,9 @@ def fault_of(kind: str, case: Case) -> Fault | None:
 def _unknown_event(case: Case) -> Made:
     known = sorted(case.offered) or ["order.created"]
     name = case.action.removeprefix("publish:") if case.action.startswith("publish:") else case.draw.choice(known)
-    wrong = case.draw.choice([f"{name}.v2", name[:-1], name.upper(), name.replace(".", "_"), "order.teleport.requested"])
+    wrong = case.draw.choice(
+        [f"{name}.v2", name[:-1], name.upper(), name.replace(".", "_"), "order.teleport.requested"]
+    )
     data = case.step.get("data", {})
     return None if wrong in case.offered else case.instead({"action": f"publish:{wrong}", "data": data})
 

@@ -30,9 +30,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Ending:
-    """A plan that is to fail before step `at`, for a reason that says `because`."""
+    """A plan that is to fail before step `at`, with this code, for a reason that says `because`."""
 
     at: int
+    code: str
     because: str
 
 
@@ -107,8 +108,10 @@ class Record:
         status = "failed" if ending else "completed"
         if [plan["status"], told["status"], told["success"]] != [status, status, not ending]:
             return f"the plan is {plan['status']} ({plan['reason']}), its caller heard {told['status']}"
-        if ending and not (ending.because in plan["reason"] and ending.because in told["error"]["message"]):
+        if ending and not (ending.because in plan["reason"] and plan["reason"] == told["error"]["message"]):
             return f"the reason is {plan['reason']!r}, the caller heard {told['error']}"
+        if ending and told["error"]["code"] != ending.code:
+            return f"the caller heard the code {told['error']['code']}, and not {ending.code}"
         if not ending and spelling(plan["result"]) != spelling(told["result"]):
             return "the plan's result is not what its caller got"
         return ""
@@ -133,7 +136,7 @@ def known(plan: Plan, ending: Ending | None) -> list[list[Any]]:
 def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
     record = Record(db, plan)
     happened = [spelling(line) for line in record.happened()]
-    verdict = Verdict(
+    return Verdict(
         plan=plan.id,
         differs=difference([spelling(line) for line in known(plan, ending)], happened) or record.unanswered(ending),
         published=sum(line.startswith('["publish"') for line in happened),
@@ -141,7 +144,6 @@ def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:
         tokens=record.tokens,
         answers=record.answers,
     )
-    return verdict
 
 
 def difference(wanted: list[str], found: list[str]) -> str:

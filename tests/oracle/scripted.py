@@ -12,16 +12,33 @@ from material import Material, Payload, Plan
 
 from soorma_ai.testing.model_server import Reply, failure
 
-REFUSAL = "I will not do that: it could be misused."
+
+@dataclass(frozen=True)
+class Refusal:
+    """A model that declines at a step. `code` and `because` are what its caller is to hear."""
+
+    at: int
+    reply: Reply
+    code: str
+    because: str
 
 
 @dataclass(frozen=True)
 class Habit:
-    """`refuses_at` is the step at which the model declines, if it is one that does."""
+    """How often the model is wrong at first, and whether it refuses in the end."""
 
     rate: float = 0.0
     seed: int = 1
-    refuses_at: int | None = None
+    refusal: Refusal | None = None
+
+
+def refusal(number: int, plan: Plan) -> Refusal:
+    """By the model itself or by its provider, at another step for each number."""
+    at = number % len(plan.steps)
+    if number % 2:
+        return Refusal(at, Reply(text="", finish="content_filter"), "content_filtered", "filtered")
+    words = "I will not do that: it could be misused."
+    return Refusal(at, Reply(refusal=words), "model_refused", words)
 
 
 @dataclass
@@ -36,6 +53,7 @@ class PlanModel:
     habit: Habit
     step: int = -1
     calls: int = 0
+    repeated: int = 0
     corrupted: Counter[str] = field(default_factory=Counter[str])
     taken_as_they_were: int = 0
     complaints: list[str] = field(default_factory=list[str])
@@ -53,6 +71,7 @@ class PlanModel:
         is_repeated = last is not None and last.again and len(messages) == self._asked
         self._asked = len(messages)
         if is_repeated:
+            self.repeated += 1
             return self._right(body)
         if len(messages) > 2:
             self._check_reask(messages, last)
@@ -69,8 +88,8 @@ class PlanModel:
             self.complaints.append(f"asked for decision {self.step + 1} of {len(self.plan.steps)}")
             return failure(400, "this plan is over")
         self._check_prompt(body)
-        if self.step == self.habit.refuses_at:
-            return Reply(refusal=REFUSAL)
+        if self.habit.refusal and self.step == self.habit.refusal.at:
+            return self.habit.refusal.reply
         right = self._right(body)
         draw = random.Random(f"{self.habit.seed}:{self.plan.id}:{self.step}")
         if draw.random() >= self.habit.rate:
@@ -95,7 +114,9 @@ class PlanModel:
         else:
             said = spelled(said, branch)
             for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
-                self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {error.message}")
+                self.complaints.append(
+                    f"step {self.step}: the schema has no room for the right answer: {error.message}"
+                )
         return Reply(text=json.dumps({"reasoning": f"Step {self.step + 1}.", "step": said}))
 
     def _case(self, answer: Payload, draw: random.Random) -> Case:
@@ -147,10 +168,7 @@ def name_of(plan: Plan) -> str:
 def branches_of(body: Payload) -> list[Payload]:
     """What the model may answer, out of the schema that came with the request."""
     form: Payload = body.get("response_format") or {}
-    if form:
-        schema = form["json_schema"]["schema"]
-    else:
-        schema = body["tools"][0]["function"]["parameters"]
+    schema = form["json_schema"]["schema"] if form else body["tools"][0]["function"]["parameters"]
     return schema["properties"]["step"]["anyOf"]
 
 

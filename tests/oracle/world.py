@@ -17,6 +17,7 @@ from soorma_ai import (
     EventDefinition,
     EventEnvelope,
     EventTopic,
+    Limits,
     PlanFailed,
     PlanHandle,
     PlatformContext,
@@ -59,7 +60,7 @@ class Told:
 @dataclass
 class World:
     """The k-th request of the plan is answered with what its script holds for the k-th, however often it is handed
-    over; so are its questions."""
+    over; so are its questions. Of its budgets only the actions are tried: wrong answers use up calls and tokens."""
 
     plan: Plan
     api_base: str
@@ -81,7 +82,7 @@ class World:
             api_base=self.api_base,
             api_key="any",
             system_instructions=plan.instructions,
-            max_actions=plan.max_actions,
+            limits=Limits(max_actions=plan.max_actions, max_llm_calls=None, max_tokens=None),
             external_events=[REPLIED],
             tenant_id=plan.id,
             mode=self.mode,

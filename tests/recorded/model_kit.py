@@ -1,5 +1,4 @@
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from soorma_ai.adapters.litellm import LiteLLMReasoner
@@ -45,9 +44,14 @@ def always(reply: Reply) -> Respond:
 
 
 def in_turn(*replies: Reply) -> Respond:
-    """Each reply once; a request too many is an error of the test, and fails it."""
-    left: Iterator[Reply] = iter(replies)
-    return lambda _: next(left)
+    """Each reply once; a request too many fails the test."""
+    left = list(replies)
+
+    def respond(_: JsonObject) -> Reply:
+        assert left, f"asked more often than the {len(replies)} replies"
+        return left.pop(0)
+
+    return respond
 
 
 class Pauses:

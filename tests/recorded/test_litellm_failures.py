@@ -14,6 +14,7 @@ import pytest
 from model_kit import DECISION, MODEL, SAID, Pauses, always, in_turn, question, reasoner
 
 from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.litellm.libraries import libraries
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, RateLimited, SoormaError
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -42,6 +43,8 @@ TOO_LONG = "This model's maximum context length is 128000 tokens. However, your 
         (failure(429, "slow down"), RateLimited, 3),
         (failure(429, "slow down", headers={"retry-after": "31"}), RateLimited, 1),
         (failure(429, "quota", code="insufficient_quota"), ConfigError, 1),
+        (failure(429, "You exceeded your current quota", headers={"retry-after": "45"}), RateLimited, 1),
+        (failure(402, "Insufficient credits"), ConfigError, 1),
         (failure(401, "bad key", code="invalid_api_key"), ConfigError, 1),
         (failure(403, "not yours"), ConfigError, 1),
         (failure(404, "no such model", code="model_not_found"), ConfigError, 1),
@@ -202,12 +205,23 @@ async def test_a_test_cannot_call_a_real_model() -> None:
 
 
 def test_connections_are_closed_with_their_loop() -> None:
-    gc.collect()
-    with ModelServer(always(Reply(SAID))) as server, warnings.catch_warnings(record=True) as seen:
-        warnings.simplefilter("always")
+    with ModelServer(always(Reply(SAID))) as server:
         asyncio.run(reasoner(server).ask(question()))
-        asyncio.run(reasoner(server).ask(question()))
-        gc.collect()
+        kept = libraries().litellm.in_memory_llm_clients_cache.cache_dict
+        before = set(kept)
+        loops: list[int] = []
+
+        async def ask() -> None:
+            loops.append(id(asyncio.get_running_loop()))
+            await reasoner(server).ask(question())
+            assert [key for key in kept if key.endswith(f"-{loops[0]}")], "a connection is kept while the loop runs"
+
+        asyncio.run(ask())
+        assert set(kept) <= before
+        assert [key for key in kept if key.endswith(f"-{loops[0]}")] == []
+        with warnings.catch_warnings(record=True) as seen:
+            warnings.simplefilter("always")
+            gc.collect()
     assert [str(warning.message) for warning in seen if warning.category is ResourceWarning] == []
 
 
@@ -215,6 +229,7 @@ def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing() -
     program = """
 import sys
 from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.litellm.libraries import libraries
 from soorma_ai.errors import ConfigError
 assert not {"litellm", "instructor", "openai", "httpx", "tenacity"} & sys.modules.keys()
 sys.modules["litellm"] = None

@@ -1,4 +1,4 @@
-"""Answers that real providers gave, sent again as they were: each is understood, and nothing but our errors comes out."""
+"""Answers that real providers gave, sent again as they were: each is understood, and only our errors come out."""
 
 import gzip
 import json

@@ -159,9 +159,7 @@ def test_a_malformed_schema_is_a_fault_of_the_set_up(schema: JsonObject, said: s
 
 
 @pytest.mark.parametrize("reference", ["http://localhost:1/x", "https://example.org/x", "file:///etc/hosts"])
-def test_a_reference_to_elsewhere_is_refused_and_nothing_is_fetched(
-    reference: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_reference_to_elsewhere_is_refused_and_nothing_is_fetched(reference: str) -> None:
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         listener.listen()

@@ -29,7 +29,7 @@ _BESIDES = re.compile(r"Traceback|This looks like a bug")
 _UNREADABLE = re.compile(r"json response|Expecting value|invalid response", re.IGNORECASE)
 _RETRY_DELAY = re.compile(r"retryDelay\W+([0-9.]+)s")
 _SHORTEST_SECRET = 8  # a shorter one is a placeholder, and may be a word of the message
-_MAY_WORK_LATER = frozenset({408, 409, 425, 499})
+_MAY_WORK_LATER = frozenset({409, 425, 499})
 
 
 class SchemaRejected(Exception):
@@ -69,30 +69,42 @@ def translated(
     told = _told(error)
     code, text = str(told.get("code") or ""), str(error)
     said = clip(scrubbed(str(told.get("message") or _words(text)), secrets), 400)
+    retry_after = _retry_after(error, text)
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
         return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one")
+    if status == 402 or code == "insufficient_quota" or (_NO_QUOTA.search(text) and retry_after is None):
+        return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
-        if code == "insufficient_quota" or _NO_QUOTA.search(text):
-            return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
-        return RateLimited(f"{model}: too many requests: {said}", retry_after=_retry_after(error, text))
+        return RateLimited(f"{model}: too many requests: {said}", retry_after=retry_after)
+    if status == 408 or kinds & {"Timeout", "TimeoutError"}:
+        return ModelUnavailable(f"{model}: no answer in time")
     if isinstance(generation := told.get("failed_generation"), str):
         return BadGeneration(generation)
-    if "ContextWindowExceededError" in kinds or status == 413 or (status in (400, 422) and _TOO_LONG.search(text)):
+    if _is_final(status, text):
+        return _refusal(status, kinds, text, model, said)
+    return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=retry_after)
+
+
+def _is_final(status: object, text: str) -> bool:
+    """The request is at fault. 422 is also what an unreadable answer is turned into."""
+    if not isinstance(status, int) or not 400 <= status < 500 or status in _MAY_WORK_LATER:
+        return False
+    return _UNREADABLE.search(text) is None
+
+
+def _refusal(status: object, kinds: set[str], text: str, model: str, said: str) -> ConfigError | SchemaRejected:
+    if "ContextWindowExceededError" in kinds or status == 413 or _TOO_LONG.search(text):
         return ConfigError(
             f"{model}: the prompt is longer than its context window: {said}. "
             "Use a model with a larger one, or shorten instructions, history or custom context"
         )
-    if status in (400, 422) and not _UNREADABLE.search(text):
-        if _NO_SUCH_FORM.search(text):
-            return SchemaRejected(said)
-        return ConfigError(f"{model}: the provider does not accept the request: {said}")
-    if isinstance(status, int) and 400 < status < 500 and status not in _MAY_WORK_LATER | {422}:
-        return ConfigError(f"{model}: no such model, or not for this key (status {status}): {said}")
-    if status == 408 or kinds & {"Timeout", "TimeoutError"}:
-        return ModelUnavailable(f"{model}: no answer in time")
-    return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=_retry_after(error, text))
+    if status == 404:
+        return ConfigError(f"{model}: no such model, or not for this key: {said}")
+    if _NO_SUCH_FORM.search(text):
+        return SchemaRejected(said)
+    return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")
 
 
 def _told(error: Exception) -> JsonObject:

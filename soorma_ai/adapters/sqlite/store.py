@@ -235,6 +235,8 @@ class SqliteStore:
         """On the spot: a committed read of a local file is shorter than a change of threads. What is in memory only
         the writing thread can see."""
         if self._reader is None:
+            if self._read_only:
+                raise StoreUnavailable("the store is not open")
             return await self.writer.do(query)
         with in_our_words():
             return query(self._reader)

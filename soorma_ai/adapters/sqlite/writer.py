@@ -28,6 +28,8 @@ class _Job:
         return not self._future.cancelled()
 
     def run(self, connection: sqlite3.Connection) -> None:
+        """Again, if need be: an operation keeps nothing but what it writes and returns."""
+        self.failed = False
         value = self._operation(connection)
         self._settle = lambda: self._future.set_result(value)
 
@@ -42,8 +44,8 @@ class _Job:
 
 
 class Writer:
-    """`connection` is this thread's alone once it runs. `forget` is called when a group was lost after some of it
-    had run, so that nothing derived from uncommitted rows is kept."""
+    """`connection` is this thread's alone once it runs. `forget` is called when what was written is undone, so that
+    nothing derived from uncommitted rows is kept."""
 
     def __init__(
         self,
@@ -107,17 +109,34 @@ class Writer:
         return group
 
     def _commit(self, group: list[_Job]) -> None:
-        alone = len(group) == 1
+        """All in one go, which is cheap, unless one fails that has to be undone without the others."""
         self.connection.execute("BEGIN IMMEDIATE")
-        for job in group:
-            if job.wanted and not self._run(job, alone=alone):
+        if not self._run_together(group):
+            self.connection.execute("ROLLBACK")
+            self._forget()
+            if len(group) == 1:
                 return
+            self.connection.execute("BEGIN IMMEDIATE")
+            self._run_apart(group)
         self.connection.execute("COMMIT")
 
-    def _run(self, job: _Job, *, alone: bool) -> bool:
-        """False when the transaction is over."""
-        if not alone:
-            self.connection.execute("SAVEPOINT job")
+    def _run_together(self, group: list[_Job]) -> bool:
+        """False when one failed after it had written."""
+        for job in group:
+            before = self.connection.total_changes
+            if job.wanted and not self._run(job) and self.connection.total_changes != before:
+                return False
+        return True
+
+    def _run_apart(self, group: list[_Job]) -> None:
+        for job in group:
+            if job.wanted:
+                self.connection.execute("SAVEPOINT job")
+                if not self._run(job):
+                    self.connection.execute("ROLLBACK TO job")
+                self.connection.execute("RELEASE job")
+
+    def _run(self, job: _Job) -> bool:
         try:
             job.run(self.connection)
         except Exception as error:
@@ -125,12 +144,7 @@ class Writer:
             job.fail(_chained(error))
             if not self.connection.in_transaction:
                 raise sqlite3.OperationalError("the transaction was rolled back") from error
-            if alone:
-                self.connection.execute("ROLLBACK")
-                return False
-            self.connection.execute("ROLLBACK TO job")
-        if not alone:
-            self.connection.execute("RELEASE job")
+            return False
         return True
 
     def _lose(self, group: list[_Job], error: sqlite3.Error) -> None:

@@ -1,0 +1,124 @@
+"""Record the cassettes of the examples anew.
+
+    python examples/record.py                          from a scripted server on this machine: no key, no model
+    python examples/record.py --model openai/gpt-4o    from a real model, whose key is in the environment
+
+The scripted server speaks OpenAI's wire format and decides by a few rules, so what it records is real traffic of a
+made-up model. The recordings that are kept here were made that way.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import runpy
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack, chdir
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from soorma_ai.testing.cassettes import MODE_VARIABLE, cassette
+from soorma_ai.testing.model_server import ModelServer, Reply
+
+EXAMPLES = Path(__file__).parent
+CASSETTES = EXAMPLES.parent / "cassettes"
+
+Rules = Callable[[str], tuple[str, dict[str, Any]]]
+
+
+def picnic(told: str) -> tuple[str, dict[str, Any]]:
+    if "table.book.requested answered" in told or "table.book.requested was answered" in told:
+        return "The table is booked.", _complete({"message": "Table 7 is yours on Saturday; clear sky, 24 degrees."})
+    if "A person answered" in told:
+        return "They want the table.", _publish("table.book.requested", {"day": "Saturday"})
+    if "forecast.requested was answered" in told:
+        question = "Saturday will be clear and 24 degrees. Shall I book a table in the park?"
+        return "The weather is fine; I must ask before booking.", _wait("user.replied", question)
+    return "I need the weather first.", _publish("forecast.requested", {"day": "Saturday"})
+
+
+def orders(told: str) -> tuple[str, dict[str, Any]]:
+    history, _, now = told.partition("What just happened:")
+    amount = json.loads(told.partition('{"amount":')[2].partition(",")[0])
+    order: dict[str, Any] = {"order_id": "A1"}
+    now = now.partition("Events you can publish now")[0]
+    if "shipment.requested was answered" in now:
+        message = "Paid and on its way with northbound."
+        return "Everything is done.", _complete({**order, "status": "shipped", "message": message})
+    if "payment.charge.requested was answered" in now:
+        speed = "express" if amount > 5000 else "standard"
+        return "Paid, so it can be shipped.", _publish("shipment.requested", {**order, "speed": speed})
+    if "inventory.release.requested was answered" in now:
+        message = "The payment was not approved; nothing was charged and the goods are free again."
+        return "The reservation is released.", _complete({**order, "status": "rejected", "message": message})
+    if "rejected payment.charge.requested" in now or "Nobody decided" in now:
+        reservation = {**order, "reservation": "R-A1"}
+        return "No approval, so the goods go back.", _publish("inventory.release.requested", reservation)
+    if "inventory.reserve.requested was answered" in now:
+        return "The goods are set aside; now the payment.", _publish(
+            "payment.charge.requested", {**order, "amount": amount}
+        )
+    assert not history.partition("What has happened so far")[2], "the rules do not know what to do next"
+    goods = {**order, "sku": "lathe", "quantity": 1}
+    return "The goods come first.", _publish("inventory.reserve.requested", goods)
+
+
+def record_quickstart() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder)
+        (scratch / "cassettes").mkdir()
+        with chdir(scratch):
+            runpy.run_path(str(EXAMPLES / "01_quickstart.py"), run_name="__main__")
+        (scratch / "cassettes" / "01_quickstart.yaml").replace(CASSETTES / "01_quickstart.yaml")
+
+
+def record_orders(model: str | None) -> None:
+    sys.path.insert(0, str(EXAMPLES / "02_order_approval"))
+    example = runpy.run_path(str(EXAMPLES / "02_order_approval" / "main.py"))
+    planner = example["planner"]
+    if model:
+        planner.model_settings = replace(planner.model_settings, model=model)
+    with cassette(CASSETTES / "02_order_approval", mode="record"):
+        for amount, answer in ((12000, "approve"), (12000, "reject"), (12000, "none"), (800, "approve")):
+            asyncio.run(example["order"]("sqlite://", float(amount), answer))
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    options.add_argument("--model", default="", help="a litellm model string; without it, the scripted server")
+    model: str = options.parse_args().model
+    with ExitStack() as stack:
+        for record, rules in ((record_quickstart, picnic), (lambda: record_orders(model), orders)):
+            if not model:
+                server = stack.enter_context(ModelServer(_answering(rules)))
+                os.environ.update(OPENAI_API_KEY="scripted", OPENAI_BASE_URL=server.url)
+            os.environ[MODE_VARIABLE] = "record"
+            record()
+
+
+def _answering(rules: Rules) -> Callable[[Any], Reply]:
+    def respond(request: Any) -> Reply:
+        reasoning, step = rules(request["messages"][-1]["content"])
+        text = json.dumps({"reasoning": reasoning, "step": step})
+        return Reply(text=text, usage=(sum(len(m["content"]) for m in request["messages"]) // 4, len(text) // 4))
+
+    return respond
+
+
+def _publish(event: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"action": f"publish:{event}", "data": data}
+
+
+def _wait(event: str, message: str) -> dict[str, Any]:
+    return {"action": "wait", "expected_event": event, "message": message}
+
+
+def _complete(result: dict[str, Any]) -> dict[str, Any]:
+    return {"action": "complete", "result": result}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,40 @@
+"""Reading lines without a thread, so that a question can be taken back when somebody else has answered it."""
+
+import asyncio
+import os
+import sys
+
+
+class Keyboard:
+    """Standard input, a line at a time. Reads no more than it was asked for, as a terminal gives it."""
+
+    def __init__(self) -> None:
+        self._descriptor = sys.stdin.fileno()
+        self._read = b""
+        self._has_ended = False
+
+    async def line(self, question: str) -> str | None:
+        """None at the end of the input."""
+        sys.stderr.write(question)
+        sys.stderr.flush()
+        while b"\n" not in self._read and not self._has_ended:
+            await self._readable()
+            chunk = os.read(self._descriptor, 65536)
+            self._has_ended = not chunk
+            self._read += chunk
+        if not self._read:
+            return None
+        first, _, self._read = self._read.partition(b"\n")
+        return first.decode(errors="replace").strip()
+
+    async def _readable(self) -> None:
+        loop = asyncio.get_running_loop()
+        woken = asyncio.Event()
+        try:
+            loop.add_reader(self._descriptor, woken.set)
+        except PermissionError:  # a file: it is always readable
+            return
+        try:
+            await woken.wait()
+        finally:
+            loop.remove_reader(self._descriptor)

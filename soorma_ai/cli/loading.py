@@ -1,0 +1,53 @@
+"""MODULE:APP, as uvicorn has it: where the agents of a program are found."""
+
+import sys
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from pathlib import Path
+from typing import cast
+
+from soorma_ai.agents.agent import Agent
+from soorma_ai.cli.wording import said
+from soorma_ai.errors import ConfigError
+
+WANTED = "an Agent, a sequence of Agents, or a function that returns them"
+
+
+def load_agents(place: str) -> tuple[Agent, ...]:
+    """Modules in the current directory can be imported. Raises ConfigError; what the module itself raises goes on."""
+    module_name, colon, path = place.partition(":")
+    if not (module_name and colon and path):
+        raise ConfigError(f"{place!r} is no MODULE:APP; give the module and the name in it, as in shop.app:agents")
+    found: object = _module(module_name)
+    for name in path.split("."):
+        if not hasattr(found, name):
+            raise ConfigError(f"{module_name} has no {path!r}; give the name of {WANTED}")
+        found = getattr(found, name)
+    if not isinstance(found, Agent) and callable(found):
+        found = cast(Callable[[], object], found)()
+    return _agents(found, place)
+
+
+def _module(name: str) -> object:
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.insert(0, here)
+    try:
+        return import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):
+            raise
+        raise ConfigError(
+            f"no module {error.name!r}, looked for from {here}; give the module of your agents"
+        ) from error
+
+
+def _agents(found: object, place: str) -> tuple[Agent, ...]:
+    given = said(repr(found), 80)
+    if isinstance(found, Agent):
+        return (found,)
+    items = tuple(cast(Sequence[object], found)) if isinstance(found, Sequence) else ()
+    agents = tuple(item for item in items if isinstance(item, Agent))
+    if not agents or len(agents) < len(items):
+        raise ConfigError(f"{place} is {given}; it must be {WANTED}")
+    return agents

@@ -1,0 +1,161 @@
+"""The oracle on a part of its plans; and the tests of the test: on a product without one of its checks, and on a store
+that somebody tampered with, it must fail."""
+
+import asyncio
+import os
+import re
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import run as oracle
+from judge import Verdict, judge
+from material import Plan, is_there, read
+from run import Options, Outcome
+from scripted import Habit, Models
+
+pytestmark = [
+    pytest.mark.skipif(not is_there(oracle.PLANS), reason=f"there are no plans in {oracle.PLANS}"),
+    pytest.mark.timeout(300),
+]
+
+LAST_LINE = re.compile(r"oracle: (\d+)/(\d+) plans exact, (\d+) invalid events published, (\d+) answers corrupted\Z")
+
+
+def last_line(said: str) -> tuple[int, int, int, int]:
+    found = LAST_LINE.search(said.rstrip("\n"))
+    assert found, said
+    exact, plans, invalid, corrupted = map(int, found.groups())
+    return exact, plans, invalid, corrupted
+
+
+@pytest.mark.parametrize(("mode", "every"), [("json_schema", 10), ("tools", 20)])
+def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
+    mode: str, every: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("RATE", "1")
+    assert oracle.main(["--every", str(every), "--mode", mode]) == 0, capsys.readouterr().out
+    exact, plans, invalid, corrupted = last_line(capsys.readouterr().out)
+    assert (exact, invalid) == (plans, 0)
+    assert corrupted == sum(len(plan.steps) for plan in read(oracle.PLANS).plans[::every])
+
+
+@pytest.mark.parametrize(
+    ("check", "reason"),
+    [
+        ("validation", "is not of type|is a required property|is not one of|were unexpected|was unexpected"),
+        ("offer", "is not offered"),
+        ("gate", "was not approved"),
+    ],
+)
+def test_a_product_without_one_of_its_checks_fails(check: str, reason: str) -> None:
+    outcome, _ = oracle.run(Options(oracle.PLANS, rate=1, every=10, without=check))
+    assert not outcome.passed
+    assert outcome.invalid > 0
+    assert any(re.search(reason, line) for lines in outcome.wrong.values() for line in lines)
+
+
+def test_a_run_that_fails_says_so_by_its_last_line_and_its_exit_code() -> None:
+    program = [sys.executable, str(Path(oracle.__file__)), "--without", "gate", "--only", "tau2/retail/86"]
+    settings = {**os.environ, "RATE": "0", "SEED": "1", "PLANS": str(oracle.PLANS)}
+    done = subprocess.run(program, env=settings, capture_output=True, text=True, check=False)
+    assert done.returncode == 1, done.stderr
+    assert last_line(done.stdout) == (0, 1, 2, 0)
+
+
+def test_without_plans_there_is_nothing_that_could_have_passed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PLANS", str(tmp_path))
+    assert oracle.main([]) == 2
+    assert "no plans in" in capsys.readouterr().out
+    monkeypatch.setenv("PLANS", str(oracle.PLANS))
+    assert oracle.main(["--only", "no plan has this name"]) == 1
+
+
+def test_the_wrong_answers_depend_on_the_seed_and_on_nothing_else(monkeypatch: pytest.MonkeyPatch) -> None:
+    def corrupted(seed: int) -> list[tuple[str, int]]:
+        outcome, _ = oracle.run(Options(oracle.PLANS, rate=0.5, seed=seed, only="sgd/dev", every=6))
+        return sorted(outcome.corrupted.items())
+
+    first = corrupted(seed=1)
+    monkeypatch.setattr(oracle, "AT_ONCE", 1)
+    assert corrupted(seed=1) == first
+    assert corrupted(seed=2) != first
+
+
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, bytes]:
+    """A plan with a gate and a question, and the store of a run that went as it should."""
+    material = read(oracle.PLANS)
+    plan = next(plan for plan in material.plans if plan.questions and any("gate" in step for step in plan.requests))
+    store = tmp_path_factory.mktemp("oracle") / "store.db"
+    models = Models(material, [plan], {plan.id: Habit()})
+    outcome = Outcome()
+    asyncio.run(oracle.go_together(models, store, Options(oracle.PLANS, rate=0), outcome))
+    assert outcome.passed, outcome.wrong
+    return plan, store.read_bytes()
+
+
+def judged_after(change: str, written: tuple[Plan, bytes], tmp_path: Path) -> Verdict:
+    plan, content = written
+    store = tmp_path / "store.db"
+    store.write_bytes(content)
+    with sqlite3.connect(store) as db:
+        db.execute(change)
+        verdict = judge(db, plan, None)
+    db.close()
+    return verdict
+
+
+REQUESTS = "topic = 'action-requests' AND plan_id IS NOT NULL"
+
+
+def test_the_judge_has_nothing_against_a_store_as_it_was_written(written: tuple[Plan, bytes], tmp_path: Path) -> None:
+    verdict = judged_after("SELECT 1", written, tmp_path)
+    assert (verdict.differs, verdict.invalid) == ("", [])
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (f"UPDATE event SET body = json_set(body, '$.data.new', 1) WHERE {REQUESTS}", "line"),
+        ("DELETE FROM event WHERE type = 'plan.wait.opened'", 'wanted ["ask"'),
+        ("UPDATE expectation SET body = json_set(body, '$.ask.message', 'What?') WHERE kind = 'wait'", "What?"),
+        (
+            "UPDATE event SET body = json_set(body, '$.data.result.message', 'no') WHERE topic = 'action-results'",
+            "line",
+        ),
+        ("UPDATE plan SET body = json_set(body, '$.status', 'running')", "the plan is running"),
+        ("UPDATE plan SET body = json_set(body, '$.result.message', 'no')", "not what its caller got"),
+        (
+            "UPDATE event SET body = json_set(body, '$.correlationid', 'x') WHERE type LIKE 'customer%completed'",
+            "not addressed to its goal",
+        ),
+    ],
+)
+def test_the_judge_sees_what_is_not_as_it_should_be(
+    change: str, told: str, written: tuple[Plan, bytes], tmp_path: Path
+) -> None:
+    assert told in judged_after(change, written, tmp_path).differs
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (f"UPDATE event SET body = json_set(body, '$.type', 'order.created') WHERE {REQUESTS}", "is not offered"),
+        (f"UPDATE event SET body = json_set(body, '$.data', json('{{}}')) WHERE {REQUESTS}", "is a required property"),
+        ("UPDATE expectation SET answer = NULL WHERE kind = 'gate'", "was not approved"),
+        ("UPDATE expectation SET answer = json_set(answer, '$.decision', 'reject')", "was not approved"),
+        (
+            "UPDATE expectation SET body = json_set(body, '$.ask.proposal.data.x', 1) WHERE kind = 'gate'",
+            "was not approved",
+        ),
+    ],
+)
+def test_the_judge_sees_what_should_never_have_been_published(
+    change: str, told: str, written: tuple[Plan, bytes], tmp_path: Path
+) -> None:
+    assert any(told in reason for reason in judged_after(change, written, tmp_path).invalid)

@@ -1,0 +1,123 @@
+"""The scripted model says what it is told to say, in the wire form that a model would have to use."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.offer import Awaited, Delegate, Offer
+from soorma_ai.core.validate import parsed
+from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.schemas import violations
+from soorma_ai.errors import LocalProtocolError, RateLimited
+from soorma_ai.ports import Message, ModelAnswer, Question, Reasoner
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, wait, wire_form
+
+ASKED = Question((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
+
+
+def said(asking: Coroutine[Any, Any, ModelAnswer]) -> ModelAnswer:
+    return asyncio.run(asking)
+
+
+def test_items_are_said_in_order() -> None:
+    reasoner: Reasoner = ScriptedReasoner([publish("order.place.requested", qty=2), complete({"ok": True})])
+    first, second = said(reasoner.ask(ASKED)), said(reasoner.ask(ASKED))
+    assert first.value == {
+        "reasoning": "scripted",
+        "step": {"action": "publish:order.place.requested", "data": {"qty": 2}},
+    }
+    assert second.value == {"reasoning": "scripted", "step": {"action": "complete", "result": {"ok": True}}}
+    assert (first.fault, first.model, first.cost_usd) == ("", "scripted", 0.0)
+
+
+def test_a_script_that_is_over_says_for_what() -> None:
+    reasoner = ScriptedReasoner([complete()])
+    said(reasoner.ask(ASKED))
+    with pytest.raises(LocalProtocolError, match=r"no answer left for: What next\?"):
+        said(reasoner.ask(ASKED))
+
+
+@pytest.mark.parametrize("text", ["{oops", "", "[1]", "null", "I think so"])
+def test_raw_text_that_is_no_object_has_a_fault(text: str) -> None:
+    answer = said(ScriptedReasoner([text]).ask(ASKED))
+    assert (answer.text, answer.value) == (text, None)
+    assert "no JSON object" in answer.fault
+
+
+def test_an_exception_is_raised_and_the_script_goes_on() -> None:
+    reasoner = ScriptedReasoner([RateLimited("slow down"), complete()])
+    with pytest.raises(RateLimited):
+        said(reasoner.ask(ASKED))
+    assert said(reasoner.ask(ASKED)).fault == ""
+
+
+def test_a_whole_answer_is_given_as_it_is() -> None:
+    answer = ModelAnswer("x", None, "cut off", "other", 1, 2, None, 3.0)
+    assert said(ScriptedReasoner([answer]).ask(ASKED)) is answer
+
+
+def test_a_function_is_asked_each_time_and_may_be_async() -> None:
+    async def later(question: Question) -> str:
+        await asyncio.sleep(0)
+        return f'{{"asked": "{question.messages[-1].content}"}}'
+
+    assert said(ScriptedReasoner(later).ask(ASKED)).value == {"asked": "What next?"}
+    assert said(ScriptedReasoner(lambda question: complete(len(question.messages))).ask(ASKED)).text.endswith("2}}")
+
+
+def test_what_was_asked_is_kept_and_counted_the_same_every_time() -> None:
+    reasoner = ScriptedReasoner(lambda _: complete(), model="mine")
+    first, second = said(reasoner.ask(ASKED)), said(reasoner.ask(ASKED))
+    assert reasoner.questions == [ASKED, ASKED]
+    assert first == second
+    assert (first.prompt_tokens, first.completion_tokens) == (len("You decide.What next?") // 4, len(first.text) // 4)
+
+
+def test_a_payload_can_have_names_that_are_no_keywords() -> None:
+    assert publish("a.b", data={"from": 1, "data": 2}, event=3)["step"] == {
+        "action": "publish:a.b",
+        "data": {"from": 1, "data": 2, "event": 3},
+    }
+
+
+@pytest.mark.parametrize(
+    "action",
+    [
+        PublishAction(event_type="order.place.requested", data={"qty": 2}),
+        WaitAction(expected_event="order.paid", message="Has it been paid?"),
+        WaitAction(expected_event="order.paid", timeout_seconds=60),
+        DelegateAction(target_planner="billing", goal_event="invoice.goal", goal_data={"id": "o-1"}),
+        CompleteAction(result={"ok": True}),
+    ],
+)
+def test_every_decision_has_a_wire_form_that_means_it(
+    action: PublishAction | WaitAction | DelegateAction | CompleteAction,
+) -> None:
+    decision = PlannerDecision(next_action=action, reasoning="because")
+    answer = said(ScriptedReasoner([decision]).ask(ASKED))
+    assert answer.value == wire_form(decision)
+    assert parsed(answer.value, answer.fault) == decision
+
+
+def test_the_helpers_speak_the_schema_of_an_offer() -> None:
+    def event(name: str) -> EventDefinition:
+        return EventDefinition(event_name=name, topic=EventTopic.ACTION_REQUESTS)
+
+    offer = Offer(
+        events=(event("order.place.requested"),),
+        delegates=(Delegate("billing", event("invoice.goal")),),
+        waits=(Awaited(event("order.paid"), ("billing",)),),
+    )
+    for item in (
+        publish("order.place.requested", qty=2),
+        delegate("billing", "invoice.goal", {"id": "o-1"}),
+        wait("order.paid", "Has it been paid?", 60),
+        wait("order.paid"),
+        complete(),
+    ):
+        assert violations(offer.schema, item) == []
+    assert violations(offer.schema, publish("order.steal.requested")) != []

@@ -1,0 +1,403 @@
+"""The wire schema lets through what the document takes, in the words that providers know; and the way back is exact."""
+
+import gzip
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soorma_ai.core.wire import inlined, portable, without_wire_nulls
+from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import ConfigError
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def rows(name: str) -> Iterator[dict[str, Any]]:
+    file = DATA / name
+    if not file.exists():
+        pytest.skip(f"no data at {file}")
+    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+        yield from (json.loads(line) for line in lines)
+
+
+def obj(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
+    needed: list[Json] = [*required]
+    return {"type": "object", "properties": properties, "required": needed, **more}
+
+
+def with_every_null(value: Json, schema: Json) -> Json:
+    """As a strict provider must answer: every property, null where there is nothing to say."""
+    if not isinstance(schema, dict):
+        return value
+    branches = schema.get("anyOf")
+    if isinstance(branches, list):
+        fitting = (with_every_null(value, branch) for branch in branches)
+        return next((shown for shown, b in zip(fitting, branches, strict=True) if not violations(b, shown)), value)
+    if isinstance(value, list):
+        return [with_every_null(item, schema.get("items")) for item in value]
+    properties = schema.get("properties")
+    if isinstance(value, dict) and isinstance(properties, dict):
+        return {name: with_every_null(value.get(name), child) for name, child in properties.items()}
+    return value
+
+
+# -- inlined
+
+
+def test_local_references_are_written_out() -> None:
+    address = obj({"city": {"type": "string"}}, "city")
+    document: JsonObject = {
+        **obj({"to": {"$ref": "#/$defs/Address", "description": "where to"}, "from": {"$ref": "#/$defs/Address"}}),
+        "$defs": {"Address": address},
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+    }
+    assert inlined(document) == obj({"to": {**address, "description": "where to"}, "from": address})
+
+
+def test_a_rule_beside_a_reference_holds_too() -> None:
+    document: JsonObject = {"$ref": "#/$defs/Word", "maxLength": 3, "$defs": {"Word": {"type": "string"}}}
+    assert inlined(document) == {"allOf": [{"type": "string"}], "maxLength": 3}
+
+
+def test_a_recursive_reference_keeps_its_type_and_takes_anything_of_it() -> None:
+    tree = obj({"name": {"type": "string"}, "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}, "name")
+    plain = inlined({"$ref": "#/$defs/Tree", "$defs": {"Tree": tree}})
+    assert plain["properties"]["below"]["items"] == {"type": "object"}
+    assert violations(plain, {"name": "a", "below": [{"below": []}]}) == []
+
+
+def test_a_reference_to_elsewhere_takes_anything() -> None:
+    assert inlined(obj({"x": {"$ref": "https://example.com/schema.json"}})) == obj({"x": True})
+
+
+def test_what_only_looks_like_a_reference_is_left_alone() -> None:
+    document = obj({"$ref": {"type": "string"}, "x": {"const": {"$ref": "#/nowhere"}}, "y": {"enum": [{"$ref": "#"}]}})
+    assert inlined(document) == document
+
+
+@pytest.mark.parametrize(
+    ("keyword", "document", "value"),
+    [
+        ("not", {"not": {"$ref": "urn:elsewhere"}}, 1),
+        ("oneOf", {"oneOf": [{"type": "integer"}, {"$ref": "urn:elsewhere"}]}, 1),
+        ("if", {"if": {"$ref": "urn:elsewhere"}, "then": False}, 1),
+        ("contains", {"contains": {"$ref": "urn:elsewhere"}, "maxContains": 1}, [1, 2]),
+        ("unevaluatedProperties", {"$ref": "urn:elsewhere", "unevaluatedProperties": False}, {"a": 1}),
+    ],
+)
+def test_taking_more_in_one_place_never_takes_less_in_all(keyword: str, document: JsonObject, value: Json) -> None:
+    assert violations(inlined(document), value) == [], keyword
+
+
+def test_references_that_would_explode_are_cut_short() -> None:
+    levels: JsonObject = {
+        f"L{n}": obj({"a": {"$ref": f"#/$defs/L{n + 1}"}, "b": {"$ref": f"#/$defs/L{n + 1}"}}) for n in range(40)
+    }
+    document: JsonObject = {"$ref": "#/$defs/L0", "$defs": {**levels, "L40": {"type": "string"}}}
+    assert len(json.dumps(inlined(document))) < 5_000_000
+
+
+def test_inlining_never_refuses_what_the_document_takes() -> None:
+    checked = exact = 0
+    for case in rows("json-schema/draft2020-12.jsonl.gz"):
+        schema = case["schema"]
+        if not isinstance(schema, dict) or "format" in case["file"] or "vocabulary" in case["file"]:
+            continue
+        took = not violations(inlined(schema), case["data"])
+        assert took or not case["valid"], (case["file"], case["case"], case["test"])
+        checked += 1
+        exact += took == case["valid"]
+    assert checked > 1000
+    assert exact / checked > 0.94, "only references to elsewhere and around in circles are widened"
+
+
+# -- portable
+
+
+def test_what_every_provider_knows_is_strict() -> None:
+    document = obj(
+        {
+            "id": {"type": "string", "pattern": "^o-[0-9]+$"},
+            "qty": {"type": "integer", "minimum": 1},
+            "note": {"type": "string"},
+        },
+        "id",
+        "qty",
+    )
+    wire = portable(document)
+    assert (wire.strict, wire.why, wire.unions) == (True, "", 1)
+    note: JsonObject = {"anyOf": [{"type": "string"}, {"type": "null"}]}
+    properties: JsonObject = {**document["properties"], "note": note}
+    assert wire.schema == obj(properties, "id", "qty", "note", additionalProperties=False)
+    assert list(wire.schema["properties"]) == ["id", "qty", "note"]
+
+
+@pytest.mark.parametrize(
+    ("given_", "shown"),
+    [
+        ({"const": "a"}, {"type": "string", "enum": ["a"]}),
+        ({"enum": ["a", None, 1]}, {"type": ["string", "null", "integer"], "enum": ["a", None, 1]}),
+        ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, {"anyOf": [{"type": "string"}, {"type": "integer"}]}),
+        ({"type": ["string", "null"]}, {"type": ["string", "null"]}),
+        ({"type": "string", "title": "T", "examples": ["x"]}, {"type": "string"}),
+        ({"type": "string", "format": "email"}, {"type": "string", "format": "email"}),
+        (
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            {"type": "array", "items": {"type": "string"}, "minItems": 1},
+        ),
+        (
+            {"allOf": [{"type": "string"}, {"maxLength": 3}], "description": "a word"},
+            {"type": "string", "description": "a word Rules: maxLength=3."},
+        ),
+        (
+            {"type": "string", "minLength": 2, "default": "ab", "format": "uri", "pattern": "(?=x)"},
+            {"type": "string", "description": 'Rules: minLength=2, default="ab", format="uri", pattern="(?=x)".'},
+        ),
+        (
+            {
+                "type": ["object", "null"],
+                "properties": {"a": {"type": "string"}},
+                "required": ["a"],
+                "description": "d",
+            },
+            {
+                "description": "d",
+                "anyOf": [obj({"a": {"type": "string"}}, "a", additionalProperties=False), {"type": "null"}],
+            },
+        ),
+    ],
+)
+def test_a_rule_is_said_in_the_words_that_providers_know(given_: JsonObject, shown: JsonObject) -> None:
+    wire = portable(obj({"x": given_}, "x"))
+    assert wire.strict, wire.why
+    assert wire.schema["properties"]["x"] == shown
+
+
+def test_alternatives_beside_properties_are_each_complete() -> None:
+    kinds: list[Json] = [obj({"kind": {"const": k}, k: {"type": "string"}}, "kind", k) for k in ("card", "iban")]
+    wire = portable(obj({"pay": obj({"amount": {"type": "number"}}, "amount", oneOf=kinds)}, "pay"))
+    assert wire.strict, wire.why
+    branches = wire.schema["properties"]["pay"]["anyOf"]
+    assert [list(branch["properties"]) for branch in branches] == [
+        ["amount", "kind", "card"],
+        ["amount", "kind", "iban"],
+    ]
+
+
+def test_alternatives_that_only_require_are_said_in_words() -> None:
+    wire = portable(
+        obj({"a": {"type": "string"}, "b": {"type": "string"}}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
+    )
+    assert wire.strict, wire.why
+    assert "anyOf" in wire.schema["description"]
+
+
+@pytest.mark.parametrize(
+    ("schema", "why"),
+    [
+        (obj({"x": {}}, "x"), "$.x: anything is possible"),
+        (obj({"x": {"type": "object"}}, "x"), "$.x: an open object"),
+        (obj({"x": {"type": "object", "additionalProperties": {"type": "integer"}}}, "x"), "$.x: an open object"),
+        (obj({}, patternProperties={"^x": {}}), "$: properties under patternProperties"),
+        (obj({"a": {"type": "string"}}, "a", "b"), "$: b required but not described"),
+        (obj({"x": {"const": {"a": 1}}}, "x"), "$.x: a fixed object or array"),
+        ({"anyOf": [obj({}), obj({})]}, "$: the root is no plain object"),
+        ({"type": "array", "items": {"type": "string"}}, "$: the root is no plain object"),
+        (obj({f"p{n}": {"type": "string"} for n in range(5001)}), "$: 5001 properties, 5000 are possible"),
+        (obj({"x": {"enum": [f"v{n}" for n in range(1001)]}}), "$: 1001 enum values, 1000 are possible"),
+        (obj({"x": {"enum": ["v" * 60 + str(n) for n in range(300)]}}), "$: one enum of 300 values"),
+    ],
+)
+def test_what_cannot_be_strict_says_why(schema: JsonObject, why: str) -> None:
+    wire = portable(schema)
+    assert not wire.strict
+    assert wire.why.startswith(why)
+
+
+def test_nesting_too_deep_is_not_strict() -> None:
+    schema: JsonObject = {"type": "string"}
+    for _ in range(11):
+        schema = obj({"in": schema}, "in")
+    assert portable(schema).why == "$: 11 levels of nesting, 10 are possible"
+    assert portable(schema["properties"]["in"]).strict
+
+
+def test_where_it_is_not_strict_optional_stays_optional_and_open_stays_open() -> None:
+    wire = portable(obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free"))
+    assert wire.schema == obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free")
+
+
+def test_the_document_is_not_changed() -> None:
+    document = obj({"x": {"oneOf": [obj({"k": {"const": "a"}}), {"type": "null"}]}})
+    before = json.dumps(document)
+    portable(document)
+    without_wire_nulls({"x": {"k": None}}, document)
+    assert json.dumps(document) == before
+
+
+# -- the way back
+
+
+@pytest.mark.parametrize(
+    ("schema", "said", "meant"),
+    [
+        (obj({"a": {"type": "string"}}), {"a": None}, {}),
+        (obj({"a": {"type": "string"}}, "a"), {"a": None}, {"a": None}),
+        (obj({"a": {"type": ["string", "null"]}}), {"a": None}, {"a": None}),
+        (obj({"a": {"enum": ["x", None]}}), {"a": None}, {"a": None}),
+        (obj({"a": {"anyOf": [{"type": "string"}, {"type": "null"}]}}), {"a": None}, {"a": None}),
+        (obj({"a": {}}), {"a": None}, {"a": None}),
+        (obj({"a": {"not": {"type": "null"}}}), {"a": None}, {}),
+        (obj({"a": {"$ref": "#/$defs/W"}}, **{"$defs": {"W": {"type": "string"}}}), {"a": None}, {}),
+        (obj({}), {"b": None}, {"b": None}),
+        (
+            obj({"l": {"type": "array", "items": obj({"a": {"type": "string"}})}}),
+            {"l": [{"a": None}, {}]},
+            {"l": [{}, {}]},
+        ),
+        (obj({}, additionalProperties=obj({"a": {"type": "string"}})), {"x": {"a": None}}, {"x": {}}),
+        (
+            {"allOf": [obj({"a": {"type": "string"}}), obj({"b": {"type": "string"}}, "b")]},
+            {"a": None, "b": None},
+            {"b": None},
+        ),
+        (obj({"a": {"type": "string"}}), [None], [None]),
+        (obj({"a": {"type": "string"}}), None, None),
+    ],
+)
+def test_a_null_goes_where_it_stands_for_nothing(schema: JsonObject, said: Json, meant: Json) -> None:
+    assert without_wire_nulls(said, schema) == meant
+
+
+def test_alternatives_are_told_apart_by_their_tags_and_else_by_trying() -> None:
+    tagged = {
+        "anyOf": [
+            obj({"action": {"const": "a"}, "note": {"type": "string"}}, "action"),
+            obj({"action": {"const": "b"}, "note": {"type": ["string", "null"]}}, "action"),
+        ]
+    }
+    assert without_wire_nulls({"action": "a", "note": None}, tagged) == {"action": "a"}
+    assert without_wire_nulls({"action": "b", "note": None}, tagged) == {"action": "b", "note": None}
+    untagged = {
+        "oneOf": [
+            obj({"card": {"type": "string"}, "note": {"type": "string"}}, "card"),
+            obj({"iban": {"type": "string"}, "note": {"type": ["string", "null"]}}, "iban"),
+        ]
+    }
+    assert without_wire_nulls({"iban": "x", "note": None}, untagged) == {"iban": "x", "note": None}
+    assert without_wire_nulls({"card": "x", "note": None}, untagged) == {"card": "x"}
+
+
+SCALARS = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": ["string", "null"]}, {"enum": ["a", "b"]}])
+NAMES = st.sampled_from(["a", "b", "c"])
+
+
+def objects(children: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    return st.dictionaries(NAMES, children, min_size=1).flatmap(
+        lambda properties: st.sets(st.sampled_from(sorted(properties))).map(
+            lambda needed: obj(properties, *sorted(needed), additionalProperties=False)
+        )
+    )
+
+
+SCHEMAS = objects(
+    st.recursive(SCALARS, lambda c: objects(c) | c.map(lambda item: {"type": "array", "items": item}), max_leaves=8)
+)
+
+
+@st.composite
+def fitting(draw: st.DrawFn, schema: Any) -> Any:
+    if "enum" in schema:
+        return draw(st.sampled_from(schema["enum"]))
+    match schema["type"]:
+        case "string":
+            return draw(st.text(max_size=3))
+        case "integer":
+            return draw(st.integers(-5, 5))
+        case "array":
+            return draw(st.lists(fitting(schema["items"]), max_size=2))
+        case "object":
+            here = [name for name in schema["properties"] if name in schema["required"] or draw(st.booleans())]
+            return {name: draw(fitting(schema["properties"][name])) for name in here}
+        case _:
+            return draw(st.none() | st.text(max_size=3))
+
+
+@given(SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema), fitting(schema))))
+def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tuple[JsonObject, Json]) -> None:
+    schema, value = pair
+    wire = portable(schema)
+    assert wire.strict, wire.why
+    shown = with_every_null(value, wire.schema)
+    assert violations(wire.schema, shown) == []
+    back = without_wire_nulls(shown, schema)
+    assert violations(schema, back) == []
+    assert without_wire_nulls(back, schema) == back
+
+
+# -- real material
+
+
+def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
+    schemas = {row["name"]: row["payload_schema"] for row in rows("plans-dev/events.jsonl")}
+    wires = {name: portable(schema) for name, schema in schemas.items()}
+    assert sum(wire.strict for wire in wires.values()) / len(wires) > 0.95
+    checked = 0
+    for plan in rows("plans-dev/plans.jsonl"):
+        for step in plan["steps"]:
+            if step["decision"] == "PUBLISH":
+                wire, data = wires[step["event"]], step["data"]
+                shown = with_every_null(data, wire.schema) if wire.strict else data
+                assert violations(wire.schema, shown) == []
+                assert without_wire_nulls(shown, schemas[step["event"]]) == data
+                checked += 1
+    assert checked > 200
+
+
+def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
+    checked = 0
+    for row in rows("recordings-dev/tool_call_pairs.jsonl.gz"):
+        if row["schema"] is None:
+            continue
+        arguments = json.loads(row["args"] or "{}") if isinstance(row["args"], str) else row["args"]
+        wire = portable(row["schema"])
+        back = without_wire_nulls(arguments, row["schema"])
+        assert (not violations(row["schema"], back)) == (row["verdict"] == "valid"), row
+        shown = with_every_null(arguments, wire.schema) if wire.strict else arguments
+        if row["verdict"] == "valid":
+            assert violations(wire.schema, shown) == [], row
+        checked += 1
+    assert checked > 200
+
+
+def test_every_real_tool_can_be_shown() -> None:
+    wires = [portable(row.get("payload_schema") or row["schema"]) for row in rows("registry-dev/events.jsonl.gz")]
+    assert sum(wire.strict for wire in wires) / len(wires) > 0.95
+
+
+def test_real_payloads_fit_the_wire_schema_of_what_they_fit() -> None:
+    schemas: dict[str, JsonObject] = {}
+    for row in rows("webhooks/schemas.jsonl.gz"):
+        schemas[row["event"]] = row["schema"]
+    checked = 0
+    for row in rows("webhooks/payloads.jsonl.gz"):
+        schema = schemas[row["event"]]
+        wire = portable(schema)
+        # Some timestamps in them are none, which is not the question here; strict schemas are closed, these are not.
+        if row["valid"] and not wire.strict and not violations(schema, row["payload"]):
+            assert violations(wire.schema, row["payload"]) == [], row["event"]
+            checked += 1
+    assert checked > 50
+
+
+def test_a_broken_schema_is_a_config_error_when_it_is_used_not_here() -> None:
+    broken: JsonObject = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
+    portable(broken)
+    with pytest.raises(ConfigError):
+        violations(broken, {})
