@@ -283,10 +283,11 @@ class Reasoner(Protocol):
     def model(self) -> str: ...
 
     @property
-    def price_known(self) -> bool: ...
-
-    @property
     def max_output_tokens(self) -> int: ...
+
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        """US dollars, by the dearest model it may call; None when a price is not known."""
+        ...
 
     def check(self) -> None:
         """Raises ConfigError for what can be known before the first call: no library, no key, no such model."""

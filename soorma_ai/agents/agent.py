@@ -7,7 +7,9 @@ from typing import Any, TypedDict, TypeVar
 from soorma_ai.agents.context import PlatformContext, topic_of
 from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.ending import Failure
+from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.route import ANY
+from soorma_ai.core.wake import SOURCE
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -54,6 +56,8 @@ class Agent:
     ) -> None:
         if not name:
             raise ConfigError("an agent needs a name: its deliveries are kept under it")
+        if name in (CLIENT, SOURCE):
+            raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
         if max_in_flight < 1:
             raise ConfigError(f"Agent(max_in_flight={max_in_flight}): give a number from 1")
         self.name = name

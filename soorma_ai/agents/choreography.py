@@ -138,7 +138,7 @@ class ChoreographyPlanner(Planner):
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
         self._mind.reasoner.check()
-        if self.limits.max_cost_usd is not None and not self._mind.reasoner.price_known:
+        if self.limits.max_cost_usd is not None and self._mind.reasoner.cost_of(1, 1) is None:
             raise ConfigError(
                 f"planner {self.name} has max_cost_usd={self.limits.max_cost_usd}, but the price of "
                 f"{self._mind.reasoner.model} is not known; use a priced model, or limit max_tokens"

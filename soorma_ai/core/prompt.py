@@ -71,9 +71,9 @@ def fenced(value: Json, size: int = ENTRY_CHARS * 4) -> str:
     return f"<data {mark}>{text}</data {mark}>"
 
 
-def estimated_tokens(texts: Sequence[str], most_output: int) -> int:
-    """What a call is charged before it is sent: about four characters a token, and the most it may answer."""
-    return sum(map(len, texts)) // 4 + most_output
+def estimated_tokens(texts: Sequence[str]) -> int:
+    """What a prompt is charged before it is sent: about four characters a token."""
+    return sum(map(len, texts)) // 4
 
 
 def _history(steps: Sequence[Step]) -> list[dict[str, str]]:

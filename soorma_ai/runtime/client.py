@@ -52,6 +52,7 @@ class PlanHandle:
         until_when = None if timeout is None else clock.monotonic() + _seconds(timeout)
         with self._services.signals.awaiting(self.plan_id) as ended:
             while True:
+                self._services.signals.check()
                 plan = await self._services.store.plan(self.plan_id)
                 if plan is not None and plan.status.is_final:
                     return _result_of(plan)
@@ -68,6 +69,7 @@ class PlanHandle:
         seen = 0
         try:
             while True:
+                services.signals.check()
                 plan = await services.store.plan(self.plan_id)
                 root = plan.root_plan_id if plan else self.plan_id
                 rows = await services.store.events(after=seen, root_plan_id=root)
@@ -81,7 +83,6 @@ class PlanHandle:
         finally:
             services.signals.unwatch(watcher)
 
-
     async def next_wait(self) -> Wait | None:
         """The next question to a person that is open in this plan's tree, once there is one; None when the plan
         ends without (another) one."""
@@ -89,6 +90,7 @@ class PlanHandle:
         watcher = services.signals.watch()
         try:
             while True:
+                services.signals.check()
                 plan = await services.store.plan(self.plan_id)
                 if plan is not None:
                     open_now = await services.store.expectations(tenant_id=plan.lineage.tenant_id)
@@ -157,6 +159,7 @@ class Client:
         until_when = self.services.clock.monotonic() + _seconds(timeout)
         with self.services.signals.awaiting(event.id) as answered:
             while True:
+                self.services.signals.check()
                 reply = await self._reply(event.id)
                 if reply is not None:
                     return reply.data

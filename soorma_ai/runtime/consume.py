@@ -65,6 +65,8 @@ class Consumer:
     def _done(self, task: asyncio.Task[None]) -> None:
         self.in_hand.pop(task, None)
         self._services.signals.agent(self.agent).set()
-        if not task.cancelled() and task.exception() is not None:
-            broke = task.exception()
+        broke = None if task.cancelled() else task.exception()
+        if broke is not None:
             warn("handling_broke", bug=broke if isinstance(broke, Exception) else None, agent=self.agent, reason=broke)
+            if not isinstance(broke, Exception):
+                self._services.signals.broke(broke)

@@ -119,17 +119,17 @@ class _Call:
 async def _ask(call: _Call, messages: Sequence[Message]) -> JournalEntry:
     """Charged on disk before it is sent; settled and journalled, together, when the answer is there."""
     plan, store, reasoner = call.handling.plan, call.handling.services.store, call.mind.reasoner
-    estimate = estimated_tokens([message.content for message in messages], reasoner.max_output_tokens)
-    reserved = Charge(plan.root_plan_id, 1, estimate, 0.0)
+    prompt, most = estimated_tokens([message.content for message in messages]), reasoner.max_output_tokens
+    reserved = Charge(plan.root_plan_id, 1, prompt + most, reasoner.cost_of(prompt, most) or 0.0)
     await store.reserve(reserved, plan.limits)
     try:
         answer = await reasoner.ask(Question(tuple(messages), call.offer.schema))
     except (ModelRefused, ContentFiltered) as declined:
         entry = _entry(call, _nothing(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
-        await store.settle(reserved, replace(reserved, tokens=0), entry)
+        await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
         return entry
     except Exception:
-        await store.settle(reserved, replace(reserved, tokens=0), None)
+        await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
         raise
     verdict, refusal = await _verdict(call, answer)
     entry = _entry(call, answer, verdict, refusal)

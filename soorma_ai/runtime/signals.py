@@ -13,6 +13,7 @@ class Signals:
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
         self._awaited: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._broken: BaseException | None = None
         self.outbox = asyncio.Event()
         self.timers = asyncio.Event()
 
@@ -34,6 +35,18 @@ class Signals:
         for key in keys:
             for waiter in self._awaited.get(key, ()):
                 waiter.set()
+
+    def broke(self, error: BaseException) -> None:
+        """Something that no handling may survive, such as a call that its recording does not hold: whoever waits
+        here waits in vain, and is told."""
+        self._broken = error
+        for waiter in (*self._watchers, *(w for waiters in self._awaited.values() for w in waiters)):
+            waiter.set()
+
+    def check(self) -> None:
+        """Raises what broke."""
+        if self._broken is not None:
+            raise self._broken.with_traceback(None)
 
     @contextmanager
     def awaiting(self, key: str) -> Generator[asyncio.Event]:

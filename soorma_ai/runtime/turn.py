@@ -7,7 +7,9 @@ from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
 from soorma_ai.core.offer import make_offer
 from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Situation, judge
+from soorma_ai.core.wake import ANSWERED, SOURCE
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.waits import Proposal
@@ -42,12 +44,22 @@ async def continue_turn(handling: Handling) -> Trigger | None:
         return None
     if is_overdue(plan, handling.services.clock.now()):
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
-    met = await handling.services.store.met_by(plan.plan_id, handling.event.id)
+    event = await _closing_event(handling)
+    met = await handling.services.store.met_by(plan.plan_id, event.id)
     if met is None:
         return None
-    outcome, trigger = receive(plan, met, handling.event, handling.moment())
+    outcome, trigger = receive(plan, met, event, handling.moment())
     handling.apply(outcome)
     return await _released(handling, trigger.released) if trigger.released else trigger
+
+
+async def _closing_event(handling: Handling) -> EventEnvelope:
+    """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
+    and that this agent handled then as a subscriber, can come to the plan only by such a wake-up."""
+    event = handling.event
+    if event.type == ANSWERED and event.source == SOURCE and event.causation_id is not None:
+        return await handling.services.store.event(event.causation_id) or event
+    return event
 
 
 async def fail_turn(handling: Handling, failure: Failure, beginner: Beginner) -> None:

@@ -21,22 +21,30 @@ class ScriptedReasoner:
     """Answers from `script`: its items in order, or what it returns for a question.
 
     An item is the answer as an object or as raw text, a PlannerDecision, a whole ModelAnswer, or an exception to raise.
-    `questions` records what was asked. It costs nothing, and four characters are a token.
+    `questions` records what was asked. Four characters are a token; without `usd_per_token` the price is not known.
     """
 
-    def __init__(self, script: Script, *, model: str = "scripted", max_output_tokens: int = 1000) -> None:
+    def __init__(
+        self,
+        script: Script,
+        *,
+        model: str = "scripted",
+        max_output_tokens: int = 1000,
+        usd_per_token: float | None = 0.0,
+    ) -> None:
         self.questions: list[Question] = []
         self._model = model
         self._max_output_tokens = max_output_tokens
+        self._usd_per_token = usd_per_token
         self._respond = script if callable(script) else _in_order(script)
 
     @property
     def model(self) -> str:
         return self._model
 
-    @property
-    def price_known(self) -> bool:
-        return True
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        price = self._usd_per_token
+        return None if price is None else price * (prompt_tokens + completion_tokens)
 
     @property
     def max_output_tokens(self) -> int:
@@ -64,14 +72,16 @@ class ScriptedReasoner:
 
     def _answer(self, question: Question, text: str) -> ModelAnswer:
         value, fault = _read(text)
+        prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
+        completion_tokens = len(text) // _CHARS_PER_TOKEN
         return ModelAnswer(
             text=text,
             value=value,
             fault=fault,
             model=self._model,
-            prompt_tokens=sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN,
-            completion_tokens=len(text) // _CHARS_PER_TOKEN,
-            cost_usd=0.0,
+            prompt_tokens=prompt_tokens,
+            completion_tokens=completion_tokens,
+            cost_usd=self.cost_of(prompt_tokens, completion_tokens),
             latency_ms=0.0,
         )
 

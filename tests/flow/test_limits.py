@@ -11,7 +11,7 @@ from kit import ended, open_platform, payments, planner, stock, types, until
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, delegate, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish
 
 
 def endless() -> Any:
@@ -52,7 +52,7 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
             asked = len(await types(platform))
             await platform.start(slow_stock())
 
-            async def moved_on(asked: int = asked, platform: Platform = platform) -> bool:
+            async def moved_on(asked: int = asked, platform: Platform = platform, plan_id: str = plan_id) -> bool:
                 record = await platform.services.store.plan(plan_id)
                 return len(await types(platform)) > asked or (record is not None and record.status.is_final)
 
@@ -78,12 +78,14 @@ async def test_a_spent_limit_is_never_asked_about_again(platform: Platform) -> N
     [
         (Limits(max_llm_calls=2), "max_llm_calls"),
         (Limits(max_tokens=1), "max_tokens"),
-        (Limits(max_cost_usd=0.0), "max_cost_usd"),
+        (Limits(max_cost_usd=0.0001), "max_cost_usd"),
         (Limits(max_actions=0), "max_actions"),
     ],
 )
 async def test_a_tripped_limit_fails_the_plan_by_its_name(platform: Platform, limits: Limits, name: str) -> None:
-    await platform.start(planner(endless(), limits=limits), stock())
+    minds = planner([], limits=limits)
+    minds.reasoner = ScriptedReasoner(endless(), usd_per_token=0.001)
+    await platform.start(minds, stock())
     plan = await platform.submit("order.received", {})
     with pytest.raises(PlanFailed, match=f"limit_exceeded: {name}"):
         await plan.result(timeout=5)
@@ -149,6 +151,6 @@ async def test_max_actions_given_twice_and_differently_is_a_config_error() -> No
 
 async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: Platform) -> None:
     minds = planner([], limits=Limits(max_cost_usd=1.0))
-    minds.reasoner.price_known = False  # type: ignore[union-attr,misc]
+    minds.reasoner = ScriptedReasoner([], usd_per_token=None)
     with pytest.raises(ConfigError, match="max_cost_usd"):
         await platform.start(minds, stock())

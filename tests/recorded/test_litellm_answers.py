@@ -145,14 +145,14 @@ async def test_malformed_arguments_that_the_provider_threw_away_are_an_answer() 
 async def test_cost_is_known_only_where_the_price_is() -> None:
     with ModelServer(always(Reply(SAID, usage=(1_000_000, 0)))) as server:
         priced, unpriced = reasoner(server), reasoner(server, "openai/our-own-model")
-        assert (priced.price_known, unpriced.price_known) == (True, False)
+        assert (priced.cost_of(1, 1) is None, unpriced.cost_of(1, 1)) == (False, None)
         assert (await priced.ask(question())).cost_usd == pytest.approx(2.5)
         assert (await unpriced.ask(question())).cost_usd is None
 
 
 async def test_a_fallback_without_a_price_makes_the_price_unknown() -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        assert not reasoner(server, fallbacks=["openai/our-own-model"]).price_known
+        assert reasoner(server, fallbacks=["openai/our-own-model"]).cost_of(1, 1) is None
 
 
 async def test_latency_is_measured_by_the_clock_given() -> None:

@@ -104,5 +104,10 @@ def usage_in(response: Any, price: Mapping[str, Any] | None) -> Usage:
     hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
     cost = hidden.get("response_cost")
     if not isinstance(cost, float):
-        cost = prompt * float(price["input_cost_per_token"]) + completion * float(price["output_cost_per_token"] or 0)
+        cost = cost_by(price, prompt, completion)
     return Usage(prompt, completion, cost)
+
+
+def cost_by(price: Mapping[str, Any], prompt_tokens: int, completion_tokens: int) -> float:
+    output = float(price.get("output_cost_per_token") or 0)
+    return prompt_tokens * float(price["input_cost_per_token"]) + completion_tokens * output

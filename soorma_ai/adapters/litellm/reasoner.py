@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.adapters.litellm.answers import Heard, Usage, fault_in, heard_in, misread, object_in, usage_in
+from soorma_ai.adapters.litellm.answers import Heard, Usage, cost_by, fault_in, heard_in, misread, object_in, usage_in
 from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, known_secrets, names_a_key, translated
 from soorma_ai.adapters.litellm.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.litellm.libraries import close_clients_with_loop, libraries
@@ -78,9 +78,14 @@ class LiteLLMReasoner:
     def model(self) -> str:
         return self._model
 
-    @property
-    def price_known(self) -> bool:
-        return all(_price(model) is not None for model in (self._model, *self._fallbacks))
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        costs: list[float] = []
+        for model in (self._model, *self._fallbacks):
+            price = _price(model)
+            if price is None:
+                return None
+            costs.append(cost_by(price, prompt_tokens, completion_tokens))
+        return max(costs)
 
     @property
     def max_output_tokens(self) -> int:

@@ -1,0 +1,127 @@
+"""A store with the plans of a small shop, and ways to call `soorma` on a copy of it."""
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from soorma_ai import Platform
+from soorma_ai.cli.main import cli
+
+APPS = Path(__file__).parent / "apps"
+SOORMA = (sys.executable, "-c", "from soorma_ai.cli.main import main; main()")
+GOALS = ("order.check", "order.place", "order.break", "order.deliver")
+
+
+@dataclass(frozen=True)
+class Shop:
+    """Calls `soorma` in this process, or in others, on one store."""
+
+    store: Path
+
+    @property
+    def url(self) -> str:
+        return f"sqlite:///{self.store}"
+
+    def __call__(self, *arguments: str, env: dict[str, str] | None = None) -> Result:
+        environment = {"SOORMA_STORE_URL": self.url, "COLUMNS": "100", "FORCE_COLOR": None, **(env or {})}
+        return CliRunner().invoke(cli, arguments, env=environment)
+
+    def json(self, *arguments: str) -> Any:
+        result = self(*arguments, "--json")
+        assert result.exit_code == 0, result.output
+        return json.loads(result.stdout)
+
+    def process(self, *command: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command, check=False, capture_output=True, text=True, cwd=APPS, env=self._environment, input=typed or ""
+        )
+
+    def run(self, *arguments: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
+        return self.process(*SOORMA, "run", "orders:agents", *arguments, typed=typed)
+
+    @contextmanager
+    def background(self, *command: str, ready: str) -> Generator[subprocess.Popen[str]]:
+        """Runs until the block ends; the block begins when the process has printed a line with `ready`."""
+        process = subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=APPS, env=self._environment
+        )
+        assert process.stdout is not None
+        try:
+            told = ""
+            for line in process.stdout:
+                told += line
+                if ready in line:
+                    break
+            else:
+                raise AssertionError(f"{command} ended before it was ready: {told}")
+            yield process
+        finally:
+            process.kill()
+            process.wait()
+            process.stdout.close()
+
+    def plan(self, goal: str) -> dict[str, Any]:
+        return next(plan for plan in self.json("plans", "ls") if plan["goal_event"] == goal)
+
+    def wait(self, event: str) -> str:
+        return next(wait["wait_id"] for wait in self.json("inbox") if wait["expected_event"] == event)
+
+    @property
+    def _environment(self) -> dict[str, str]:
+        return {**os.environ, "SOORMA_STORE_URL": self.url, "COLUMNS": "100"}
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One plan completed, one held for approval, one failed, one waiting for an answer."""
+    store = tmp_path_factory.mktemp("seeded") / "shop.db"
+    sys.path.insert(0, str(APPS))
+    try:
+        asyncio.run(_seed(store))
+    finally:
+        sys.path.remove(str(APPS))
+    return store
+
+
+async def _seed(store: Path) -> None:
+    import orders
+
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(*orders.agents)
+        for goal in GOALS:
+            handle = await platform.submit(goal, {"order_id": f"o-{goal}"})
+            await _settled(platform, handle.plan_id)
+
+
+async def _settled(platform: Platform, plan_id: str) -> None:
+    """Ended, or waiting for a person."""
+    changed = platform.services.signals.watch()
+    while True:
+        plan = await platform.services.store.plan(plan_id)
+        if plan is not None and (plan.status.is_final or plan.status == "paused"):
+            platform.services.signals.unwatch(changed)
+            return
+        await changed.wait()
+        changed.clear()
+
+
+@pytest.fixture
+def shop(seeded: Path, tmp_path: Path) -> Shop:
+    shutil.copy(seeded, tmp_path / "shop.db")
+    return Shop(tmp_path / "shop.db")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Shop:
+    return Shop(tmp_path / "new.db")

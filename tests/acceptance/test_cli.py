@@ -1,0 +1,498 @@
+"""`soorma` as people and scripts meet it: what it prints where, and how it ends."""
+
+import json
+import os
+import pty
+import shlex
+import signal
+import subprocess
+import sys
+from itertools import count
+
+import pytest
+from conftest import APPS, SOORMA, Shop
+
+from soorma_ai.core.offer import CLIENT
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.domain.values import derived_id
+
+DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4
+
+
+def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> None:
+    look = "import sys; from soorma_ai.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
+    command = [sys.executable, "-c", look, "--help"]
+    run = subprocess.run(command, check=True, capture_output=True, text=True)
+    for name in ("run", "plans", "why", "inbox", "approve", "reject", "answer", "events"):
+        assert f"\n  {name} " in run.stdout
+    loaded = run.stdout.splitlines()[-1].split()
+    assert "click" in loaded
+    assert {"pydantic", "rich", "soorma_ai.platform"} & set(loaded) == set()
+
+
+@pytest.mark.parametrize(
+    "command", ["run", "plans", "plans ls", "plans show", "plans cancel", "why", "inbox", "answer"]
+)
+def test_every_command_explains_itself(shop: Shop, command: str) -> None:
+    result = shop(*command.split(), "--help")
+    assert result.exit_code == DONE
+    assert "Usage:" in result.stdout
+
+
+def test_a_command_that_does_not_exist_is_wrong_usage_and_the_right_one_is_named(shop: Shop) -> None:
+    result = shop("plan", "ls")
+    assert result.exit_code == USAGE
+    assert "plans" in result.stderr
+
+
+# What is there: plans
+
+
+def test_plans_are_listed_the_newest_first_as_lines_that_a_script_can_cut(shop: Shop) -> None:
+    rows = [line.split("\t") for line in shop("plans", "ls").stdout.splitlines()]
+    assert [(row[1], row[2]) for row in rows] == [
+        ("paused", "order.deliver"),
+        ("failed", "order.break"),
+        ("paused", "order.place"),
+        ("completed", "order.check"),
+    ]
+    assert all(len(row[0]) == 36 for row in rows)
+    assert "not offered" in rows[1][5]
+
+
+def test_plans_can_be_chosen_by_status_and_limited(shop: Shop) -> None:
+    paused = shop("plans", "ls", "--status", "paused").stdout.splitlines()
+    assert len(paused) == 2
+    assert shop("plans", "ls", "--status", "paused", "--limit", "1").stdout.splitlines() == paused[:1]
+    assert shop("plans", "ls", "--status", "asleep").exit_code == USAGE
+
+
+def test_another_tenant_sees_nothing_and_the_remark_about_it_is_no_data(shop: Shop) -> None:
+    result = shop("plans", "ls", "--tenant", "other")
+    assert (result.exit_code, result.stdout, result.stderr) == (DONE, "", "no plans\n")
+    plan_id = shop.plan("order.check")["plan_id"]
+    assert shop("plans", "show", plan_id, "--tenant", "other").exit_code == ERROR
+
+
+def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
+    shown = shop("plans", "show", shop.plan("order.place")["plan_id"][:8]).stdout
+    for told in (
+        "order.place paused",
+        'order.place came from local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
+        "Nothing can be sold before it is reserved.",
+        '  published stock.reserve  {"sku": "A-1"}\n    stock published stock.low',
+        "    stock answered after ",
+        "  refused publish:payment.chrage",
+        "did you mean 'payment.charge'",
+        '  held payment.charge  {"amount": 120.5}  May payment.charge be published?',
+        "    no answer yet after ",
+        "people ",
+    ):
+        assert told in shown
+
+
+def test_a_failed_plan_is_shown_with_every_refusal_and_showing_it_is_no_failure(shop: Shop) -> None:
+    result = shop("plans", "show", shop.plan("order.break")["plan_id"])
+    assert result.exit_code == DONE
+    assert result.stdout.count("refused publish:payment.chrage") == 3
+    assert "  failed: event 'payment.chrage' is not offered" in result.stdout
+
+
+def test_a_plan_as_json_has_its_causal_tree_with_seconds_from_its_start(shop: Shop) -> None:
+    told = shop.json("plans", "show", shop.plan("order.check")["plan_id"])
+    assert (told["status"], told["result"]) == ("completed", {"in_stock": True})
+    request = told["lines"][0]["lines"][1]
+    assert (request["kind"], request["because"]) == ("request", told["lines"][0]["event_id"])
+    assert [line["kind"] for line in request["lines"]] == ["event", "reply"]
+    assert 0 <= request["time"] <= request["lines"][1]["time"] <= told["shares"]["total"]
+
+
+def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    told = shop("why", plan_id).stdout
+    entries = shop.json("why", plan_id)
+    assert [entry["verdict"] for entry in entries] == ["accepted", "refused", "accepted"]
+    for entry in entries:
+        for part in (entry["raw"], entry["prompt_hash"][:12], entry["offer_digest"][:8], entry["model"]):
+            assert part in told
+    assert "refusal   event 'payment.chrage' is not offered" in told
+    assert f"{entries[0]['prompt_tokens']:,}+{entries[0]['completion_tokens']:,} tokens, $0.00" in told
+
+
+# Ids
+
+
+def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop) -> None:
+    first, second = keys_of_plans_that_begin_alike()
+    for key in (first, second):
+        empty.run("order.check", "--key", key)
+    one, other = sorted(plan["plan_id"] for plan in empty.json("plans", "ls"))
+    ambiguous = empty("plans", "show", one[:4])
+    assert ambiguous.exit_code == ERROR
+    assert one in ambiguous.stderr
+    assert other in ambiguous.stderr
+    alike = len(os.path.commonprefix([one, other]))
+    assert empty("plans", "show", one[: alike + 1]).exit_code == DONE
+    assert empty("plans", "show", other).exit_code == DONE
+
+
+def keys_of_plans_that_begin_alike() -> tuple[str, str]:
+    known: dict[str, str] = {}
+    for number in count():
+        key = f"key-{number}"
+        goal_id = derived_id(CLIENT, "default", "local", "order.check", key)
+        beginning = plan_id_of(goal_id, "orders")[:4]
+        if beginning in known:
+            return known[beginning], key
+        known[beginning] = key
+    raise AssertionError
+
+
+def test_three_characters_are_too_few_and_an_unknown_beginning_is_an_error_on_one_line(shop: Shop) -> None:
+    assert shop("plans", "show", "abc").exit_code == USAGE
+    unknown = shop("plans", "show", "zzzz")
+    assert (unknown.exit_code, unknown.stdout) == (ERROR, "")
+    assert unknown.stderr == "Error: no plan of tenant 'default' begins with 'zzzz'\n"
+
+
+@pytest.mark.parametrize(
+    "command", ["plans ls", "plans show abcd", "why abcd", "inbox", "events tail", "approve abcd", "plans cancel abcd"]
+)
+def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop, command: str) -> None:
+    result = empty(*command.split())
+    assert result.exit_code == ERROR
+    assert len(result.stderr.splitlines()) == 1
+    assert "there is no store at" in result.stderr
+    assert not empty.store.exists()
+
+
+def test_a_store_of_another_kind_is_an_error_that_says_what_is_possible(shop: Shop) -> None:
+    result = shop("plans", "ls", "--store", "postgresql://somewhere/else")
+    assert result.exit_code == ERROR
+    assert "sqlite:///FILE" in result.stderr
+
+
+# What waits for people
+
+
+def test_the_inbox_has_the_most_urgent_first_with_all_that_is_held(shop: Shop) -> None:
+    rows = [line.split("\t") for line in shop("inbox").stdout.splitlines()]
+    assert [row[2] for row in rows] == ["slot.chosen", "payment.charge"]
+    assert rows[1][6] == '{"amount": 120.5}'
+    assert [wait["deadline"] for wait in shop.json("inbox")] == sorted(w["deadline"] for w in shop.json("inbox"))
+
+
+def test_on_a_terminal_the_inbox_says_what_to_type(shop: Shop) -> None:
+    wait = shop.wait("payment.charge")
+    told = shop("inbox", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
+    assert f"soorma approve {wait[:8]}" in told
+    assert "needs approval" in told
+    assert "day: monday | tuesday, floor: integer, is_gift: boolean (optional)" in told
+
+
+def test_what_is_typed_repeats_the_store_that_was_given(shop: Shop) -> None:
+    other = f"sqlite:///{shop.store.parent}/my shop.db"
+    shop.store.rename(shop.store.parent / "my shop.db")
+    told = shop("inbox", "--store", other, env={"FORCE_COLOR": "1", "COLUMNS": "300"}).stdout
+    assert f"--store {shlex.quote(other)}" in told
+
+
+def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop) -> None:
+    wait = shop.wait("payment.charge")
+    first = shop("approve", wait[:6], "--as", "ada", "--note", "fine by me")
+    assert (first.exit_code, first.stdout) == (DONE, f"accepted {wait[:8]}\n")
+    assert "the plan goes on when they do" in first.stderr
+    second = shop("approve", wait[:6], "--as", "bob")
+    assert second.exit_code == ERROR
+    assert second.stdout.startswith(f"duplicate {wait[:8]}: ada was first: approve")
+    assert wait not in [open_now["wait_id"] for open_now in shop.json("inbox")]
+
+
+def test_an_answer_given_while_nothing_runs_moves_the_plan_when_its_agents_run_again(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    shop("approve", shop.wait("payment.charge"), "--as", "ada", "--note", "fine by me")
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        shop("events", "tail", "--follow", "--plan", plan_id)
+    assert shop.plan("order.place")["status"] == "completed"
+    shown = shop("plans", "show", plan_id).stdout
+    assert "    ada said approve after " in shown
+    assert ": fine by me" in shown
+
+
+def test_a_rejected_payment_is_not_made(shop: Shop) -> None:
+    result = shop("reject", shop.wait("payment.charge"))
+    assert result.exit_code == DONE
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        shop("events", "tail", "--follow", "--plan", shop.plan("order.place")["plan_id"])
+    assert shop.plan("order.place")["result"] == {"paid": False}
+
+
+def test_an_edit_replaces_what_is_held_and_is_checked_like_it(shop: Shop) -> None:
+    wait = shop.wait("payment.charge")
+    off = shop("answer", wait, "--decision", "edit", "--data", '{"data": {"amount": -1}}')
+    assert off.exit_code == ERROR
+    assert off.stdout.startswith("invalid")
+    assert "$.amount" in off.stdout
+    assert shop("answer", wait, "--decision", "edit", "--data", '{"data": {"amount": 7}}').exit_code == DONE
+
+
+def test_a_typed_answer_must_fit_and_an_invalid_one_leaves_the_question_open(shop: Shop) -> None:
+    wait = shop.wait("slot.chosen")
+    invalid = shop("answer", wait, "--data", '{"day": "friday", "floor": 1}')
+    assert invalid.exit_code == ERROR
+    assert "$.day" in invalid.stdout
+    (shop.store.parent / "answer.json").write_text('{"day": "monday", "floor": 1}')
+    taken = shop("answer", wait, "--data", f"@{shop.store.parent}/answer.json", "--json")
+    assert json.loads(taken.stdout) == {"wait_id": wait, "outcome": "accepted", "detail": ""}
+
+
+@pytest.mark.parametrize("data", ["{", "[1]", '"text"', "@nowhere.json"])
+def test_data_that_is_no_json_object_is_wrong_usage(shop: Shop, data: str) -> None:
+    result = shop("answer", shop.wait("slot.chosen"), "--data", data)
+    assert (result.exit_code, result.stdout) == (USAGE, "")
+
+
+def test_an_unknown_question_is_an_error(shop: Shop) -> None:
+    result = shop("approve", "zzzz")
+    assert (result.exit_code, result.stderr) == (ERROR, "Error: no question of tenant 'default' begins with 'zzzz'\n")
+
+
+# Writes go through whoever owns the file
+
+
+def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        result = shop("approve", shop.wait("payment.charge"), "--as", "ada")
+        assert (result.exit_code, result.stderr) == (DONE, "")
+        tail = shop("events", "tail", "--follow", "--plan", plan_id)
+    assert tail.stdout.splitlines()[-1].split()[2:4] == ["orders", "order.place.completed"]
+    assert shop.plan("order.place")["result"] == {"paid": True}
+
+
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(shop: Shop, moment: str) -> None:
+    wait = shop.wait("payment.charge")
+    with shop.background(sys.executable, "dying_owner.py", moment, ready="ready") as owner:
+        result = shop("approve", wait, "--as", "ada")
+        assert owner.wait() == -signal.SIGKILL
+    assert (result.exit_code, result.stdout.split(":")[0].split()) == (DONE, ["accepted", wait[:8]])
+    assert ("recorded before" in result.stdout) == (moment == "after")
+    again = shop("approve", wait, "--as", "bob")
+    assert again.stdout.startswith(f"duplicate {wait[:8]}: ada was first")
+
+
+def test_a_plan_is_cancelled_through_its_owner(shop: Shop) -> None:
+    plan_id = shop.plan("order.deliver")["plan_id"]
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        result = shop("plans", "cancel", plan_id[:8], "--reason", "changed my mind")
+        assert (result.exit_code, result.stdout) == (DONE, f"cancelling plan {plan_id}\n")
+        shop("events", "tail", "--follow", "--plan", plan_id)
+    plan = shop.plan("order.deliver")
+    assert (plan["status"], plan["reason"].split(";")[0]) == ("cancelled", "changed my mind")
+
+
+def test_a_plan_that_has_ended_cannot_be_cancelled(shop: Shop) -> None:
+    result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
+    assert result.exit_code == ERROR
+    assert result.stdout.startswith("it had ended already")
+
+
+# Events
+
+
+def test_the_newest_events_are_printed_in_the_order_in_which_they_came(shop: Shop) -> None:
+    everything = shop("events", "tail", "--limit", "100").stdout.splitlines()
+    assert everything[-3:] == shop("events", "tail", "--limit", "3").stdout.splitlines()
+    assert " client order.check  " in everything[0]
+
+
+def test_events_as_json_are_cloudevents_a_line_each(shop: Shop) -> None:
+    plan_id = shop.plan("order.check")["plan_id"]
+    lines = shop("events", "tail", "--plan", plan_id, "--json").stdout.splitlines()
+    events = [EventEnvelope.from_json(line) for line in lines]
+    assert [event.type for event in events][:2] == ["order.check", "stock.reserve"]
+    assert {event.plan_id for event in events[1:]} == {plan_id}
+
+
+# Running agents
+
+
+def test_a_goal_is_pursued_to_its_end_with_the_result_alone_on_stdout(empty: Shop) -> None:
+    run = empty.run("order.check", "--data", '{"order_id": "o-1"}')
+    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"in_stock": True})
+    assert "decided publish:stock.reserve" in run.stderr
+    assert "stock answered after" in run.stderr
+
+
+def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> None:
+    run = empty.run("order.break")
+    assert (run.returncode, run.stdout) == (FAILED, "")
+    assert "failed: event 'payment.chrage' is not offered" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Shop) -> None:
+    run = empty.run("order.place", "--json")
+    told = json.loads(run.stdout)
+    assert (run.returncode, told["status"], told["result"]) == (WAITS, "paused", None)
+    assert [wait["proposed_data"] for wait in told["waits"]] == [{"amount": 120.5}]
+    assert f"soorma approve {told['waits'][0]['wait_id'][:8]}" in run.stderr
+
+
+def test_the_same_key_finds_the_same_plan_and_goes_on_with_it(empty: Shop) -> None:
+    first = empty.run("order.place", "--key", "k-1", "--json")
+    empty("approve", empty.wait("payment.charge"))
+    second = empty.run("order.place", "--key", "k-1", "--json")
+    assert json.loads(first.stdout)["plan_id"] == json.loads(second.stdout)["plan_id"]
+    assert (second.returncode, json.loads(second.stdout)["result"]) == (DONE, {"paid": True})
+    assert len(empty.json("plans", "ls")) == 1
+
+
+@pytest.mark.parametrize(("way", "paid"), [("approve", True), ("reject", False)])
+def test_a_standing_answer_answers_every_gate(empty: Shop, way: str, paid: bool) -> None:
+    run = empty.run("order.place", "--answer", way)
+    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"paid": paid})
+
+
+def test_a_standing_yes_is_no_answer_to_a_question_that_wants_data(empty: Shop) -> None:
+    run = empty.run("order.deliver", "--answer", "approve")
+    assert run.returncode == WAITS
+    assert "'day' is a required property" in run.stderr or "$" in run.stderr
+
+
+def test_a_person_is_shown_the_held_payload_and_asked_until_the_answer_makes_sense(empty: Shop) -> None:
+    run = empty.run("order.place", "--answer", "ask", typed='maybe\ne\n{"amount": -1}\ne\n{"amount": 9}\n')
+    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"paid": True})
+    assert '{"amount": 120.5}' in run.stderr
+    assert "say y, n or e" in run.stderr
+    assert "off the schema of 'payment.charge'" in run.stderr
+    assert 'published payment.charge  {"amount": 9}' in run.stderr
+
+
+def test_a_person_is_asked_for_each_property_of_a_typed_answer(empty: Shop) -> None:
+    run = empty.run("order.deliver", "--answer", "ask", typed="friday\nmonday\nhigh\n3\ny\n\n")
+    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"slot": "chosen"})
+    assert "'friday' is none of" in run.stderr
+    assert "'high' is no integer" in run.stderr
+    assert '{"day": "monday", "floor": 3, "is_gift": true}' in run.stderr
+
+
+def test_a_person_who_leaves_leaves_the_plan_waiting(empty: Shop) -> None:
+    run = empty.run("order.place", "--answer", "ask", typed="")
+    assert run.returncode == WAITS
+    assert len(empty.json("inbox")) == 1
+
+
+def test_on_a_terminal_a_person_is_asked_without_being_told_to(empty: Shop) -> None:
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "SOORMA_STORE_URL": empty.url, "TERM": "xterm", "COLUMNS": "100"}
+    command = (*SOORMA, "run", "orders:agents", "order.place")
+    process = subprocess.Popen(
+        command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
+    )
+    os.close(terminal)
+    seen = b""
+    while b"[e]dit: " not in seen:
+        seen += os.read(controller, 4096)
+    os.write(controller, b"y\n")
+    assert process.stdout is not None
+    with process.stdout:
+        assert json.loads(process.stdout.read()) == {"paid": True}
+    assert process.wait() == DONE
+    os.close(controller)
+    assert b'{"amount": 120.5}' in seen
+
+
+def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
+    command = (*SOORMA, "run", "orders:agents", "order.place", "--answer", "ask")
+    reader, writer = os.pipe()
+    environment = {**os.environ, "SOORMA_STORE_URL": empty.url}
+    process = subprocess.Popen(
+        command, stdin=reader, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=APPS, env=environment
+    )
+    os.close(reader)
+    assert process.stdout is not None
+    assert process.stderr is not None
+    seen = b""
+    while b"[e]dit: " not in seen:
+        seen += os.read(process.stderr.fileno(), 4096)
+    assert empty("reject", empty.wait("payment.charge"), "--as", "bob").exit_code == DONE
+    result, told = process.communicate()
+    os.close(writer)
+    assert (process.returncode, json.loads(result)) == (DONE, {"paid": False})
+    assert b"answered elsewhere" in told
+    assert b"bob said reject" in told
+
+
+def test_no_wait_submits_and_leaves_the_rest_to_the_agents(empty: Shop) -> None:
+    run = empty.run("order.place", "--no-wait", "--key", "k-2")
+    assert run.returncode == DONE
+    plan_id = run.stdout.strip()
+    assert len(plan_id) == 36
+    with empty.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
+        assert empty.run("order.place").returncode == ERROR
+    again = empty.run("order.place", "--key", "k-2", "--answer", "approve", "--json")
+    assert json.loads(again.stdout)["plan_id"] == plan_id
+
+
+@pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
+def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Shop, name: signal.Signals) -> None:
+    with empty.background(*SOORMA, "run", "orders:shop", ready="orders, stock, till on sqlite:///") as process:
+        process.send_signal(name)
+        assert process.wait() == DONE
+
+
+@pytest.mark.parametrize(
+    ("app", "told"),
+    [
+        ("orders", "is no MODULE:APP"),
+        ("ordres:agents", "no module 'ordres'"),
+        ("orders:agent", "orders has no 'agent'"),
+        ("orders:nothing", "it must be an Agent"),
+        ("orders:decide", "missing 1 required positional argument"),
+    ],
+)
+def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop, app: str, told: str) -> None:
+    run = empty.process(*SOORMA, "run", app)
+    assert run.returncode == ERROR
+    assert told in run.stderr
+
+
+def test_options_of_a_goal_need_a_goal(empty: Shop) -> None:
+    assert empty.run("--key", "k").returncode == USAGE
+
+
+def test_a_second_application_is_told_who_owns_the_store(shop: Shop) -> None:
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
+        run = shop.run("order.check")
+    assert run.returncode == ERROR
+    assert f"owned by process {process.pid}" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
+
+
+# What it looks like
+
+
+def test_colours_are_for_terminals_and_only_for_those_who_want_them(shop: Shop) -> None:
+    assert "\x1b[" not in shop("plans", "ls").stdout
+    assert "\x1b[32m" in shop("plans", "ls", env={"FORCE_COLOR": "1"}).stdout
+    assert "\x1b[3" not in shop("plans", "ls", env={"FORCE_COLOR": "1", "NO_COLOR": "1"}).stdout
+
+
+def test_on_a_terminal_no_line_is_longer_than_it_is_wide(shop: Shop) -> None:
+    for command in (("plans", "ls"), ("inbox",), ("plans", "show", shop.plan("order.break")["plan_id"][:8])):
+        told = shop(*command, env={"FORCE_COLOR": "1", "NO_COLOR": "1", "COLUMNS": "60"}).stdout
+        assert max(len(line.replace("\x1b[1m", "").replace("\x1b[0m", "")) for line in told.splitlines()) <= 75
+
+
+def test_what_others_wrote_cannot_move_the_cursor(empty: Shop) -> None:
+    evil = {"order_id": "\x1b[2J\x07\u202e\x9b2J"}
+    run = empty.run("order.check", "--data", json.dumps(evil))
+    plan_id = empty.json("plans", "ls")[0]["plan_id"]
+    everything = [run.stderr, *(empty(*c, plan_id).stdout for c in (("plans", "show"), ("why",)))]
+    everything += [empty("events", "tail").stdout, empty("events", "tail", "--json").stdout]
+    for told in everything:
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(told)
+    assert "\\u001b[2J" in everything[1]

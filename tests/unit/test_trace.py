@@ -1,0 +1,570 @@
+"""What a trace tells, from rows written by hand."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from soorma_ai.core.asking import WAIT_OPENED
+from soorma_ai.core.lines import Line, LineKind, flattened
+from soorma_ai.core.trace import MOST_LEVELS, Trace, trace
+from soorma_ai.core.wake import SOURCE
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import (
+    JournalEntry,
+    JournalKey,
+    PlanDetails,
+    PlanStatus,
+    Step,
+    StepKind,
+    Verdict,
+    plan_id_of,
+)
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.waits import (
+    Answer,
+    AnswerDecision,
+    Ask,
+    Expectation,
+    ExpectationKind,
+    ExpectationStatus,
+    Proposal,
+)
+
+START = datetime(2030, 1, 1, 12, tzinfo=UTC)
+PLANNER = "orders"
+GOAL = "goal-event"
+PLAN = plan_id_of(GOAL, PLANNER)
+
+
+def at(seconds: float) -> datetime:
+    return START + timedelta(seconds=seconds)
+
+
+def event(
+    id: str,
+    seconds: float,
+    *,
+    because: str | None,
+    source: str = PLANNER,
+    type: str = "",
+    data: JsonObject | None = None,
+    plan_id: str | None = PLAN,
+    answers: str | None = None,
+) -> EventEnvelope:
+    """A request of its own key, or with `answers` the reply to the event of that id."""
+    return EventEnvelope(
+        id=id,
+        source=source,
+        type=type or id,
+        topic=EventTopic.ACTION_RESULTS if answers else EventTopic.ACTION_REQUESTS,
+        time=at(seconds),
+        data=data or {},
+        causation_id=because,
+        correlation_id=answers or id,
+        response_event=None if answers else f"{id}.completed",
+        plan_id=plan_id,
+        root_plan_id=PLAN,
+    )
+
+
+def reply(id: str, seconds: float, *, to: str, source: str, result: Json = None, error: Json = None) -> EventEnvelope:
+    data: dict[str, Json] = {"request_id": to, "success": error is None, "status": "completed"}
+    data |= {"result": result} if error is None else {"error": error}
+    return event(id, seconds, because=to, source=source, type=f"{to}.completed", data=data, answers=to)
+
+
+def decision(
+    cause: str,
+    seconds: float,
+    action: str,
+    *,
+    why: str = "",
+    ordinal: int = 0,
+    refusal: str = "",
+    latency: float = 1.0,
+    agent: str = PLANNER,
+    cost: float | None = 0.01,
+) -> JournalEntry:
+    return JournalEntry(
+        key=JournalKey(agent, cause, ordinal),
+        plan_id=PLAN,
+        root_plan_id=PLAN,
+        prompt_id="planner/decide",
+        prompt_version="1",
+        prompt_hash="hash",
+        offer_digest="offer",
+        model="a-model",
+        raw="{}",
+        value={"reasoning": why, "step": {"action": action, "data": {"n": 1}}},
+        fault="",
+        verdict=Verdict.REFUSED if refusal else Verdict.ACCEPTED,
+        refusal=refusal,
+        prompt_tokens=100,
+        completion_tokens=10,
+        cost_usd=cost,
+        latency_ms=latency * 1000,
+        at=at(seconds),
+    )
+
+
+def expectation(
+    id: str,
+    kind: ExpectationKind,
+    opened: float,
+    closed: float | None = None,
+    *,
+    met_by: str | None = None,
+    status: ExpectationStatus | None = None,
+    ask: Ask | None = None,
+    answer: Answer | None = None,
+    subject: str = "",
+    plan_id: str = PLAN,
+) -> Expectation:
+    known = ExpectationStatus.MET if closed is not None else ExpectationStatus.OPEN
+    return Expectation(
+        id=id,
+        kind=kind,
+        agent=PLANNER,
+        tenant_id="default",
+        plan_id=plan_id,
+        root_plan_id=PLAN,
+        event_type=f"{subject or id}.completed",
+        event_topic=EventTopic.ACTION_RESULTS,
+        opened_at=at(opened),
+        deadline=at(3600),
+        subject=subject or id,
+        ask=ask,
+        status=status or known,
+        closed_at=None if closed is None else at(closed),
+        met_by=met_by,
+        answer=answer,
+    )
+
+
+QUESTION = Ask(
+    reason="confirmation",
+    message="May it be charged?",
+    response_schema={"type": "object"},
+    allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT),
+    approvers=("finance",),
+    proposal=Proposal("charge", {"amount": 5}, "digest-of-5", {"type": "object"}),
+)
+
+
+def answer(seconds: float, decision: AnswerDecision = AnswerDecision.APPROVE, note: str = "") -> Answer:
+    payload: JsonObject = {"approved": decision is AnswerDecision.APPROVE}
+    return Answer("answer-1", payload, decision, "ada", at(seconds), note)
+
+
+@dataclass
+class Story:
+    """A plan as it is written down; `step` gives each step its ordinal."""
+
+    goal_id: str = GOAL
+    agent: str = PLANNER
+    goal_event: str = "order.place"
+    status: PlanStatus = PlanStatus.RUNNING
+    ended: float = 0.0
+    begun: float = 0.0
+    steps: list[Step] = field(default_factory=list[Step])
+    decisions: list[JournalEntry] = field(default_factory=list[JournalEntry])
+    expectations: list[Expectation] = field(default_factory=list[Expectation])
+
+    @property
+    def plan_id(self) -> str:
+        return plan_id_of(self.goal_id, self.agent)
+
+    def step(
+        self,
+        kind: StepKind,
+        seconds: float,
+        event_id: str,
+        name: str = "",
+        *,
+        data: Json = None,
+        note: str = "",
+        to: str = "",
+    ) -> None:
+        line = Step(self.plan_id, len(self.steps), kind, at(seconds), name, data, note, event_id, to or None)
+        self.steps.append(line)
+
+    def details(self) -> PlanDetails:
+        return PlanDetails(
+            plan_id=self.plan_id,
+            status=self.status,
+            goal_event=self.goal_event,
+            goal_data={"order": 1},
+            agent=self.agent,
+            result={"paid": True} if self.status is PlanStatus.COMPLETED else None,
+            reason="because" if self.status is PlanStatus.FAILED else None,
+            created_at=at(self.begun),
+            updated_at=at(self.ended),
+            deadline=None,
+            root_plan_id=PLAN,
+            parent_plan_id=None if self.goal_id == GOAL else PLAN,
+            tenant_id="default",
+            session_id=None,
+            steps=tuple(self.steps),
+            decisions=tuple(self.decisions),
+            expectations=tuple(self.expectations),
+            usage=Spent(),
+            limits=Limits(),
+            waiting_seconds=0.0,
+        )
+
+
+def goal_event() -> EventEnvelope:
+    return replace_plan(event(GOAL, -1, because=None, source="client", type="order.place"), None)
+
+
+def replace_plan(made: EventEnvelope, plan_id: str | None) -> EventEnvelope:
+    return made.model_copy(update={"plan_id": plan_id})
+
+
+def traced(
+    story: Story, events: Sequence[EventEnvelope] = (), *, now: float = 100, others: Sequence[Story] = ()
+) -> Trace:
+    return trace(story.details(), [other.details() for other in others], events, at(now))
+
+
+def kinds(lines: Sequence[Line]) -> list[LineKind]:
+    return [line.kind for line in lines]
+
+
+def only(told: Trace, kind: LineKind) -> Line:
+    (found,) = [line for line in flattened(told.lines) if line.kind is kind]
+    return found
+
+
+def reserving() -> tuple[Story, list[EventEnvelope]]:
+    """Goal, one request, its reply, the end."""
+    story = Story(status=PlanStatus.COMPLETED, ended=10)
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.decisions.append(decision(GOAL, 2, "publish:reserve", why="stock first", latency=2))
+    story.step(StepKind.PUBLISHED, 2, "reserve", "reserve", data={"sku": "A"}, to="reserve")
+    story.step(StepKind.REPLIED, 7, "reply-1", "reserve", data={"ok": True}, note="ok", to="reserve")
+    story.decisions.append(decision("reply-1", 9, "complete", why="all done", latency=2))
+    story.step(StepKind.COMPLETED, 10, "reply-1", data={"paid": True})
+    story.expectations.append(expectation("reserve", ExpectationKind.REPLY, 2, 6, met_by="reply-1"))
+    events = [
+        goal_event(),
+        event("reserve", 2, because=GOAL, data={"sku": "A"}),
+        reply("reply-1", 6, to="reserve", source="stock", result={"ok": True}),
+        event("order.place.completed", 10, because="reply-1", data={"request_id": GOAL, "plan_id": PLAN}, answers=GOAL),
+    ]
+    return story, events
+
+
+def holding(
+    *, closed: float | None = None, given: Answer | None = None, status: ExpectationStatus | None = None
+) -> Story:
+    """A charge held for approval a second after the goal."""
+    story = Story(status=PlanStatus.PAUSED)
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.step(StepKind.HELD, 1, GOAL, "charge", data={"amount": 5}, to="gate-1")
+    gate = expectation(
+        "gate-1", ExpectationKind.GATE, 1, closed, status=status, ask=QUESTION, answer=given, subject="charge"
+    )
+    story.expectations.append(replace(gate, met_by="wake-1" if given else None))
+    return story
+
+
+def test_a_reply_stands_below_its_request_and_the_request_below_what_caused_it() -> None:
+    told = traced(*reserving())
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN]
+    first, second = told.lines
+    assert kinds(first.lines) == [LineKind.DECISION, LineKind.REQUEST]
+    (answered,) = first.lines[1].lines
+    assert (answered.kind, answered.who, answered.data) == (LineKind.REPLY, "stock", {"ok": True})
+    assert answered.because == first.lines[1].event_id == "reserve"
+    assert second.event_id == answered.event_id
+    assert kinds(second.lines) == [LineKind.DECISION, LineKind.END]
+
+
+def test_times_are_offsets_from_the_start_and_a_reply_says_how_long_it_took() -> None:
+    told = traced(*reserving())
+    answered = only(told, LineKind.REPLY)
+    assert (answered.time, answered.took) == (timedelta(seconds=6), timedelta(seconds=4))
+    assert only(told, LineKind.END).time == timedelta(seconds=10)
+
+
+def test_the_first_line_says_who_gave_the_goal_and_what_was_in_it() -> None:
+    first = traced(*reserving()).lines[0]
+    assert (first.what, first.note, first.data) == ("order.place", "came from local", {"order": 1})
+
+
+def test_a_decision_carries_its_reasoning_and_what_it_cost() -> None:
+    thought = traced(*reserving()).lines[0].lines[0].thought
+    assert thought is not None
+    assert (thought.verdict, thought.action, thought.reasoning) == (Verdict.ACCEPTED, "publish:reserve", "stock first")
+    assert (thought.model, thought.prompt_tokens, thought.completion_tokens) == ("a-model", 100, 10)
+    assert (thought.cost_usd, thought.latency) == (0.01, timedelta(seconds=2))
+
+
+def test_a_refused_answer_stands_before_the_one_that_was_taken() -> None:
+    story, events = reserving()
+    refused = decision(GOAL, 1.5, "publish:resrve", ordinal=0, refusal="not offered", latency=0.5)
+    story.decisions.insert(0, refused)
+    first, second, *_ = traced(story, events).lines[0].lines
+    assert (first.thought and first.thought.refusal, first.is_failure, first.note) == (
+        "not offered",
+        True,
+        "not offered",
+    )
+    assert (second.is_failure, second.note) == (False, "stock first")
+
+
+def test_the_time_of_people_models_and_agents_is_told_apart_and_adds_up() -> None:
+    shares = traced(*reserving()).shares
+    assert (shares.total, shares.people) == (timedelta(seconds=10), timedelta(0))
+    assert (shares.model, shares.agents) == (timedelta(seconds=4), timedelta(seconds=4))
+    assert shares.between == shares.total - shares.people - shares.model - shares.agents == timedelta(seconds=2)
+
+
+def test_a_person_who_takes_a_day_slows_no_model_and_no_agent() -> None:
+    story = holding(closed=86401, given=answer(86401))
+    story.expectations.append(expectation("slow", ExpectationKind.REPLY, 1, 86401, met_by="x"))
+    story.status, story.ended = PlanStatus.COMPLETED, 86402
+    shares = traced(story).shares
+    assert shares.people == timedelta(seconds=86400)
+    assert (shares.model, shares.agents, shares.between) == (timedelta(0), timedelta(0), timedelta(seconds=2))
+
+
+def test_an_answered_gate_tells_who_was_asked_what_was_held_and_who_said_what_after_how_long() -> None:
+    told = traced(holding(closed=61, given=answer(61, note="go on")))
+    gate = only(told, LineKind.GATE)
+    assert (gate.what, gate.data, gate.note) == ("charge", {"amount": 5}, "May it be charged?")
+    assert gate.asked is not None
+    assert (gate.asked.approvers, gate.asked.digest, gate.asked.answered_by) == (("finance",), "digest-of-5", "ada")
+    assert (gate.asked.waited, gate.asked.decision) == (timedelta(seconds=60), AnswerDecision.APPROVE)
+    (said,) = gate.lines
+    assert (said.who, said.what, said.note, said.took) == ("ada", "approve", "go on", timedelta(seconds=60))
+    assert not said.is_failure
+
+
+def test_an_open_gate_has_lasted_until_now() -> None:
+    told = traced(holding(), now=31)
+    asked = only(told, LineKind.GATE).asked
+    assert asked is not None
+    assert (asked.status, asked.waited, asked.deadline) == ("open", timedelta(seconds=30), timedelta(hours=1))
+    assert only(told, LineKind.OPEN).took == timedelta(seconds=30)
+    assert told.shares.people == timedelta(seconds=30)
+
+
+def test_a_no_an_expiry_and_a_question_that_fell_away_look_different() -> None:
+    no = traced(holding(closed=9, given=answer(9, AnswerDecision.REJECT)))
+    assert (only(no, LineKind.ANSWER).what, only(no, LineKind.ANSWER).is_failure) == ("reject", True)
+    late = holding(closed=9, status=ExpectationStatus.EXPIRED)
+    late.step(StepKind.EXPIRED, 9, "wake", "charge", note="Nobody decided; that is a no.", to="gate-1")
+    assert only(traced(late), LineKind.EXPIRY).note == "Nobody decided; that is a no."
+    assert only(traced(holding(closed=9, status=ExpectationStatus.CLOSED)), LineKind.CLOSED).took == timedelta(
+        seconds=8
+    )
+
+
+def test_a_wait_that_an_outside_event_met_names_its_source() -> None:
+    story = Story()
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.step(StepKind.ASKED, 1, GOAL, "order.paid", to="wait-1")
+    story.step(StepKind.RECEIVED, 5, "paid-1", "order.paid", data={"sum": 5}, to="wait-1")
+    story.expectations.append(expectation("wait-1", ExpectationKind.WAIT, 1, 5, met_by="paid-1", ask=QUESTION))
+    paid = event("paid-1", 5, because=None, source="bank", type="order.paid", data={"sum": 5})
+    told = traced(story, [goal_event(), paid])
+    wait = only(told, LineKind.WAIT)
+    assert wait.asked is not None
+    assert wait.asked.answered_by == "bank"
+    assert [(line.kind, line.who, line.data) for line in wait.lines] == [(LineKind.REPLY, "bank", {"sum": 5})]
+    without_events = only(traced(story), LineKind.WAIT)
+    assert [(line.kind, line.data) for line in without_events.lines] == [(LineKind.REPLY, {"sum": 5})]
+
+
+def test_a_failed_reply_an_expired_request_and_an_open_one_say_so() -> None:
+    story, events = reserving()
+    failed = reply("reply-1", 6, to="reserve", source="stock", error={"code": "gone", "message": "no stock"})
+    line = only(traced(story, [*events[:2], failed]), LineKind.REPLY)
+    assert (line.is_failure, line.data) == (True, {"code": "gone", "message": "no stock"})
+    story.expectations = [
+        expectation("reserve", ExpectationKind.REPLY, 2, 8, status=ExpectationStatus.EXPIRED, met_by="wake")
+    ]
+    assert only(traced(story, events[:2]), LineKind.EXPIRY).took == timedelta(seconds=6)
+    story.expectations = [expectation("reserve", ExpectationKind.REPLY, 2)]
+    assert only(traced(story, events[:2], now=12), LineKind.OPEN).took == timedelta(seconds=10)
+
+
+def test_a_plan_that_failed_while_deciding_shows_every_answer_it_got() -> None:
+    """Its first steps are stored when it has failed, later than its decisions."""
+    story = Story(status=PlanStatus.FAILED, begun=6, ended=6)
+    story.step(StepKind.GOAL, 6, GOAL, "order.place")
+    story.step(StepKind.FAILED, 6, GOAL, note="not offered")
+    story.decisions += [
+        decision(GOAL, s, "publish:no", ordinal=n, refusal="not offered") for n, s in enumerate((2, 3, 5))
+    ]
+    told = traced(story, [goal_event()])
+    (turn,) = told.lines
+    assert kinds(turn.lines) == [LineKind.DECISION] * 3 + [LineKind.END]
+    assert told.started_at == at(1)
+    assert [line.time.total_seconds() for line in turn.lines] == [1, 2, 4, 5]
+
+
+def test_a_failure_at_a_reply_has_a_turn_of_its_own_though_the_arrival_was_undone() -> None:
+    story, events = reserving()
+    del story.steps[2:]
+    story.decisions[1] = decision("reply-1", 9, "publish:no", refusal="not offered")
+    story.step(StepKind.FAILED, 10, "reply-1", note="not offered")
+    told = traced(story, events)
+    assert [(turn.what, kinds(turn.lines)) for turn in told.lines] == [
+        ("order.place", [LineKind.DECISION, LineKind.REQUEST]),
+        ("reserve", [LineKind.DECISION, LineKind.END]),
+    ]
+
+
+def test_a_decision_still_in_hand_is_shown_before_anything_is_done_about_it() -> None:
+    story, events = reserving()
+    del story.steps[2:]
+    turn = traced(story, events[:3]).lines[-1]
+    assert (turn.what, kinds(turn.lines)) == ("reserve", [LineKind.DECISION])
+
+
+def delegating() -> tuple[Story, Story, list[EventEnvelope]]:
+    child = Story("pack", "packers", "pack", PlanStatus.COMPLETED, ended=6, begun=3)
+    child.step(StepKind.GOAL, 3, "pack", "pack")
+    child.decisions.append(decision("pack", 4, "publish:box", agent="packers"))
+    child.step(StepKind.PUBLISHED, 4, "box", "box", to="box")
+    child.step(StepKind.REPLIED, 5, "box-reply", "box", note="ok", to="box")
+    child.step(StepKind.COMPLETED, 6, "box-reply", data={"boxed": True})
+    child.expectations.append(
+        expectation("box", ExpectationKind.REPLY, 4, 5, met_by="box-reply", plan_id=child.plan_id)
+    )
+    story = Story(status=PlanStatus.COMPLETED, ended=8)
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.step(StepKind.DELEGATED, 2, "pack", "pack", to="pack")
+    story.step(StepKind.REPLIED, 7, "pack-reply", "pack", note="ok", to="pack")
+    story.step(StepKind.COMPLETED, 8, "pack-reply")
+    story.expectations.append(expectation("pack", ExpectationKind.CHILD, 2, 7, met_by="pack-reply"))
+    packed = {"request_id": "pack", "plan_id": child.plan_id, "success": True}
+    events = [
+        goal_event(),
+        event("pack", 2, because=GOAL),
+        event("box", 4, because="pack", source="packers", plan_id=child.plan_id),
+        replace_plan(reply("box-reply", 5, to="box", source="boxes", result={}), child.plan_id),
+        event(
+            "pack-reply", 6, because="box-reply", source="packers", data=packed, plan_id=child.plan_id, answers="pack"
+        ),
+    ]
+    return story, child, events
+
+
+def test_a_delegated_plan_stands_whole_below_its_delegation_and_only_there() -> None:
+    story, child, events = delegating()
+    told = traced(story, events, others=[child])
+    delegation = only(told, LineKind.DELEGATION)
+    (plan,) = delegation.lines
+    assert (plan.kind, plan.who, plan.plan_id, plan.note) == (LineKind.PLAN, "packers", child.plan_id, "completed")
+    assert plan.took == timedelta(seconds=3)
+    assert [kinds(turn.lines) for turn in plan.lines] == [[LineKind.DECISION, LineKind.REQUEST], [LineKind.END]]
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN]
+    assert told.shares.agents == timedelta(seconds=1), "the child's agents, and not the child itself"
+
+
+def test_a_child_can_be_shown_alone() -> None:
+    story, child, events = delegating()
+    told = trace(child.details(), [story.details()], events, at(100))
+    assert [turn.what for turn in told.lines] == ["pack", "box"]
+    assert told.lines[0].note == f"came from {PLANNER}"
+    assert told.started_at == at(3)
+
+
+def test_what_other_agents_publish_stands_below_its_cause() -> None:
+    story, events = reserving()
+    low = event("stock.low", 5, because="reserve", source="stock")
+    ordered = event("ordered", 6, because="stock.low", source="buyer")
+    heard = event("audited", 1, because=GOAL, source="audit")
+    told = traced(story, [*events, low, ordered, heard])
+    request = only(told, LineKind.REQUEST)
+    assert [(line.kind, line.who) for line in request.lines] == [(LineKind.EVENT, "stock"), (LineKind.REPLY, "stock")]
+    assert [(line.who, line.because) for line in request.lines[0].lines] == [("buyer", "stock.low")]
+    assert ("audit", GOAL) in [(line.who, line.because) for line in told.lines[0].lines]
+
+
+def test_a_request_between_agents_shows_its_reply_too() -> None:
+    story, events = reserving()
+    inner = event("count", 3, because="reserve", source="stock")
+    counted = reply("count-reply", 4, to="count", source="shelf", result={"left": 3})
+    told = traced(story, [*events, inner, counted])
+    line = next(line for line in flattened(told.lines) if line.event_id == "count-reply")
+    assert (line.kind, line.took, line.data) == (LineKind.REPLY, timedelta(seconds=1), {"left": 3})
+
+
+def test_what_the_planner_publishes_beside_its_steps_is_in_its_turn() -> None:
+    story, events = reserving()
+    noticed = event("order.noticed", 1, because=GOAL)
+    told = traced(story, [*events, noticed])
+    assert "order.noticed" in [line.what for line in told.lines[0].lines if line.kind is LineKind.EVENT]
+
+
+def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_their_own() -> None:
+    story = holding(closed=61, given=answer(61))
+    announced = event("announced", 1, because=GOAL, type=WAIT_OPENED)
+    woken = event("wake-1", 61, because=None, source=SOURCE, type="plan.wait.answered")
+    told = traced(story, [goal_event(), announced, woken])
+    assert LineKind.EVENT not in kinds(list(flattened(told.lines)))
+    ended = only(traced(*reserving()), LineKind.END)
+    assert ended.event_id == "order.place.completed"
+    assert [line.event_id for line in flattened(traced(*reserving()).lines)].count("order.place.completed") == 1
+
+
+def test_an_event_that_nothing_explains_is_not_hidden() -> None:
+    story, events = reserving()
+    stray = event("stray", 3, because="somewhere else", source="outside")
+    assert [(line.kind, line.who) for line in traced(story, [*events, stray]).lines[2:]] == [
+        (LineKind.EVENT, "outside")
+    ]
+
+
+def test_events_that_cause_each_other_end() -> None:
+    story, events = reserving()
+    circle = [event("hen", 3, because="egg", source="a"), event("egg", 4, because="hen", source="b")]
+    told = [line.event_id for line in flattened(traced(story, [*events, *circle]).lines)]
+    assert (told.count("hen"), told.count("egg")) == (1, 1)
+
+
+def test_a_very_long_chain_of_agents_is_told_to_its_end() -> None:
+    story, events = reserving()
+    length = 3000
+    chain = [event(f"e{n}", 3, because=f"e{n - 1}" if n else "reserve", source="echo") for n in range(length)]
+    told = traced(story, [*events, *chain])
+    assert sum(line.who == "echo" for line in flattened(told.lines)) == length
+    assert depth(told.lines) <= MOST_LEVELS + 2
+
+
+def depth(lines: Sequence[Line]) -> int:
+    return 1 + max((depth(line.lines) for line in lines), default=0) if lines else 0
+
+
+@given(st.lists(st.tuples(st.integers(0, 40), st.sampled_from(["stock", "audit", PLANNER])), max_size=40))
+def test_every_event_is_told_exactly_once_whatever_caused_it(made: list[tuple[int, str]]) -> None:
+    story, events = reserving()
+    for number, (cause, source) in enumerate(made):
+        events.append(event(f"x{number}", 3, because=events[cause % len(events)].id, source=source))
+    told = [line.event_id for line in flattened(traced(story, events).lines)]
+    # The turn that a reply woke names it once more, as its cause.
+    expected = sorted([*(one.id for one in events), "reply-1"])
+    assert sorted(id for id in told if id) == expected
+
+
+def test_a_plan_without_any_events_is_told_from_its_own_rows() -> None:
+    story, _ = reserving()
+    told = traced(story)
+    assert kinds(list(flattened(told.lines))) == [
+        LineKind.TURN,
+        LineKind.DECISION,
+        LineKind.REQUEST,
+        LineKind.REPLY,
+        LineKind.TURN,
+        LineKind.DECISION,
+        LineKind.END,
+    ]
