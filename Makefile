@@ -22,7 +22,7 @@ RENEW := $(shell test -x $(PYTHON) && test "$$(cat .make/place 2>/dev/null)" = '
 # Else it asks the network for its newest version.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-.PHONY: help demo test check record oracle bench clean renew
+.PHONY: help demo test check record oracle crash bench clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,6 +47,9 @@ record: .make/dev ## cassettes anew from a real model: MODEL=provider/name, and 
 oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED
 	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" $(PYTHON) tests/oracle/run.py $(ARGS)
 
+crash: .make/dev ## kill the order flow at every point it passes: ARGS="SAMPLE SEED" for some
+	@$(PYTHON) tests/crash/proof.py $(ARGS)
+
 bench: .make/dev ## events handled per second
 	@$(PYTHON) bench/handled_events.py $(ARGS)
 
@@ -70,7 +73,7 @@ echo "setting up .venv" && $(if $(UV),$(call by_uv,$(1)),$(call by_pip,$(2))) \
 	&& mkdir -p .make && echo '$(CURDIR)' >.make/place && touch $@
 endef
 
-by_uv = uv sync --quiet --locked --inexact --all-extras $(1)
+by_uv = uv sync --quiet --locked --inexact --compile-bytecode --all-extras $(1)
 
 define by_pip
 test -n "$(PYTHON_3_11)" || { echo "no Python from 3.11 on the PATH, and no uv that could fetch one" >&2; exit 2; } \

@@ -53,9 +53,10 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
         trace = await trace_begun(client, plan_id)
         if trace is not None:
             story.tell(trace)
+            is_answered_here = await responder.attend(waits)
             if trace.status.is_final:
                 return
-            if waits and not await responder.attend(waits) and await _only_people_can_move(client, plan_id):
+            if waits and not is_answered_here and await _only_people_can_move(client, plan_id):
                 return
         await until(woken, client.services.clock, POLL_SECONDS)
 

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from typing import Protocol
 
 from soorma_ai.cli.answer import payload_for
@@ -64,26 +63,24 @@ class AtTheKeyboard:
         self._printer = printer
         self._on_answer = on_answer
         self._keyboard = Keyboard()
-        self._asked: Wait | None = None
         self._asking: asyncio.Task[None] | None = None
+        self._asked: Wait | None = None
+        self._settled: set[str] = set()
         self._has_left = False
 
     async def attend(self, waits: Sequence[Wait]) -> bool:
-        still_open = {wait.wait_id for wait in waits}
-        if self._asking is not None and self._asked is not None:
-            if not self._asking.done() and self._asked.wait_id not in still_open:
-                await self.leave()
-                self._printer.line()
-                self._printer.line(
-                    (f"{short(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING)
-                )
-            if self._asking.done():
-                with suppress(asyncio.CancelledError):
-                    self._asking.result()
-                self._asking = None
-        if self._asking is None and waits and not self._has_left:
-            self._asked = waits[0]
-            self._asking = asyncio.create_task(self._ask(waits[0]))
+        if self._asked is not None and self._asked.wait_id not in {wait.wait_id for wait in waits}:
+            await self.leave()
+            self._printer.line((f"{short(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING))
+            self._asked = None
+        if self._asking is not None and self._asking.done():
+            if not self._asking.cancelled():
+                self._asking.result()
+            self._asking = None
+        unsettled = [wait for wait in waits if wait.wait_id not in self._settled]
+        if self._asking is None and unsettled and not self._has_left:
+            self._asked = unsettled[0]
+            self._asking = asyncio.create_task(self._ask(unsettled[0]))
         return not self._has_left
 
     async def leave(self) -> None:
@@ -94,9 +91,9 @@ class AtTheKeyboard:
 
     async def _ask(self, wait: Wait) -> None:
         print_wait(self._printer, wait, "", self._client.services.clock.now())
-        outcome = AnswerOutcome(INVALID)
-        while outcome == INVALID:
+        while wait.wait_id not in self._settled:
             answer = await _asked_for(wait, self._keyboard, self._printer)
+            self._asked = None  # what is being sent is not taken back
             if answer is None:
                 self._has_left = True
                 self._printer.line()
@@ -104,6 +101,10 @@ class AtTheKeyboard:
             decision, payload = answer
             outcome = await self._client.answer(wait.wait_id, payload, decision=decision)
             tell(self._printer, wait, outcome)
+            if outcome == INVALID:
+                self._asked = wait
+            else:
+                self._settled.add(wait.wait_id)
         self._on_answer()
 
 

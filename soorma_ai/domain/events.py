@@ -1,7 +1,7 @@
 """The one thing that travels: an event, its topic, and the lineage it inherits."""
 
 import re
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -151,7 +151,7 @@ def new_event(
         response_topic=reply_to.response_topic if reply_to else None,
         subject=subject,
         dataschema=dataschema,
-        **asdict(lineage),
+        **vars(lineage),
     )
 
 

@@ -1,9 +1,7 @@
-"""A store with the plans of a small shop, and ways to call `soorma` on a copy of it."""
+"""Ways to call `soorma` on a store, and the plans of a small shop to look at."""
 
-import asyncio
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Generator
@@ -12,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pytest
 from click.testing import CliRunner, Result
 
 from soorma_ai import Platform
@@ -82,19 +79,7 @@ class Shop:
         return {**os.environ, "SOORMA_STORE_URL": self.url, "COLUMNS": "100"}
 
 
-@pytest.fixture(scope="session")
-def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """One plan completed, one held for approval, one failed, one waiting for an answer."""
-    store = tmp_path_factory.mktemp("seeded") / "shop.db"
-    sys.path.insert(0, str(APPS))
-    try:
-        asyncio.run(_seed(store))
-    finally:
-        sys.path.remove(str(APPS))
-    return store
-
-
-async def _seed(store: Path) -> None:
+async def seed(store: Path) -> None:
     import orders
 
     async with Platform(f"sqlite:///{store}") as platform:
@@ -114,14 +99,3 @@ async def _settled(platform: Platform, plan_id: str) -> None:
             return
         await changed.wait()
         changed.clear()
-
-
-@pytest.fixture
-def shop(seeded: Path, tmp_path: Path) -> Shop:
-    shutil.copy(seeded, tmp_path / "shop.db")
-    return Shop(tmp_path / "shop.db")
-
-
-@pytest.fixture
-def empty(tmp_path: Path) -> Shop:
-    return Shop(tmp_path / "new.db")
