@@ -7,7 +7,6 @@ MAKEFLAGS += --no-print-directory
 PYTHON := .venv/bin/python
 EXTRAS := llm,cassettes
 ARGS ?=
-MODEL ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
 SEED ?= 1
@@ -40,9 +39,8 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 	.venv/bin/lint-imports --no-logo
 	$(PYTHON) -m pytest $(ARGS)
 
-record: .make/dev ## cassettes anew from a real model: MODEL=provider/name, and its key in the environment
-	@test -n "$(MODEL)" || { echo "give MODEL=provider/name, and the provider's key in the environment" >&2; exit 2; }
-	$(PYTHON) examples/record.py --model $(MODEL) $(ARGS)
+record: .make/dev ## cassettes anew from the real models, whose key is in the environment
+	$(PYTHON) examples/record.py --live $(ARGS)
 
 oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED
 	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" $(PYTHON) tests/oracle/run.py $(ARGS)

@@ -1,7 +1,7 @@
 """Record the cassettes of the examples anew.
 
-    python examples/record.py                          from a scripted server on this machine: no key, no model
-    python examples/record.py --model openai/gpt-4o    from a real model, whose key is in the environment
+    python examples/record.py           from a scripted server on this machine: no key, no model
+    python examples/record.py --live    from the models that the examples name, whose key is in the environment
 
 The scripted server speaks OpenAI's wire format and decides by a few rules, so what it records is real traffic of a
 made-up model. The recordings that are kept here were made that way.
@@ -16,7 +16,6 @@ import sys
 import tempfile
 from collections.abc import Callable
 from contextlib import ExitStack, chdir
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -75,12 +74,9 @@ def record_quickstart() -> None:
         (scratch / "cassettes" / "01_quickstart.yaml").replace(CASSETTES / "01_quickstart.yaml")
 
 
-def record_orders(model: str | None) -> None:
+def record_orders() -> None:
     sys.path.insert(0, str(EXAMPLES / "02_order_approval"))
     example = runpy.run_path(str(EXAMPLES / "02_order_approval" / "main.py"))
-    planner = example["planner"]
-    if model:
-        planner.model_settings = replace(planner.model_settings, model=model)
     with cassette(CASSETTES / "02_order_approval", mode="record"):
         for amount, answer in ((12000, "approve"), (12000, "reject"), (12000, "none"), (800, "approve")):
             asyncio.run(example["order"]("sqlite://", float(amount), answer))
@@ -88,11 +84,11 @@ def record_orders(model: str | None) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    options.add_argument("--model", default="", help="a litellm model string; without it, the scripted server")
-    model: str = options.parse_args().model
+    options.add_argument("--live", action="store_true", help="ask the real models; without it, the scripted server")
+    live: bool = options.parse_args().live
     with ExitStack() as stack:
-        for record, rules in ((record_quickstart, picnic), (lambda: record_orders(model), orders)):
-            if not model:
+        for record, rules in ((record_quickstart, picnic), (record_orders, orders)):
+            if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))
                 os.environ.update(OPENAI_API_KEY="scripted", OPENAI_BASE_URL=server.url)
             os.environ[MODE_VARIABLE] = "record"

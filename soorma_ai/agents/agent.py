@@ -4,13 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, TypedDict, TypeVar
 
-from soorma_ai.agents.context import PlatformContext, topic_of
+from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.route import ANY
 from soorma_ai.core.wake import SOURCE
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.errors import ConfigError

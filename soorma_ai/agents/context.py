@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from soorma_ai.domain.effects import Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, new_event
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, new_event, topic_of
 from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
@@ -139,13 +139,6 @@ class PlatformContext:
     @property
     def idempotency_key(self) -> str:
         return self.handling.idempotency_key
-
-
-def topic_of(topic: EventTopic | str) -> EventTopic:
-    try:
-        return EventTopic(topic)
-    except ValueError as error:
-        raise LocalProtocolError(f"{topic!r} is no topic; there are {', '.join(EventTopic)}") from error
 
 
 def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publish:

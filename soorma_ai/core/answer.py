@@ -1,5 +1,6 @@
 """Does this answer count? The first valid one does; every other is told why not."""
 
+from collections.abc import Mapping
 from datetime import datetime
 
 from soorma_ai.domain.schemas import told, violations
@@ -17,6 +18,7 @@ from soorma_ai.domain.waits import (
     ExpectationStatus,
     Person,
 )
+from soorma_ai.errors import LocalProtocolError
 
 
 def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
@@ -71,10 +73,13 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
     return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {told(faults)}" if faults else ""
 
 
-def decision_meant(decision: str | None, payload: dict[str, object]) -> AnswerDecision:
+def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:
     """What somebody means who gave no decision: a yes, a no, or words."""
     if decision is not None:
-        return AnswerDecision(decision)
+        try:
+            return AnswerDecision(decision)
+        except ValueError as error:
+            raise LocalProtocolError(f"{decision!r} is no decision; there are {', '.join(AnswerDecision)}") from error
     match payload.get("approved"):
         case True:
             return AnswerDecision.APPROVE

@@ -9,7 +9,7 @@ from typing import Annotated, Literal, Self
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from soorma_ai.domain.values import JsonObject, derived_id
-from soorma_ai.errors import RemoteProtocolError
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 _EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
 _Text = Annotated[str, Field(min_length=1)]
@@ -24,6 +24,13 @@ class EventTopic(StrEnum):
     SYSTEM_EVENTS = "system-events"
     PLAN_EVENTS = "plan-events"
     TASK_EVENTS = "task-events"
+
+
+def topic_of(topic: EventTopic | str) -> EventTopic:
+    try:
+        return EventTopic(topic)
+    except ValueError as error:
+        raise LocalProtocolError(f"{topic!r} is no topic; there are {', '.join(EventTopic)}") from error
 
 
 @dataclass(frozen=True)

@@ -6,11 +6,14 @@ import uuid
 from typing import TypeAlias
 
 import rfc8785
-from pydantic import JsonValue
+from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
+
+from soorma_ai.errors import LocalProtocolError
 
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 
+_OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 _SAFE_INTEGER = 2**53 - 1
 _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 
@@ -18,6 +21,17 @@ _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 def derived_id(*parts: str) -> str:
     """The same id for the same parts, so that doing something twice makes the same thing."""
     return str(uuid.uuid5(_NAMESPACE, compact([*parts])))
+
+
+def json_object(what: str, value: object) -> JsonObject:
+    """Raises LocalProtocolError, which calls it `what`, for anything but a JSON object."""
+    try:
+        return _OBJECT.validate_python(value)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = "".join(f"[{part!r}]" for part in fault["loc"][:1])
+        found = clip(repr(fault["input"]), 80)
+        raise LocalProtocolError(f"{what}{place} must be JSON, found {found}: {fault['msg']}") from error
 
 
 def compact(value: Json) -> str:

@@ -135,7 +135,7 @@ class Client:
         or the key was used for other data.
         """
         registered = await self._goal(goal, planner)
-        event = await self._event(registered.definition, dict(data), session_id, idempotency_key)
+        event = await self._event(registered.definition, data, session_id, idempotency_key)
         await self.services.store.send([event], None, self._now())
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services)
 
@@ -153,7 +153,7 @@ class Client:
         Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
         """
         definition = await self._taken(event_type)
-        event = await self._event(definition, dict(data), session_id, idempotency_key)
+        event = await self._event(definition, data, session_id, idempotency_key)
         expectation = self._expected_reply(event, self._now() + _span(timeout))
         await self.services.store.send([event], expectation, self._now())
         until_when = self.services.clock.monotonic() + _seconds(timeout)
@@ -180,8 +180,8 @@ class Client:
         session_id: str | None = None,
     ) -> str:
         """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id."""
-        definition = EventDefinition(event_name=event_type, topic=EventTopic(topic))
-        event = await self._event(definition, dict(data), session_id, idempotency_key)
+        definition = EventDefinition(event_name=event_type, topic=topic_of(topic))
+        event = await self._event(definition, data, session_id, idempotency_key)
         named = event.model_copy(
             update={
                 "correlation_id": correlation_id,
