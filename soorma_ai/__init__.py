@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from soorma_ai.domain.waits import AnswerOutcome, Wait
     from soorma_ai.errors import PlanCancelled, PlanFailed, Reject, Retry, SoormaError
     from soorma_ai.platform import Platform
-    from soorma_ai.runtime.client import Client, PlanHandle
+    from soorma_ai.runtime.client import Client
+    from soorma_ai.runtime.follow import PlanHandle
 
 __all__ = [
     "Agent",
@@ -91,7 +92,8 @@ _HOMES = {
     "domain.waits": ("AnswerOutcome", "Wait"),
     "errors": ("PlanCancelled", "PlanFailed", "Reject", "Retry", "SoormaError"),
     "platform": ("Platform",),
-    "runtime.client": ("Client", "PlanHandle"),
+    "runtime.client": ("Client",),
+    "runtime.follow": ("PlanHandle",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+from contextlib import AsyncExitStack
 from typing import Self
 
 from soorma_ai.adapters.control import ControlServer
@@ -21,7 +22,7 @@ from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.signals import Signals
 from soorma_ai.runtime.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, sqlite_path
+from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, shown, sqlite_path
 
 
 class Platform(Client):
@@ -45,49 +46,29 @@ class Platform(Client):
         self._open_services = None
         self._settings = read_settings(store_url, bus_url)
         if self._settings.bus_url != DEFAULT_BUS_URL:
-            raise ConfigError(f"bus_url={self._settings.bus_url!r}: this version has the bus of one process, 'local:'")
+            raise ConfigError(
+                f"bus_url={shown(self._settings.bus_url)!r}: this version has the bus of one process; "
+                f"leave it out, or give {DEFAULT_BUS_URL!r}"
+            )
         self._path = None if store else sqlite_path(self._settings.store_url)
         self._store = store
         self._bus = bus
         self._clock = clock or SystemClock()
         self._purpose = purpose
-        self._owner: Owner | None = None
-        self._control: ControlServer | None = None
         self._supervisor: Supervisor | None = None
+        self._closing = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
         """Raises ConfigError for a file that another process owns, that is damaged, or that cannot be written."""
         if self._open_services is not None:
             raise LocalProtocolError("this platform is open already")
-        signals = Signals()
-        if self._path is not None:
-            self._owner = Owner.take(self._path, purpose=self._purpose)
-        try:
-            store = self._store or SqliteStore(self._path)
-            store.notify(signals.committed)
-            await store.open(self._clock.now())
-        except BaseException:
-            self._release()
-            raise
-        prompts = PromptFiles(*self._settings.prompts_dirs)
-        self._open_services = Services(store, self._clock, prompts, signals)
-        self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
-        if self._owner is not None:
-            self._control = ControlServer(self._owner.info.socket, self._obey)
-            await self._control.start()
+        async with AsyncExitStack() as opening:
+            await self._open(opening)
+            self._closing = opening.pop_all()
         return self
 
     async def __aexit__(self, *_: object) -> None:
-        if self._control is not None:
-            await self._control.close()
-            self._control = None
-        if self._supervisor is not None:
-            await self._supervisor.stop()
-            self._supervisor = None
-        if self._open_services is not None:
-            await self._open_services.store.close()
-            self._open_services = None
-        self._release()
+        await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
         """Returns when all are registered, and their handlers take events. Raises ConfigError, and starts none."""
@@ -103,10 +84,27 @@ class Platform(Client):
             agent.check()
         await self._supervisor.start(agents)
 
-    def _release(self) -> None:
-        if self._owner is not None:
-            self._owner.release()
-            self._owner = None
+    async def _open(self, opened: AsyncExitStack) -> None:
+        """What is open is closed by `opened`, the last one first, whatever one of them raises."""
+        signals = Signals()
+        owner = Owner.take(self._path, purpose=self._purpose) if self._path is not None else None
+        if owner is not None:
+            opened.callback(owner.release)
+        opened.callback(self._forget)
+        store = self._store or SqliteStore(self._path)
+        opened.push_async_callback(store.close)
+        store.notify(signals.committed)
+        await store.open(self._clock.now())
+        self._open_services = Services(store, self._clock, PromptFiles(*self._settings.prompts_dirs), signals)
+        self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
+        opened.push_async_callback(self._supervisor.stop)
+        if owner is not None:
+            control = ControlServer(owner.info.socket, self._obey)
+            await control.start()
+            opened.push_async_callback(control.close)
+
+    def _forget(self) -> None:
+        self._open_services = self._supervisor = None
 
     async def _obey(self, request: JsonObject) -> JsonObject:
         """A command that came through the control socket, which only this user of this machine can open."""

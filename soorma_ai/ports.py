@@ -138,6 +138,10 @@ class Queue(Protocol):
         """Publish what is due. One transaction: the timer goes, its guard expires, its event is in the outbox."""
         ...
 
+    async def pending(self, agent: str, owner: str) -> int:
+        """Deliveries of this owner that are not done: what waits in line, and what is in hand."""
+        ...
+
     async def next_due(self, agents: Sequence[str]) -> datetime | None:
         """The earliest moment at which a timer or a delayed delivery wants attention."""
         ...

@@ -1,6 +1,7 @@
 """The environment, read once, where a platform is made."""
 
 import os
+import re
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -33,10 +34,15 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
     )
 
 
+def shown(url: str) -> str:
+    """For messages, which end up in logs: without the user and the password."""
+    return re.sub(r"://.*@", "://***@", url)
+
+
 def sqlite_path(store_url: str) -> Path | None:
     """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, which is in memory."""
     scheme, separator, rest = store_url.partition("://")
     if not separator or scheme != "sqlite":
-        raise ConfigError(f"store_url={store_url!r}: this version stores in SQLite; give sqlite:///FILE")
+        raise ConfigError(f"store_url={shown(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
     name = rest.removeprefix("/")
     return None if name in ("", ":memory:") else Path(name)

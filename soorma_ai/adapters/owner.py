@@ -40,10 +40,14 @@ class AlreadyOwned(ConfigError):
     code = "already_owned"
 
     def __init__(self, database: Path, info: OwnerInfo) -> None:
-        super().__init__(
-            f"{database} is owned by process {info.pid} ({info.purpose}): stop it, or use another file; "
-            "`soorma` commands reach it by themselves"
-        )
+        if info.pid == os.getpid():
+            told = f"this process ({info.purpose}) already: use the platform that is open, or another file"
+        else:
+            told = (
+                f"process {info.pid} ({info.purpose}): stop it, or use another file; "
+                "`soorma` commands reach it by themselves"
+            )
+        super().__init__(f"{database} is owned by {told}")
         self.info = info
 
 
@@ -123,7 +127,10 @@ def _opened(database: Path, flags: int) -> int:
             raise
         raise ConfigError(f"no database can be at {database}: its directory does not exist; make it first") from error
     except OSError as error:
-        raise ConfigError(f"{path}, which says who owns the database, cannot be opened: {error.strerror}") from error
+        raise ConfigError(
+            f"{path}, which says who owns the database, cannot be opened: {error.strerror}; "
+            "give a database in a directory that this user may write to"
+        ) from error
     if flags & os.O_CREAT and os.fstat(descriptor).st_uid == os.geteuid():
         os.fchmod(descriptor, 0o600)
     return descriptor

@@ -6,7 +6,6 @@ from typing import Any, TypedDict, TypeVar
 
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.ending import Failure
 from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.route import ANY
 from soorma_ai.core.wake import SOURCE
@@ -16,8 +15,10 @@ from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.errors import ConfigError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.replies import tell_requester
 
 H = TypeVar("H", bound=Handler)
+T = TypeVar("T")
 Hook = Callable[[], Any]
 
 EventLike = EventDefinition | str
@@ -27,7 +28,7 @@ class AgentOptions(TypedDict, total=False):
     """What every kind of agent takes beside its name; see `Agent`."""
 
     version: str
-    capabilities: Iterable[AgentCapability | str]
+    capabilities: Iterable[AgentCapability]
     events_produced: Iterable[EventLike]
     tenant_id: str | None
     max_in_flight: int
@@ -49,7 +50,7 @@ class Agent:
         description: str = "",
         *,
         version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability | str] = (),
+        capabilities: Iterable[AgentCapability] = (),
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
@@ -65,8 +66,10 @@ class Agent:
         self.version = version
         self.tenant_id = tenant_id
         self.max_in_flight = max_in_flight
-        self.capabilities = [c for c in capabilities if isinstance(c, AgentCapability)]
-        self._made = [definition_of(event, EventTopic.BUSINESS_FACTS) for event in events_produced]
+        self.capabilities = list(several("capabilities", capabilities))
+        self._made = [
+            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("events_produced", events_produced)
+        ]
         self._taken: list[tuple[EventRole, EventDefinition]] = []
         self._routes: list[Route] = []
         self._on_startup: list[Hook] = []
@@ -96,7 +99,7 @@ class Agent:
                 await call(handler, handling.event, PlatformContext(handling))
 
             definition = None if event_type == ANY else EventDefinition(event_name=event_type, topic=where)
-            self._take(Route(where, event_type, decide, _nobody_is_told), definition)
+            self._take(Route(where, event_type, decide, tell_requester), definition)
             return handler
 
         return register
@@ -157,9 +160,12 @@ class Agent:
         self._taken.append((role, definition))
 
 
+def several(name: str, given: Iterable[T]) -> Iterable[T]:
+    """Text is an iterable too, and never meant as its letters."""
+    if isinstance(given, str):
+        raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
+    return given
+
+
 def definition_of(event: EventLike, topic: EventTopic) -> EventDefinition:
     return event if isinstance(event, EventDefinition) else EventDefinition(event_name=event, topic=topic)
-
-
-async def _nobody_is_told(handling: Handling, failure: Failure) -> None:
-    """A plain event has no requester; its failure stands in the dead letters."""

@@ -6,14 +6,14 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal
 
-from soorma_ai.agents.agent import EventLike, H, definition_of
+from soorma_ai.agents.agent import EventLike, H, definition_of, several
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.planner import GoalContext, PlanContext, Planner, TransitionContext
 from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.asking import park
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
-from soorma_ai.core.validate import Judged, fingerprint, judge
+from soorma_ai.core.validate import Judged, fingerprint, judge, prepared
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits
@@ -68,7 +68,7 @@ class ChoreographyPlanner(Planner):
         external_events: Iterable[EventLike] = (),
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability | str] = (),
+        capabilities: Iterable[AgentCapability] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
         **llm_kwargs: Any,
@@ -86,7 +86,7 @@ class ChoreographyPlanner(Planner):
         )
         if planning_strategy not in ("balanced", "conservative", "aggressive"):
             raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
-        if reasoner is None and reasoning_model is None:
+        if reasoner is None and not reasoning_model:
             raise ConfigError(f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner=")
         self.model_settings = (
             ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
@@ -94,7 +94,9 @@ class ChoreographyPlanner(Planner):
         self.reasoner = reasoner
         self._instructions = system_instructions
         self._strategy = planning_strategy
-        self._awaits = tuple(definition_of(event, EventTopic.BUSINESS_FACTS) for event in external_events)
+        self._awaits = tuple(
+            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("external_events", external_events)
+        )
         self._custom_context: Handler | None = None
 
     def custom_context(self, handler: H) -> H:
@@ -131,6 +133,7 @@ class ChoreographyPlanner(Planner):
             raise LocalProtocolError("execute_decision got the goal of another plan")
         offer = await offer_now(handling, self._mind)
         trigger = handling.trigger or Trigger("")
+        decision = prepared(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, state_of(trigger)))
         await self._act(handling, judge(decision, situation), trigger)
 

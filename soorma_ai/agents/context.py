@@ -1,13 +1,12 @@
 """What a handler works with. Everything it does here is recorded, and happens when the handler has returned."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from soorma_ai.domain.effects import Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, new_event, topic_of
-from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
+from soorma_ai.domain.registry import EventRole, RegisteredEvent
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
 
 
@@ -139,27 +138,3 @@ class PlatformContext:
     @property
     def idempotency_key(self) -> str:
         return self.handling.idempotency_key
-
-
-def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publish:
-    """The answer to the request in hand: to its response event and topic, with its reply key."""
-    request: EventEnvelope = handling.event
-    moment = handling.moment()
-    type = request.response_event or default_event
-    return Publish(
-        new_event(
-            request.lineage,
-            event_id=moment.event_id(type),
-            source=handling.agent,
-            topic=request.response_topic or EventTopic.ACTION_RESULTS,
-            type=type,
-            data=data,
-            time=moment.now,
-            correlation_id=request.correlation_id or request.id,
-            causation_id=request.id,
-        )
-    )
-
-
-def definitions_of(capabilities: Sequence[AgentCapability]) -> list[EventDefinition]:
-    return [capability.consumed_event for capability in capabilities]

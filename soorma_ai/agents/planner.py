@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from soorma_ai.agents.agent import Agent, EventLike, H, definition_of
+from soorma_ai.agents.agent import Agent, EventLike, H, definition_of, several
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.asking import Outcome
@@ -138,7 +138,7 @@ class Planner(Agent):
         self.goals: dict[str, EventDefinition] = {}
         self._goal_handlers: dict[str, Handler] = {}
         self._transition_handler: Handler | None = None
-        for goal in goals:
+        for goal in several("goals", goals):
             self._pursue(definition_of(goal, EventTopic.ACTION_REQUESTS))
         self._routes.append(Route(None, "", self._continue, self._fail, continues=True))
 
@@ -188,5 +188,6 @@ class Planner(Agent):
 
     async def _must_have_left_something(self, handling: Handling) -> None:
         """No plan hangs silently: a running one waits for something."""
-        if not handling.plan.status.is_final and not await handling.open_now():
-            raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
+        if handling.plan.status.is_final or await handling.open_now() or await handling.has_more_to_come():
+            return
+        raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")

@@ -1,21 +1,21 @@
 """Tools answer: a request comes, the handler returns the result, the reply goes out."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Generic
 
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.context import PlatformContext, reply
+from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Shape, call, event_taken, payload_type, return_type
 from soorma_ai.core.ending import Failure
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.schemas import SchemaSource
-from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.replies import failed, reply, request_id_of, succeeded
 
 T = TypeVar("T", default=dict[str, Any])
 
@@ -121,17 +121,3 @@ class _Invocation:
     async def failed(self, handling: Handling, failure: Failure) -> None:
         answer = failed("request_id", request_id_of(handling), failure)
         handling.record(reply(handling, answer, default_event=self._default_event))
-
-
-def request_id_of(handling: Handling) -> str:
-    given = handling.event.data.get("request_id")
-    return given if isinstance(given, str) else handling.event.correlation_id or handling.event.id
-
-
-def succeeded(id_name: str, id: str, result: Json) -> JsonObject:
-    return {id_name: id, "success": True, "status": "completed", "result": result}
-
-
-def failed(id_name: str, id: str, failure: Failure) -> JsonObject:
-    error: Mapping[str, Json] = {"code": failure.code, "message": failure.message}
-    return {id_name: id, "success": False, "status": "failed", "error": dict(error)}

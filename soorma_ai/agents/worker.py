@@ -7,8 +7,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar
 
 from soorma_ai.agents.agent import Agent, H
-from soorma_ai.agents.context import PlatformContext, reply
-from soorma_ai.agents.tool import failed, succeeded
+from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Shape, call, event_taken, payload_type
 from soorma_ai.core.ending import Failure
 from soorma_ai.domain.events import EventTopic, completion_of
@@ -18,6 +17,7 @@ from soorma_ai.domain.values import Json
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.replies import failed, reply, succeeded
 
 T = TypeVar("T", default=dict[str, Any])
 

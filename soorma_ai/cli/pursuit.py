@@ -15,6 +15,7 @@ from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.signals import until
 
 POLL_SECONDS = 1.0
+PAUSE_PER_LOOK = 4
 MOST_PLANS = 10_000
 INDENT = 11
 
@@ -47,8 +48,9 @@ class LiveStory:
 async def pursue(client: Client, plan_id: str, responder: Responder, printer: Printer, woken: asyncio.Event) -> None:
     """Returns when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
     something may have changed."""
-    story = LiveStory(printer)
+    story, clock = LiveStory(printer), client.services.clock
     while True:
+        looked_at = clock.monotonic()
         waits = await waits_of(client, plan_id)
         trace = await trace_begun(client, plan_id)
         if trace is not None:
@@ -58,7 +60,9 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
                 return
             if waits and not is_answered_here and await _only_people_can_move(client, plan_id):
                 return
-        await until(woken, client.services.clock, POLL_SECONDS)
+        # Looking takes the longer the longer the plan is, and the agents run in this process: leave them most of it.
+        await clock.sleep(PAUSE_PER_LOOK * (clock.monotonic() - looked_at))
+        await until(woken, clock, POLL_SECONDS)
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:

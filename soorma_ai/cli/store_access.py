@@ -18,7 +18,6 @@ from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.context import Services
-from soorma_ai.runtime.presence import Presence
 from soorma_ai.runtime.signals import Signals
 from soorma_ai.settings import sqlite_path
 
@@ -36,7 +35,7 @@ async def reading(access: Access) -> AsyncGenerator[Client]:
     store = SqliteStore(_file(access), read_only=True)
     await store.open(clock.now())
     try:
-        yield Client(Services(store, clock, PromptFiles(), Signals(), Presence()), Person(access.tenant_id, LOCAL_USER))
+        yield Client(Services(store, clock, PromptFiles(), Signals()), Person(access.tenant_id, LOCAL_USER))
     finally:
         await store.close()
 

@@ -83,6 +83,7 @@ def delegate(
         answer=completion_of(action.goal_event),
         definition=definition,
         mark=mark,
+        target=action.target_planner,
     )
 
 
@@ -96,6 +97,7 @@ def _asked_of_an_agent(
     answer: str,
     definition: EventDefinition | None,
     mark: str | None,
+    target: str | None = None,
 ) -> Outcome:
     event_id = moment.event_id(type)
     event = new_event(
@@ -109,6 +111,7 @@ def _asked_of_an_agent(
         causation_id=moment.cause.id,
         reply_to=ReplyAddress(event_id, answer),
         dataschema=definition.dataschema if definition else None,
+        target=target,
     )
     expectation = _expectation(plan, event_id, kind, answer, moment, subject=type)
     step_kind = StepKind.PUBLISHED if kind is ExpectationKind.REPLY else StepKind.DELEGATED
@@ -124,6 +127,8 @@ def hold(
     definition: EventDefinition | None,
     approval: Approval,
     moment: Moment,
+    *,
+    mark: str | None = None,
 ) -> Outcome:
     """The publish becomes a question to a person, bound to exactly this payload."""
     proposal = Proposal(
@@ -142,7 +147,7 @@ def hold(
         proposal=proposal,
     )
     opened = _question(plan, ExpectationKind.GATE, action.event_type, ask, approval.timeout, moment)
-    return _asking(plan, opened, StepKind.HELD, action.event_type, action.data, moment)
+    return _asking(plan, opened, StepKind.HELD, action.event_type, action.data, moment, mark=mark)
 
 
 def wait(

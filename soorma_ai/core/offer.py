@@ -1,10 +1,13 @@
 """What may be decided now: the live events of others, what can be waited for, and the goal's own answer."""
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from soorma_ai.core.wire import inlined
+from soorma_ai.domain.conditions import any_of
+from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -65,7 +68,7 @@ def make_offer(
     planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
 ) -> Offer:
     """`awaits` are the planner's own external events. Its own goals are not offered to itself."""
-    events: dict[str, EventDefinition] = {}
+    events: defaultdict[str, list[EventDefinition]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
     waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
     for registered in live:
@@ -74,7 +77,7 @@ def make_offer(
             continue
         match registered.role:
             case EventRole.TAKES if definition.topic is EventTopic.ACTION_REQUESTS:
-                events.setdefault(definition.event_name, definition)
+                events[definition.event_name].append(definition)
             case EventRole.TAKES_AS_GOAL:
                 delegates[registered.agent, definition.event_name] = Delegate(registered.agent, definition)
             case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
@@ -83,10 +86,31 @@ def make_offer(
             case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
                 pass
     return Offer(
-        events=tuple(events[name] for name in sorted(events)),
+        events=tuple(merged(events[name]) for name in sorted(events)),
         delegates=tuple(delegates[key] for key in sorted(delegates)),
         waits=tuple(waits[name] for name in sorted(waits)),
         result_schema=result_schema,
+    )
+
+
+def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
+    """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
+    one, and needs a person where any of them wants one. Two that want different people get those of the first."""
+    first, *others = definitions
+    schemas: list[Json] = []
+    for definition in definitions:
+        if definition.payload_schema not in (*schemas, ANY_OBJECT):
+            schemas.append(definition.payload_schema)
+    approvals = [definition.approval for definition in definitions if definition.approval]
+    if not others:
+        return first
+    described = next((definition.description for definition in definitions if definition.description), "")
+    return first.model_copy(
+        update={
+            "description": described,
+            "payload_schema": ANY_OBJECT if not schemas else schemas[0] if len(schemas) == 1 else {"allOf": schemas},
+            "approval": replace(approvals[0], when=any_of([a.when for a in approvals])) if approvals else None,
+        }
     )
 
 
@@ -107,7 +131,7 @@ def decision_schema(offer: Offer) -> JsonObject:
         wait: dict[str, Json] = {
             "expected_event": {"enum": names},
             "message": {"type": "string", "description": "What is asked of whoever can answer."},
-            "timeout_seconds": {"type": "number", "exclusiveMinimum": 0},
+            "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS},
         }
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional="timeout_seconds")

@@ -16,7 +16,7 @@ def reduce(plan: PlanRecord, judged: Judged, *, state: str, open_now: Sequence[E
     match judged.decision.next_action:
         case PublishAction() as action:
             if judged.approval:
-                return hold(plan, action, judged.definition, judged.approval, moment)
+                return hold(plan, action, judged.definition, judged.approval, moment, mark=mark)
             return request(plan, action, judged.definition, moment, mark=mark)
         case DelegateAction() as action:
             return delegate(plan, action, judged.definition, moment, mark=mark)

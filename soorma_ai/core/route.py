@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol, TypeVar
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.plans import plan_id_of
 
 ANY = "*"
 
@@ -22,13 +23,11 @@ class Routable(Protocol):
 R = TypeVar("R", bound=Routable)
 
 
-def route(routes: Sequence[R], event: EventEnvelope, owner: str) -> R | None:
-    """A named handler before one for any type. `continues` marks the route for what a plan was waiting for:
-    such an event is owned by the plan, and no handler of that name starts anything with it."""
+def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) -> R | None:
+    """A named handler before one for any type. `continues` marks the route for what a plan was waiting for: such an
+    event is owned by a plan that another goal began, and no handler of that name starts anything with it."""
+    if owner not in (event.id, plan_id_of(event.id, agent)):
+        return next((r for r in routes if r.continues), None)
     named = [r for r in routes if not r.continues and r.topic == event.topic]
     exact = next((r for r in named if r.event_type == event.type), None)
-    if exact:
-        return exact
-    if owner != event.id:
-        return next((r for r in routes if r.continues), None)
-    return next((r for r in named if r.event_type == ANY), None)
+    return exact or next((r for r in named if r.event_type == ANY), None)

@@ -5,6 +5,7 @@ Each refusal is worded for the model: what was found, what is wanted.
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import datetime
 from difflib import get_close_matches
 
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ class Situation:
     plan: PlanRecord
     offer: Offer
     spent: Spent
+    now: datetime
     in_flight: int = 0
     repeats: int = 0
 
@@ -154,6 +156,9 @@ def legal_now(decision: PlannerDecision, situation: Situation) -> None:
 
 def within_limits(decision: PlannerDecision, situation: Situation) -> None:
     limits = situation.plan.limits
+    deadline = situation.plan.deadline
+    if deadline is not None and situation.now >= deadline:
+        raise LimitExceeded("deadline", f"the plan had until {deadline}")
     _repeats_within(limits, situation.repeats)
     action = decision.next_action
     if isinstance(action, CompleteAction):
@@ -175,8 +180,7 @@ CHECKS: tuple[Check, ...] = (offered, fits, legal_now, within_limits)
 
 
 def judge(decision: PlannerDecision, situation: Situation) -> Judged:
-    """Raises DecisionError (ask again) or LimitExceeded (do not)."""
-    decision = _without_nulls(decision, situation.offer)
+    """Raises DecisionError (ask again) or LimitExceeded (do not). `decision` is a prepared one."""
     for check in CHECKS:
         check(decision, situation)
     definition = definition_of(decision, situation.offer)
@@ -207,8 +211,9 @@ def fingerprint(decision: PlannerDecision, state: str) -> str:
     return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)
 
 
-def _without_nulls(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
-    """Strict providers must send every optional field; null there means absent, unless the schema knows null."""
+def prepared(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+    """As it would be carried out. Strict providers must send every optional field; null there means absent, unless
+    the schema knows null."""
     action = decision.next_action
     definition = definition_of(decision, offer)
     match action:

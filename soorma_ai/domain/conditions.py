@@ -1,5 +1,6 @@
 """Approval conditions: CEL, which cannot loop, reach out or change anything."""
 
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Protocol
 
@@ -16,6 +17,14 @@ class _Program(Protocol):
 def check_condition(expression: str) -> None:
     if expression != ALWAYS:
         _compiled(expression)
+
+
+def any_of(expressions: Sequence[str]) -> str:
+    """One condition that holds where any of these does."""
+    distinct = list(dict.fromkeys(expressions))
+    if ALWAYS in distinct:
+        return ALWAYS
+    return distinct[0] if len(distinct) == 1 else " || ".join(f"({expression})" for expression in distinct)
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:

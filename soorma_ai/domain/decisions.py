@@ -6,6 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from soorma_ai.domain.values import Json, JsonObject
 
+LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
+
 
 class _Action(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -36,7 +38,7 @@ class WaitAction(_Action):
     expected_event: str
     reason: str = ""
     message: str = ""
-    timeout_seconds: float | None = Field(None, gt=0)
+    timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
 
 
 class DelegateAction(_Action):

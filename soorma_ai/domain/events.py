@@ -8,7 +8,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from soorma_ai.domain.values import JsonObject, derived_id
+from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 _EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
@@ -90,6 +90,7 @@ class EventEnvelope(BaseModel):
     root_plan_id: str | None = None
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
+    target: str | None = None
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
@@ -143,8 +144,14 @@ def new_event(
     reply_to: ReplyAddress | None = None,
     subject: str | None = None,
     dataschema: str | None = None,
+    target: str | None = None,
 ) -> EventEnvelope:
-    """An event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id."""
+    """An event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
+
+    `target` names the one agent that a goal is for. Raises LocalProtocolError for data that no event can carry.
+    """
+    if not is_storable(data):
+        raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
     return EventEnvelope(
         id=event_id,
         source=source,
@@ -158,6 +165,7 @@ def new_event(
         response_topic=reply_to.response_topic if reply_to else None,
         subject=subject,
         dataschema=dataschema,
+        target=target,
         **vars(lineage),
     )
 

@@ -3,13 +3,13 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, check_condition
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
+from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
 
@@ -34,6 +34,10 @@ class Approval:
 
     def __post_init__(self) -> None:
         check_condition(self.when)
+        if isinstance(self.approvers, str):
+            raise ConfigError(f"Approval(approvers={self.approvers!r}) would be its letters; give a tuple of roles")
+        if self.response_schema is not None:
+            check_schema(self.response_schema)
         if self.on_expiry not in ("approve", "reject"):
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
 
@@ -61,6 +65,22 @@ class EventDefinition(BaseModel):
     approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
+
+    if TYPE_CHECKING:  # what the validators take is more than what the fields are
+
+        def __init__(
+            self,
+            *,
+            event_name: str,
+            topic: EventTopic | str = EventTopic.ACTION_REQUESTS,
+            description: str = "",
+            payload_schema: SchemaSource = ANY_OBJECT,
+            response_schema: SchemaSource | None = None,
+            version: str = "",
+            approval: Approval | str | None = None,
+            irreversible: bool = False,
+            correlate: dict[str, str] | None = None,
+        ) -> None: ...
 
     @model_validator(mode="after")
     def _is_well_named(self) -> Self:

@@ -41,7 +41,10 @@ class Violation:
 def schema_of(source: SchemaSource) -> JsonObject:
     """The schema document of a mapping, a pydantic model or any type pydantic can describe."""
     if isinstance(source, Mapping):
-        document = cast(JsonObject, json.loads(json.dumps(source)))
+        try:
+            document = cast(JsonObject, json.loads(json.dumps(source)))
+        except (TypeError, ValueError) as error:
+            raise ConfigError(f"a JSON Schema must be JSON, found {clip(repr(source), 200)}: {error}") from error
     else:
         try:
             document = cast(JsonObject, TypeAdapter[object](source).json_schema())

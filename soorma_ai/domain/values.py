@@ -14,6 +14,9 @@ Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
+MOST_LEVELS = 100
+UNSTORABLE = f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode"
+
 _SAFE_INTEGER = 2**53 - 1
 _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 
@@ -42,6 +45,30 @@ def compact(value: Json) -> str:
 def digest(value: Json) -> str:
     """SHA-256 of the RFC 8785 form: two people who compute it over the same payload get the same."""
     return hashlib.sha256(rfc8785.dumps(_within_range(value))).hexdigest()
+
+
+def is_storable(value: Json) -> bool:
+    """Whether it can be written and read back: not too deep for a parser, and nothing that is no Unicode."""
+    level: list[Json] = [value]
+    for _ in range(MOST_LEVELS):
+        below: list[Json] = []
+        for item in level:
+            if isinstance(item, dict):
+                below += item.values()
+            elif isinstance(item, list):
+                below += item
+        if not below:
+            return _is_unicode(value)
+        level = below
+    return False
+
+
+def _is_unicode(value: Json) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def clip(text: str, size: int) -> str:

@@ -1,16 +1,25 @@
 """What programs outside call: submit, request, publish, answer, look. Every call acts at once."""
 
-from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
 from soorma_ai.core.answer import decision_meant
-from soorma_ai.core.offer import CLIENT
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
+from soorma_ai.core.offer import CLIENT, merged
+from soorma_ai.domain.events import (
+    EventEnvelope,
+    EventTopic,
+    Lineage,
+    ReplyAddress,
+    completion_of,
+    new_event,
+    topic_of,
+)
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import told, violations
-from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.values import JsonObject, derived_id, json_object
 from soorma_ai.domain.waits import (
     FOR_PEOPLE,
     Answer,
@@ -25,82 +34,14 @@ from soorma_ai.errors import (
     DeadlineExceeded,
     LocalProtocolError,
     NotFound,
-    PlanCancelled,
-    PlanFailed,
 )
 from soorma_ai.runtime.context import Services, current_handling
+from soorma_ai.runtime.follow import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.signals import until
 
-POLL_SECONDS = 1.0
 DEFAULT_TIMEOUT = 60.0
 
-
-class PlanHandle:
-    """A plan to follow. Its id is known from its goal's, before any planner took it."""
-
-    def __init__(self, plan_id: str, goal_id: str, services: Services) -> None:
-        self.plan_id = plan_id
-        self.goal_id = goal_id
-        self._services = services
-
-    async def result(self, timeout: float | timedelta | None = None) -> Json:
-        """What the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
-
-        Raises PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
-        """
-        clock = self._services.clock
-        until_when = None if timeout is None else clock.monotonic() + _seconds(timeout)
-        with self._services.signals.awaiting(self.plan_id) as ended:
-            while True:
-                self._services.signals.check()
-                plan = await self._services.store.plan(self.plan_id)
-                if plan is not None and plan.status.is_final:
-                    return _result_of(plan)
-                left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
-                if left <= 0:
-                    status = plan.status if plan else "not taken by a planner yet"
-                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it is {status}")
-                await until(ended, clock, left)
-
-    async def events(self) -> AsyncIterator[EventEnvelope]:
-        """Every event of the plan's tree, from its goal on, as they come; ends when the plan has."""
-        services = self._services
-        watcher = services.signals.watch()
-        seen = 0
-        try:
-            while True:
-                services.signals.check()
-                plan = await services.store.plan(self.plan_id)
-                root = plan.root_plan_id if plan else self.plan_id
-                rows = await services.store.events(after=seen, root_plan_id=root)
-                for row in rows:
-                    seen = row.seq
-                    yield row.event
-                if not rows and plan is not None and plan.status.is_final:
-                    return
-                if not rows:
-                    await until(watcher, services.clock, POLL_SECONDS)
-        finally:
-            services.signals.unwatch(watcher)
-
-    async def next_wait(self) -> Wait | None:
-        """The next question to a person that is open in this plan's tree, once there is one; None when the plan
-        ends without (another) one."""
-        services = self._services
-        watcher = services.signals.watch()
-        try:
-            while True:
-                services.signals.check()
-                plan = await services.store.plan(self.plan_id)
-                if plan is not None:
-                    open_now = await services.store.expectations(tenant_id=plan.lineage.tenant_id)
-                    waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
-                    question = next((wait for wait in waits if wait), None)
-                    if question or plan.status.is_final:
-                        return question
-                await until(watcher, services.clock, POLL_SECONDS)
-        finally:
-            services.signals.unwatch(watcher)
+_TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
 
 class Client:
@@ -118,6 +59,8 @@ class Client:
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
         """The same calls for somebody whose identity you have established."""
+        if isinstance(roles, str):
+            raise LocalProtocolError(f"roles={roles!r} would be its letters; give a set: roles={{{roles!r}}}")
         return Client(self.services, Person(tenant_id, user_id, frozenset(roles)))
 
     async def submit(
@@ -135,9 +78,11 @@ class Client:
         or the key was used for other data.
         """
         registered = await self._goal(goal, planner)
-        event = await self._event(registered.definition, data, session_id, idempotency_key)
+        event_id = self._event_id(goal, idempotency_key)
+        given = self._checked(registered.definition, data)
+        event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
         await self.services.store.send([event], None, self._now())
-        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services)
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
         self,
@@ -153,10 +98,11 @@ class Client:
         Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
         """
         definition = await self._taken(event_type)
-        event = await self._event(definition, data, session_id, idempotency_key)
+        event_id = self._event_id(event_type, idempotency_key)
+        event = self._request(definition, self._checked(definition, data), event_id, session_id)
         expectation = self._expected_reply(event, self._now() + _span(timeout))
         await self.services.store.send([event], expectation, self._now())
-        until_when = self.services.clock.monotonic() + _seconds(timeout)
+        until_when = self.services.clock.monotonic() + seconds(timeout)
         with self.services.signals.awaiting(event.id) as answered:
             while True:
                 self.services.signals.check()
@@ -179,19 +125,30 @@ class Client:
         plan_id: str | None = None,
         session_id: str | None = None,
     ) -> str:
-        """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id."""
-        definition = EventDefinition(event_name=event_type, topic=topic_of(topic))
-        event = await self._event(definition, data, session_id, idempotency_key)
-        named = event.model_copy(
-            update={
-                "correlation_id": correlation_id,
-                "plan_id": plan_id,
-                "response_event": None,
-                "response_topic": None,
-                "dataschema": None,
-            }
+        """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id.
+
+        A request is checked against its receiver's schema as `request` does it, and gets no reply here.
+        """
+        where = topic_of(topic)
+        if where is EventTopic.ACTION_REQUESTS:
+            if plan_id is not None:
+                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
+            definition = await self._taken(event_type)
+        else:
+            definition = EventDefinition(event_name=event_type, topic=where)
+        given = self._checked(definition, data)
+        lineage = replace(self._lineage(session_id), plan_id=plan_id)
+        event = new_event(
+            lineage,
+            event_id=self._event_id(event_type, idempotency_key),
+            source=CLIENT,
+            topic=where,
+            type=event_type,
+            data=given,
+            time=self._now(),
+            correlation_id=correlation_id,
         )
-        await self.services.store.send([named], None, self._now())
+        await self.services.store.send([event], None, self._now())
         return event.id
 
     async def waits(self) -> list[Wait]:
@@ -213,11 +170,13 @@ class Client:
 
         Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
         """
+        _not_inside_a_handler()
         now = self._now()
+        said = json_object("the answer", payload)
         given = Answer(
             answer_id=answer_id or self.services.clock.new_id(),
-            payload=dict(payload),
-            decision=decision_meant(decision, dict(payload)),
+            payload=said,
+            decision=decision_meant(decision, said),
             user_id=self.person.user_id,
             answered_at=now,
             note=note,
@@ -226,11 +185,14 @@ class Client:
 
     async def cancel(self, plan_id: str, reason: str = "cancelled by request") -> bool:
         """False when the plan had ended already. Raises NotFound."""
+        _not_inside_a_handler()
         await self._own_plan(plan_id)
         return await self.services.store.cancel(plan_id, reason, self._now())
 
     async def plans(self, *, status: PlanStatus | str | None = None, limit: int = 50) -> list[PlanRecord]:
         """Newest first."""
+        if status is not None and status not in set(PlanStatus):
+            raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)}")
         wanted = PlanStatus(status) if status else None
         return await self.services.store.plans(
             tenant_id=self.person.tenant_id, status=wanted, root_plan_id=None, limit=limit
@@ -267,7 +229,7 @@ class Client:
     async def follow(self, plan_id: str) -> PlanHandle:
         """The handle of a plan that was submitted earlier. Raises NotFound."""
         plan = await self._own_plan(plan_id)
-        return PlanHandle(plan.plan_id, plan.goal_id, self.services)
+        return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
 
     async def _own_plan(self, plan_id: str) -> PlanRecord:
         plan = await self.services.store.plan(plan_id)
@@ -288,30 +250,26 @@ class Client:
         return fitting[0]
 
     async def _taken(self, event_type: str) -> EventDefinition:
-        known = await self.services.store.known_events(self.person.tenant_id)
-        takes = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
-        requests = [e.definition for e in known if e.role in takes and e.definition.topic is EventTopic.ACTION_REQUESTS]
-        for definition in requests:
-            if definition.event_name == event_type:
-                return definition
+        store, tenant_id = self.services.store, self.person.tenant_id
+        requests: list[EventDefinition] = []
+        for known in (await store.live_events(tenant_id, self._now()), await store.known_events(tenant_id)):
+            requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
+            named = [definition for definition in requests if definition.event_name == event_type]
+            if named:
+                return merged(named)
         names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
         raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
 
-    async def _event(
-        self, definition: EventDefinition, data: JsonObject, session_id: str | None, idempotency_key: str | None
+    def _request(
+        self,
+        definition: EventDefinition,
+        data: JsonObject,
+        event_id: str,
+        session_id: str | None,
+        target: str | None = None,
     ) -> EventEnvelope:
-        if current_handling() is not None:
-            raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
-        faults = violations(definition.payload_schema, data)
-        if faults:
-            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
-        person = self.person
-        if idempotency_key is None:
-            event_id = self.services.clock.new_id()
-        else:
-            event_id = derived_id(CLIENT, person.tenant_id, person.user_id, definition.event_name, idempotency_key)
         return new_event(
-            Lineage(tenant_id=person.tenant_id, user_id=person.user_id, session_id=session_id),
+            self._lineage(session_id),
             event_id=event_id,
             source=CLIENT,
             topic=definition.topic,
@@ -320,7 +278,24 @@ class Client:
             time=self._now(),
             reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
             dataschema=definition.dataschema,
+            target=target,
         )
+
+    def _checked(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
+        _not_inside_a_handler()
+        data = json_object(f"the data of {definition.event_name!r}", given)
+        faults = violations(definition.payload_schema, data)
+        if faults:
+            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
+        return data
+
+    def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
+        if idempotency_key is None:
+            return self.services.clock.new_id()
+        return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
+
+    def _lineage(self, session_id: str | None) -> Lineage:
+        return Lineage(tenant_id=self.person.tenant_id, user_id=self.person.user_id, session_id=session_id)
 
     def _expected_reply(self, event: EventEnvelope, deadline: datetime) -> Expectation:
         return Expectation(
@@ -359,18 +334,13 @@ def waited(expectations: Sequence[Expectation], now: datetime) -> float:
     return total.total_seconds()
 
 
-def _result_of(plan: PlanRecord) -> Json:
-    match plan.status:
-        case PlanStatus.COMPLETED:
-            return plan.result
-        case PlanStatus.CANCELLED:
-            raise PlanCancelled(plan.plan_id, plan.reason or "cancelled")
-        case _:
-            raise PlanFailed(plan.plan_id, plan.reason or "failed")
+def _is_request(definition: EventDefinition) -> bool:
+    return definition.topic is EventTopic.ACTION_REQUESTS
 
 
-def _seconds(timeout: float | timedelta) -> float:
-    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+def _not_inside_a_handler() -> None:
+    if current_handling() is not None:
+        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
 
 
 def _span(timeout: float | timedelta) -> timedelta:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.asking import Moment, Outcome
 from soorma_ai.core.receive import Trigger
-from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan
+from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanRecord, Step
 from soorma_ai.domain.waits import Expectation
@@ -70,6 +70,15 @@ class Handling:
     def recorded(self) -> tuple[Effect, ...]:
         return tuple(self._effects)
 
+    @property
+    def actions_recorded(self) -> int:
+        return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
+
+    @property
+    def marks_recorded(self) -> list[str | None]:
+        """The fingerprints of what was decided in this handling."""
+        return [effect.step.fingerprint for effect in self._effects if isinstance(effect, AppendStep)]
+
     def record(self, *effects: Effect) -> None:
         self._effects += effects
 
@@ -104,6 +113,10 @@ class Handling:
         opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
         closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
         return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
+
+    async def has_more_to_come(self) -> bool:
+        """Whether something that the plan waited for has come already, and stands in line behind this delivery."""
+        return await self.services.store.pending(self.agent, self.delivery.owner) > 1
 
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.steps(self.plan.plan_id, limit)

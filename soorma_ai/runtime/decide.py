@@ -6,12 +6,13 @@ from dataclasses import dataclass, field, replace
 from soorma_ai.core.offer import Offer, make_offer
 from soorma_ai.core.prompt import DECIDE, HISTORY_STEPS, REASK, estimated_tokens, inputs_for
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.validate import Judged, Situation, fingerprint, judge, parsed
+from soorma_ai.core.validate import Judged, Situation, fingerprint, judge, parsed, prepared
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import JournalEntry, JournalKey, PlanRecord, Verdict
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, compact, is_storable
 from soorma_ai.errors import (
+    ConfigError,
     ContentFiltered,
     DecisionError,
     LimitExceeded,
@@ -44,12 +45,14 @@ async def offer_now(handling: Handling, mind: Mind) -> Offer:
 
 async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
     plan, store = handling.plan, handling.services.store
+    spent = await store.spent(plan.root_plan_id)
     return Situation(
         plan=plan,
         offer=offer,
-        spent=await store.spent(plan.root_plan_id),
+        spent=replace(spent, actions=spent.actions + handling.actions_recorded),
+        now=handling.services.clock.now(),
         in_flight=len(await handling.open_now()),
-        repeats=await store.repeats(plan.plan_id, mark),
+        repeats=await store.repeats(plan.plan_id, mark) + handling.marks_recorded.count(mark),
     )
 
 
@@ -81,7 +84,7 @@ async def decide(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger,
 
 
 async def judged_now(handling: Handling, value: Json, fault: str, offer: Offer, trigger: Trigger) -> Judged:
-    decision = parsed(value, fault)
+    decision = prepared(parsed(value, fault), offer)
     mark = fingerprint(decision, state_of(trigger))
     return judge(decision, await situation_now(handling, offer, mark))
 
@@ -120,10 +123,13 @@ async def _ask(call: _Call, messages: Sequence[Message]) -> JournalEntry:
     """Charged on disk before it is sent; settled and journalled, together, when the answer is there."""
     plan, store, reasoner = call.handling.plan, call.handling.services.store, call.mind.reasoner
     prompt, most = estimated_tokens([message.content for message in messages]), reasoner.max_output_tokens
-    reserved = Charge(plan.root_plan_id, 1, prompt + most, reasoner.cost_of(prompt, most) or 0.0)
+    cost = reasoner.cost_of(prompt, most)
+    if cost is None and plan.limits.max_cost_usd is not None:
+        raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
+    reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
     await store.reserve(reserved, plan.limits)
     try:
-        answer = await reasoner.ask(Question(tuple(messages), call.offer.schema))
+        answer = _kept(await reasoner.ask(Question(tuple(messages), call.offer.schema)))
     except (ModelRefused, ContentFiltered) as declined:
         entry = _entry(call, _nothing(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
         await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
@@ -133,9 +139,18 @@ async def _ask(call: _Call, messages: Sequence[Message]) -> JournalEntry:
         raise
     verdict, refusal = await _verdict(call, answer)
     entry = _entry(call, answer, verdict, refusal)
-    used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, answer.cost_usd or 0.0)
+    paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
+    used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
     await store.settle(reserved, used, entry)
     return entry
+
+
+def _kept(answer: ModelAnswer) -> ModelAnswer:
+    """As the journal can hold it: an answer that cannot be written down is one that cannot be used."""
+    text = answer.text.encode("utf-8", "backslashreplace").decode()
+    if is_storable(answer.value):
+        return replace(answer, text=text)
+    return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
 
 
 async def _verdict(call: _Call, answer: ModelAnswer) -> tuple[Verdict, str]:

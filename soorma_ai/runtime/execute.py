@@ -2,7 +2,7 @@
 
 from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventRole
+from soorma_ai.domain.registry import EventDefinition, EventRole
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Work
@@ -20,17 +20,24 @@ async def validate(handling: Handling) -> None:
     ]
     if not requests:
         return
-    known = await handling.services.store.known_events(handling.event.tenant_id)
     for event in requests:
-        for registered in known:
-            definition = registered.definition
-            if registered.role in _TAKEN and definition.event_name == event.type:
-                faults = violations(definition.payload_schema, event.data)
-                if faults:
-                    raise LocalProtocolError(
-                        f"request {event.type!r} does not fit its receiver's schema: {told(faults)}"
-                    )
-                break
+        for definition in await takers_of(handling, event.type):
+            faults = violations(definition.payload_schema, event.data)
+            if faults:
+                raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {told(faults)}")
+
+
+async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
+    """As live agents define the event; where none lives, as those did that are gone."""
+    services, tenant_id = handling.services, handling.event.tenant_id
+    for registered in (
+        await services.store.live_events(tenant_id, services.clock.now()),
+        await services.store.known_events(tenant_id),
+    ):
+        found = [e.definition for e in registered if e.role in _TAKEN and e.definition.event_name == event_type]
+        if found:
+            return found
+    return []
 
 
 async def execute(handling: Handling, disposition: Disposition) -> None:

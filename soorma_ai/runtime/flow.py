@@ -16,6 +16,7 @@ from soorma_ai.ports import Delivery
 from soorma_ai.runtime.context import Handling, Services, in_hand
 from soorma_ai.runtime.execute import execute, validate
 from soorma_ai.runtime.logs import warn
+from soorma_ai.runtime.replies import tell_requester
 
 
 @dataclass(frozen=True)
@@ -31,7 +32,7 @@ class Route:
 
 async def handle(delivery: Delivery, routes: Sequence[Route], services: Services) -> None:
     """One delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
-    found = route(routes, delivery.event, delivery.owner)
+    found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services)
     settled = Settled(Ack())
     try:
@@ -48,8 +49,9 @@ async def handle(delivery: Delivery, routes: Sequence[Route], services: Services
         handling.forget()
         expected = isinstance(error, SoormaError | Retry | Reject)
         warn("delivery_failed", bug=None if expected else error, **_fields(delivery, repr(error)))
-    if settled.failure and found:
-        await found.failed(handling, settled.failure)
+    if settled.failure:
+        tell = found.failed if found else tell_requester
+        await tell(handling, settled.failure)
     try:
         await execute(handling, settled.disposition)
     except LeaseLost:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
 from typing import Protocol
 
 from soorma_ai.domain.registry import Registration
@@ -45,11 +46,16 @@ class Supervisor:
         return self._services.presence.names
 
     async def start(self, agents: Sequence[Consuming]) -> None:
-        """Consumption begins when all of them are registered."""
+        """Consumption begins when all of them are registered, and have started; when one cannot, none has."""
         services = self._services
         await services.store.register([agent.registration() for agent in agents], services.clock.now())
+        async with AsyncExitStack() as undoing:
+            undoing.push_async_callback(services.store.leave, [agent.name for agent in agents])
+            for agent in agents:
+                await agent.started()
+                undoing.push_async_callback(agent.stopped)
+            undoing.pop_all()
         for agent in agents:
-            await agent.started()
             self._agents.append(agent)
             services.presence.add(agent.name)
         if not self._tasks:
@@ -75,9 +81,10 @@ class Supervisor:
         for task in (*self._tasks, *left):
             task.cancel()
         await asyncio.gather(*self._tasks, *left, return_exceptions=True)
-        for agent in self._agents:
-            await agent.stopped()
-        await self._services.store.leave(self.names)
+        async with AsyncExitStack() as stopping:
+            stopping.push_async_callback(self._services.store.leave, self.names)
+            for agent in reversed(self._agents):
+                stopping.push_async_callback(agent.stopped)
 
     def _in_hand(self) -> list[Delivery]:
         return [delivery for consumer in self._consumers for delivery in consumer.in_hand.values()]

@@ -7,7 +7,7 @@ from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
 from soorma_ai.core.offer import make_offer
 from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Situation, judge
-from soorma_ai.core.wake import ANSWERED, SOURCE
+from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, SOURCE
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Limits
@@ -28,6 +28,7 @@ class Beginner:
 async def begin_turn(handling: Handling, beginner: Beginner) -> Trigger:
     """For a goal: makes its plan."""
     await _begin(handling, beginner)
+    _must_have_time(handling)
     return Trigger("The goal came.")
 
 
@@ -42,8 +43,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     if plan.cancel_requested is not None:
         handling.apply(cancel(plan, plan.cancel_requested, await handling.open_now(), handling.moment()))
         return None
-    if is_overdue(plan, handling.services.clock.now()):
-        raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
+    _must_have_time(handling)
     event = await _closing_event(handling)
     met = await handling.services.store.met_by(plan.plan_id, event.id)
     if met is None:
@@ -51,6 +51,13 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     outcome, trigger = receive(plan, met, event, handling.moment())
     handling.apply(outcome)
     return await _released(handling, trigger.released) if trigger.released else trigger
+
+
+def _must_have_time(handling: Handling) -> None:
+    """The timer's word counts as well: clocks step back, and its row is gone."""
+    called = handling.event.type == DEADLINE_REACHED and handling.event.source == SOURCE
+    if called or is_overdue(handling.plan, handling.services.clock.now()):
+        raise LimitExceeded("deadline", f"the plan had until {handling.plan.deadline}")
 
 
 async def _closing_event(handling: Handling) -> EventEnvelope:
@@ -78,7 +85,8 @@ async def _begin(handling: Handling, beginner: Beginner) -> None:
     goal = handling.event
     parent: PlanRecord | None = None
     if goal.plan_id is not None:
-        parent = await handling.services.store.plan(goal.plan_id)
+        named = await handling.services.store.plan(goal.plan_id)
+        parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
     handling.apply(begin(goal, parent, beginner.limits, beginner.version, handling.moment()))
 
 
@@ -88,7 +96,13 @@ async def _released(handling: Handling, proposal: Proposal) -> Trigger | None:
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.known_events(plan.lineage.tenant_id), (), None)
     action = PublishAction(event_type=proposal.event_type, data=proposal.data)
-    situation = Situation(plan, offer, await store.spent(plan.root_plan_id), in_flight=len(await handling.open_now()))
+    situation = Situation(
+        plan,
+        offer,
+        await store.spent(plan.root_plan_id),
+        handling.services.clock.now(),
+        in_flight=len(await handling.open_now()),
+    )
     judged = judge(PlannerDecision(next_action=action), situation)
     handling.apply(request(plan, action, judged.definition, handling.moment()))
     return None

@@ -67,6 +67,10 @@ def test_every_command_explains_itself(shop: Shop, command: str) -> None:
     assert "Usage:" in result.stdout
 
 
+def test_it_tells_its_version(shop: Shop) -> None:
+    assert shop("--version").stdout.startswith("soorma, version 0.")
+
+
 def test_a_command_that_does_not_exist_is_wrong_usage_and_the_right_one_is_named(shop: Shop) -> None:
     result = shop("plan", "ls")
     assert result.exit_code == USAGE
@@ -191,6 +195,7 @@ def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop, comm
     assert result.exit_code == ERROR
     assert len(result.stderr.splitlines()) == 1
     assert "there is no store at" in result.stderr
+    assert "--store" in result.stderr
     assert not empty.store.exists()
 
 
@@ -341,6 +346,12 @@ def test_events_as_json_are_cloudevents_a_line_each(shop: Shop) -> None:
     events = [EventEnvelope.from_json(line) for line in lines]
     assert [event.type for event in events][:2] == ["order.check", "stock.reserve"]
     assert {event.plan_id for event in events[1:]} == {plan_id}
+
+
+def test_following_all_events_ends_with_ctrl_c_and_that_is_no_failure(shop: Shop) -> None:
+    with shop.background(*SOORMA, "events", "tail", "--follow", ready="plan.wait.opened") as tail:
+        tail.send_signal(signal.SIGINT)
+        assert tail.wait() == DONE
 
 
 # Running agents

@@ -9,7 +9,9 @@ import pytest
 from kit import ended, open_platform, payments, planner, stock, types, until
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.errors import ConfigError
+from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish
 
@@ -154,3 +156,70 @@ async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: P
     minds.reasoner = ScriptedReasoner([], usd_per_token=None)
     with pytest.raises(ConfigError, match="max_cost_usd"):
         await platform.start(minds, stock())
+
+
+@pytest.mark.parametrize("data", [{}, {"note": None}])
+async def test_a_null_for_an_absent_option_is_the_same_decision(platform: Platform, data: dict[str, Any]) -> None:
+    tool = Tool("notes")
+
+    @tool.on_invoke("note.requested", payload_schema={"type": "object", "properties": {"note": {"type": "string"}}})
+    async def note(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {}
+
+    await platform.start(planner(itertools.repeat(publish("note.requested", data=data))), tool)
+    plan = await platform.submit("order.received", {})
+    assert "max_repeats" in (await ended(platform, plan.plan_id)).reason
+
+
+async def test_a_person_is_not_asked_the_same_again_and_again(platform: Platform) -> None:
+    script = itertools.repeat(publish("payment.charge.requested", amount=1))
+    await platform.start(planner(script, limits=Limits(max_repeats=2)), payments("always"))
+    plan = await platform.submit("order.received", {})
+    asked = 0
+
+    async def open_or_over() -> Any:
+        record = await platform.services.store.plan(plan.plan_id)
+        return await platform.waits() or (record is not None and record.status.is_final)
+
+    while waits := await platform.waits() or await until(platform, open_or_over):
+        if waits is True:
+            break
+        asked += 1
+        await platform.answer(waits[0].wait_id, {"approved": False})
+    assert asked <= 3
+    assert "max_repeats" in (await ended(platform, plan.plan_id)).reason
+
+
+async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform: Platform) -> None:
+    minds = planner([], goals=[], max_actions=3)
+
+    @minds.on_goal("order.received")
+    async def eager(goal: Any, context: PlatformContext) -> None:
+        for number in range(5):
+            action = PublishAction(event_type="inventory.reserve.requested", data={"order_id": str(number)})
+            await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    assert "limit_exceeded: max_actions" in (await ended(platform, plan.plan_id)).reason
+
+
+async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platform: Platform) -> None:
+    answer = ModelAnswer("", None, "nothing", "m", 10, 10, None, 1.0)
+    minds = planner([], limits=Limits(max_cost_usd=5.0))
+    minds.reasoner = ScriptedReasoner(itertools.repeat(answer), usd_per_token=0.001)
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    assert (await ended(platform, plan.plan_id)).usage.cost_usd > 1
+
+
+async def test_an_unpriced_planner_cannot_spend_a_trees_budget_in_dollars(platform: Platform) -> None:
+    child = planner([], name="child", goals=["child.goal"])
+    child.reasoner = ScriptedReasoner(itertools.repeat(complete({})), usd_per_token=None)
+    root = planner(
+        [delegate("child", "child.goal", {}), complete({"child": "failed"})], limits=Limits(max_cost_usd=9.0)
+    )
+    await platform.start(root, child, stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"child": "failed"}
+    assert (await platform.plans())[0].reason != ""

@@ -134,6 +134,7 @@ def test_attribute_names_on_the_wire_are_lower_case_and_hold_no_underscore() -> 
         root_plan_id="r",
         deadline=NOW,
         traceparent="00-1-2-01",
+        target="orders",
     )
     wire = json.loads(envelope.to_json())
     assert [name for name in wire if not re.fullmatch("[a-z0-9]{1,20}", name)] == []

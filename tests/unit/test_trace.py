@@ -406,7 +406,7 @@ def test_a_plan_that_failed_while_deciding_shows_every_answer_it_got() -> None:
     told = traced(story, [goal_event()])
     (turn,) = told.lines
     assert kinds(turn.lines) == [LineKind.DECISION] * 3 + [LineKind.END]
-    assert told.started_at == at(1)
+    assert (told.started_at, turn.time) == (at(1), timedelta(seconds=1))
     assert [line.time.total_seconds() for line in turn.lines] == [1, 2, 4, 5]
 
 
@@ -509,8 +509,9 @@ def test_what_the_planner_publishes_beside_its_steps_is_in_its_turn() -> None:
 def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_their_own() -> None:
     story = holding(closed=61, given=answer(61))
     announced = event("announced", 1, because=GOAL, type=WAIT_OPENED)
-    woken = event("wake-1", 61, because=None, source=SOURCE, type="plan.wait.answered")
-    told = traced(story, [goal_event(), announced, woken])
+    woken = event("wake-1", 61, because=GOAL, source=SOURCE, type="plan.wait.answered")
+    cancelled = event("wake-2", 62, because=GOAL, source=SOURCE, type="plan.cancel.requested")
+    told = traced(story, [goal_event(), announced, woken, cancelled])
     assert LineKind.EVENT not in kinds(list(flattened(told.lines)))
     ended = only(traced(*reserving()), LineKind.END)
     assert ended.event_id == "order.place.completed"
@@ -539,6 +540,7 @@ def test_a_very_long_chain_of_agents_is_told_to_its_end() -> None:
     told = traced(story, [*events, *chain])
     assert sum(line.who == "echo" for line in flattened(told.lines)) == length
     assert depth(told.lines) <= MOST_LEVELS + 2
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "all of it below its request"
 
 
 def depth(lines: Sequence[Line]) -> int:

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite import budget, expectations, inbox, log, plans, timers
+from soorma_ai.adapters.sqlite import budget, expectations, inbox, log, plans, registry, timers
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Publish, SavePlan, Schedule, Spend, Unschedule
+from soorma_ai.domain.waits import ExpectationKind
 from soorma_ai.ports import Work
 
 
@@ -28,6 +29,8 @@ def _apply(db: sqlite3.Connection, effect: Effect, now: datetime) -> None:
             plans.save(db, plan, expected_version)
         case AppendStep(step):
             plans.append(db, step)
+        case Expect(expectation) if expectation.kind is ExpectationKind.OFFER:
+            registry.park(db, expectation, now)
         case Expect(expectation):
             expectations.expect(db, expectation, now)
         case Close(expectation_id, status, at):

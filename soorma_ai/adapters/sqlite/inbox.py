@@ -97,6 +97,16 @@ def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition
         db.execute(NEXT_IN_LINE, (delivery.seq,))
 
 
+def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
+    heads = db.execute(
+        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased')", (agent, owner)
+    ).fetchone()[0]
+    behind = db.execute(
+        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'", (agent, owner)
+    ).fetchone()[0]
+    return heads + behind
+
+
 def release_all(db: sqlite3.Connection) -> None:
     """The file has one owner at a time, so a lease found when opening it is a dead owner's."""
     db.execute(

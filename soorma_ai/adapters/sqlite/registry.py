@@ -2,11 +2,12 @@
 
 import sqlite3
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite import expectations, log
 from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment, registration
+from soorma_ai.core.offer import make_offer
 from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.registry import (
@@ -17,7 +18,7 @@ from soorma_ai.domain.registry import (
     Registration,
 )
 from soorma_ai.domain.values import clip, compact
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import AgentRow
 
@@ -53,13 +54,16 @@ class Routes:
         self._table = None
 
     def takers(self, db: sqlite3.Connection, event: EventEnvelope) -> list[tuple[str, bool]]:
-        """Agents that subscribe to it, and whether it is a goal to them."""
+        """Agents that subscribe to it, and whether it is a goal to them. A goal with a target is for that one only."""
         table = self._loaded(db)
         found: dict[str, bool] = {}
         for event_type in (event.type, _ANY):
             for one in table.takers.get((event.topic, event_type), ()):
+                is_goal = (one.agent, event.topic, event.type) in table.goals
+                if is_goal and event.target not in (None, one.agent):
+                    continue
                 if one.tenant_id is None or one.tenant_id == event.tenant_id:
-                    found[one.agent] = (one.agent, event.topic, event.type) in table.goals
+                    found[one.agent] = is_goal
         return list(found.items())
 
     def definitions(self, db: sqlite3.Connection, tenant_id: str, event_type: str) -> list[EventDefinition]:
@@ -178,6 +182,18 @@ def _define(db: sqlite3.Connection, one: Registration, definition: EventDefiniti
             f"with another content than {stored[0]} did: {clip(content, 300)} against {clip(stored[1], 300)}; "
             "a version stands for one content: give the new one a new version"
         )
+
+
+def park(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
+    """Waits for an offer. One that came since the plan looked is an answer at once: its registration saw no wait."""
+    live = known_events(db, expectation.tenant_id, live_at=now)
+    if make_offer(expectation.agent, live, (), None).is_empty:
+        expectations.expect(db, expectation, now)
+        return
+    wake = wake_for(OFFER_CHANGED, expectation, now)
+    met = replace(expectation, status=ExpectationStatus.MET, closed_at=now, met_by=wake.id)
+    expectations.insert(db, met)
+    log.publish_once(db, wake)
 
 
 def _offer_changed(db: sqlite3.Connection, tenants: Sequence[str | None], now: datetime) -> None:

@@ -119,6 +119,9 @@ class SqliteStore:
     async def fire(self, now: datetime, limit: int) -> int:
         return await self._write(lambda db: timers.fire(db, now, limit))
 
+    async def pending(self, agent: str, owner: str) -> int:
+        return await self._read(lambda db: inbox.pending(db, agent, owner))
+
     async def next_due(self, agents: Sequence[str]) -> datetime | None:
         return await self._read(lambda db: _next_due(db, agents))
 

@@ -1,0 +1,76 @@
+"""Programs as a reader of the project would run them, in a directory of their own, without a key or a network."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.system import SystemClock
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.ports import AgentRow
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 60
+
+# Python imports a module of this name before anything else.
+NO_NETWORK = """
+import socket
+
+_connect = socket.socket.connect
+
+def connect(self, address):
+    if self.family in (socket.AF_INET, socket.AF_INET6) and address[0] not in ("127.0.0.1", "::1", "localhost"):
+        raise AssertionError(f"the network was asked for {address}")
+    return _connect(self, address)
+
+socket.socket.connect = socket.socket.connect_ex = connect
+"""
+
+
+def offline(folder: Path, **more: str) -> dict[str, str]:
+    """The environment: no keys, nothing of ours that the caller has set, and a network that cannot be reached."""
+    (folder / "offline").mkdir(exist_ok=True)
+    (folder / "offline" / "sitecustomize.py").write_text(NO_NETWORK)
+    kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_BASE_URL")) and "SOORMA_" not in k}
+    return {**kept, "SOORMA_MODEL_CALLS": "forbidden", "PYTHONPATH": str(folder / "offline"), **more}
+
+
+def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+    """`python arguments...` in `folder`, which has the recordings."""
+    recordings = folder / "cassettes"
+    if not recordings.exists():
+        recordings.symlink_to(ROOT / "cassettes")
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=folder,
+        env=offline(folder),
+        stdin=subprocess.DEVNULL,
+        timeout=PATIENCE,
+    )
+
+
+def events_in(path: Path) -> list[EventEnvelope]:
+    async def read() -> list[EventEnvelope]:
+        store = SqliteStore(path, read_only=True)
+        await store.open(SystemClock().now())
+        rows = await store.events(limit=1000)
+        await store.close()
+        return [row.event for row in rows]
+
+    return asyncio.run(read())
+
+
+def agents_in(path: Path) -> list[AgentRow]:
+    async def read() -> list[AgentRow]:
+        store = SqliteStore(path, read_only=True)
+        await store.open(SystemClock().now())
+        rows = await store.agents(SystemClock().now())
+        await store.close()
+        return rows
+
+    return asyncio.run(read())

@@ -1,0 +1,76 @@
+"""`agent.run()` is a whole program: set up by the environment, there until it is told to stop."""
+
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from offline_kit import agents_in, offline
+
+from soorma_ai.adapters.owner import owner_of
+
+PROGRAM = """
+from soorma_ai import InvocationContext, PlatformContext, Tool
+
+clock = Tool("clock")
+
+
+@clock.on_invoke("time.asked")
+async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, str]:
+    return {"time": "noon"}
+
+
+clock.on_startup(lambda: print("started", flush=True))
+clock.on_shutdown(lambda: print("stopped", flush=True))
+clock.run()
+"""
+
+
+@contextmanager
+def running(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    with subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=folder,
+        env=offline(folder, SOORMA_STORE_URL="sqlite:///shop.db"),
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(process: subprocess.Popen[str]) -> tuple[int, str, str]:
+    said, complained = process.communicate(timeout=20)
+    return process.returncode, said, complained
+
+
+@pytest.mark.parametrize("told", [signal.SIGTERM, signal.SIGINT])
+def test_an_agent_is_there_until_it_is_told_to_stop_and_says_goodbye(tmp_path: Path, told: signal.Signals) -> None:
+    database = tmp_path / "shop.db"
+    with running(tmp_path) as process:
+        assert process.stdout and process.stdout.readline() == "started\n"
+        assert [(row.agent, row.live) for row in agents_in(database)] == [("clock", True)]
+        owner = owner_of(database)
+        assert owner is not None
+        assert (owner.pid, owner.purpose) == (process.pid, "clock")
+        process.send_signal(told)
+        assert ended(process) == (0, "stopped\n", "")
+    assert [(row.agent, row.live) for row in agents_in(database)] == [("clock", False)]
+    assert owner_of(database) is None
+    assert not database.with_name("shop.db.sock").exists()
+
+
+def test_a_second_one_on_the_same_store_is_told_who_is_there(tmp_path: Path) -> None:
+    with running(tmp_path) as first:
+        assert first.stdout and first.stdout.readline() == "started\n"
+        with running(tmp_path) as second:
+            code, said, complained = ended(second)
+        assert (code, said) == (1, "")
+        assert f"is owned by process {first.pid} (clock): stop it" in complained.splitlines()[-1]
+        assert first.poll() is None

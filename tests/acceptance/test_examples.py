@@ -1,0 +1,141 @@
+"""The examples run offline as they stand, and what they show is what the store says happened."""
+
+import json
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from offline_kit import ROOT, events_in, run
+
+from soorma_ai import EventEnvelope
+
+EXAMPLES = ROOT / "examples"
+ORDERS = EXAMPLES / "02_order_approval" / "main.py"
+QUICKSTART = EXAMPLES / "01_quickstart.py"
+
+CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
+ASKED, ANSWERED = "plan.wait.opened", "plan.wait.answered"
+
+# The client library takes seconds to load, so these runs of one example share a process.
+SEVERAL_RUNS = """
+import contextlib, io, json, runpy, sys
+
+main, runs = sys.argv[1], json.loads(sys.argv[2])
+sys.path.insert(0, main.rpartition("/")[0])
+for name, arguments in runs.items():
+    sys.argv = [main, *arguments, "--store", f"sqlite:///{name}.db"]
+    said, complained, code = io.StringIO(), io.StringIO(), None
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complained):
+        try:
+            runpy.run_path(main, run_name="__main__")
+        except SystemExit as end:
+            code = end.code
+    print(json.dumps({"name": name, "code": code, "out": said.getvalue(), "err": complained.getvalue()}))
+"""
+
+RUNS = {
+    "reject": ["--answer", "reject"],
+    "none": ["--answer", "none"],
+    "small": ["--amount", "800"],
+}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """One run of the order example. `events` are in the order in which they were stored."""
+
+    code: int
+    out: str
+    err: str
+    events: list[EventEnvelope]
+
+    def place(self, type: str) -> int:
+        return [event.type for event in self.events].index(type)
+
+    def has(self, type: str) -> bool:
+        return any(event.type == type for event in self.events)
+
+    @property
+    def result(self) -> dict[str, Any]:
+        """What the planner answered its caller."""
+        reply = next(event for event in self.events if event.type == "order.received.completed")
+        assert reply.data["success"] is True
+        assert isinstance(reply.data["result"], dict)
+        return reply.data["result"]
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    folder = tmp_path_factory.mktemp("orders")
+    approved = run(folder, ORDERS, "--answer", "approve", "--store", "sqlite:///approve.db")
+    others = run(folder, "-c", SEVERAL_RUNS, ORDERS, json.dumps(RUNS))
+    assert others.returncode == 0, others.stderr
+    done = {"approve": Ran(approved.returncode, approved.stdout, approved.stderr, events_in(folder / "approve.db"))}
+    for line in others.stdout.splitlines():
+        told = json.loads(line)
+        done[told["name"]] = Ran(told["code"], told["out"], told["err"], events_in(folder / f"{told['name']}.db"))
+    return done
+
+
+@pytest.fixture(scope="module")
+def quickstart(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
+    folder = tmp_path_factory.mktemp("quickstart")
+    return run(folder, QUICKSTART), folder
+
+
+def test_the_quickstart_is_short() -> None:
+    lines = [line for line in QUICKSTART.read_text().splitlines() if line.strip()]
+    assert len(lines) <= 25
+
+
+def test_the_quickstart_asks_and_books(quickstart: tuple[subprocess.CompletedProcess[str], Path]) -> None:
+    ran, folder = quickstart
+    assert (ran.returncode, ran.stderr) == (0, "")
+    question, result = ran.stdout.splitlines()
+    assert question.startswith("assistant: ") and question.endswith("?")
+    assert result == "result: {'message': 'Table 7 is yours on Saturday; clear sky, 24 degrees.'}"
+    types = [event.type for event in events_in(folder / "quickstart.db")]
+    assert types.index(ANSWERED) < types.index("table.book.requested")
+
+
+@pytest.mark.parametrize("name", ["approve", *RUNS])
+def test_every_run_of_the_order_example_ends_well_and_prints_its_trace(runs: dict[str, Ran], name: str) -> None:
+    ran = runs[name]
+    assert (ran.code, ran.err) == (0, "")
+    assert "order.received" in ran.out
+    assert "inventory.reserve.requested" in ran.out
+
+
+def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict[str, Ran]) -> None:
+    ran = runs["approve"]
+    assert "maria's answer: accepted" in ran.out
+    assert ran.place(ASKED) < ran.place(ANSWERED) < ran.place(CHARGE) < ran.place(SHIP)
+    charges = [event.data for event in ran.events if event.type == CHARGE]
+    assert charges == [{"order_id": "A1", "amount": 12000}]
+    assert ran.result["status"] == "shipped"
+    assert not ran.has(RELEASE)
+
+
+def test_a_rejected_payment_is_never_published_and_the_goods_are_released(runs: dict[str, Ran]) -> None:
+    ran = runs["reject"]
+    assert "maria's answer: accepted" in ran.out
+    assert ran.place(ASKED) < ran.place(ANSWERED) < ran.place(RELEASE)
+    assert not ran.has(CHARGE) and not ran.has(SHIP)
+    assert ran.result["status"] == "rejected"
+
+
+def test_a_deadline_that_passes_is_a_no(runs: dict[str, Ran]) -> None:
+    ran = runs["none"]
+    assert "maria's answer" not in ran.out
+    assert ran.place(ASKED) < ran.place(RELEASE)
+    assert not ran.has(ANSWERED) and not ran.has(CHARGE) and not ran.has(SHIP)
+    assert ran.result["status"] == "rejected"
+
+
+def test_a_small_order_asks_nobody(runs: dict[str, Ran]) -> None:
+    ran = runs["small"]
+    assert not ran.has(ASKED)
+    assert ran.place(CHARGE) < ran.place(SHIP)
+    assert ran.result["status"] == "shipped"

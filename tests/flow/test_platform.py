@@ -1,0 +1,585 @@
+"""What is wrong is refused at the door: an error of our tree that says what was found, what was wanted and what to do,
+and a platform that works afterwards."""
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import AMOUNT, open_platform, payments, planner, stock, the_wait, until
+
+from soorma_ai import (
+    Agent,
+    Approval,
+    ChoreographyPlanner,
+    EventDefinition,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Tool,
+)
+from soorma_ai.adapters.owner import AlreadyOwned, owner_of
+from soorma_ai.adapters.sqlite.schema import APPLICATION_ID
+from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, SoormaError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, wait
+
+REPLIED = EventDefinition(event_name="user.replied", topic="business-facts", payload_schema=AMOUNT)
+
+WITHOUT_LLM = """
+import asyncio, sys
+
+class NotInstalled:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in ("litellm", "instructor", "tenacity", "openai"):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, NotInstalled())
+
+from soorma_ai import ChoreographyPlanner, Platform, SoormaError
+from soorma_ai.testing.scripted import ScriptedReasoner, complete
+from kit import stock
+
+async def main():
+    async with Platform("sqlite://") as platform:
+        try:
+            await platform.start(ChoreographyPlanner("thinks", goals=["g"], reasoning_model="openai/gpt-4o-mini"))
+        except SoormaError as error:
+            print(type(error).__name__, error)
+        model = ScriptedReasoner([complete({"still": "works"})])
+        scripted = ChoreographyPlanner("scripted", goals=["g"], reasoner=model)
+        await platform.start(scripted, stock())
+        print(await (await platform.submit("g", {})).result(timeout=10))
+
+asyncio.run(main())
+"""
+
+OWNS = """
+import asyncio, sys
+from soorma_ai import Platform
+
+async def main():
+    async with Platform("sqlite:///" + sys.argv[1], purpose="the shop"):
+        print("ready", flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(main())
+"""
+
+
+def thinking(**options: Any) -> ChoreographyPlanner:
+    options.setdefault("goals", ["order.received"])
+    return ChoreographyPlanner("orders", **options)
+
+
+def says(told: BaseException, *words: str) -> None:
+    assert [word for word in words if word not in str(told)] == [], str(told)
+
+
+async def works(platform: Platform) -> None:
+    """A request goes out and its reply comes back."""
+    known = await platform.services.store.agents(platform.services.clock.now())
+    if "stock" not in {row.agent for row in known if row.live}:
+        await platform.start(stock())
+    reply = await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=5)
+    assert reply["result"] == {"reserved": "A"}
+
+
+async def registered(platform: Platform) -> list[str]:
+    return [row.agent for row in await platform.services.store.agents(platform.services.clock.now())]
+
+
+# Models
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        ("openai/gpt-4o-mini", ["openai/gpt-4o-mini", "OPENAI_API_KEY", "api_key="]),
+        ("anthropic/claude-sonnet-4-5", ["ANTHROPIC_API_KEY"]),
+        ("nowhere/gpt-4o-mini", ["'nowhere/gpt-4o-mini'", "<provider>/<model>", "openai/gpt-4o"]),
+        ("gpt-of-mine", ["'gpt-of-mine'", "<provider>/<model>"]),
+    ],
+)
+async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch, model: str, words: list[str]
+) -> None:
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
+    hooks: list[str] = []
+    shop = stock()
+    shop.on_startup(lambda: hooks.append("started"))
+    with pytest.raises(ConfigError) as refused:
+        await platform.start(shop, thinking(reasoning_model=model))
+    says(refused.value, *words)
+    assert hooks == []
+    assert await registered(platform) == []
+    await platform.start(shop)
+    await works(platform)
+
+
+async def test_the_same_planner_starts_once_its_key_is_there(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    orders = thinking(reasoning_model="openai/gpt-4o-mini")
+    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+        await platform.start(orders)
+    monkeypatch.setenv("OPENAI_API_KEY", "never-sent")
+    await platform.start(orders)
+    assert await registered(platform) == ["orders"]
+
+
+def test_without_a_model_library_the_rest_works_and_what_to_install_is_told() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_LLM],
+        check=False,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
+    )
+    assert ran.returncode == 0, ran.stderr
+    error, result = ran.stdout.splitlines()
+    assert error.startswith("ConfigError ") and "pip install 'soorma-ai[llm]'" in error
+    assert result == "{'still': 'works'}"
+
+
+# Agents that cannot be
+
+
+@pytest.mark.parametrize("model", [None, ""])
+def test_a_planner_without_a_model_cannot_think(model: str | None) -> None:
+    with pytest.raises(
+        ConfigError, match=r"orders cannot think: give reasoning_model='provider/model', or a reasoner="
+    ):
+        thinking(reasoning_model=model)
+
+
+async def test_a_planner_without_goals_is_refused(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match=r"orders has no goal: give goals=\[\.\.\.\]"):
+        await platform.start(planner([], goals=[]))
+    assert await registered(platform) == []
+    await works(platform)
+
+
+async def test_two_agents_of_one_name_are_refused_and_neither_starts(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match=r"two agents are called twin; .* rename one"):
+        await platform.start(Tool("twin"), Agent("twin"))
+    assert await registered(platform) == []
+    await works(platform)
+    with pytest.raises(ConfigError, match="two agents are called stock"):
+        await platform.start(stock())
+    await works(platform)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: thinking(goals="order.received", reasoner=ScriptedReasoner([])),
+        lambda: planner([], external_events="order.received"),
+        lambda: Agent("a", events_produced="order.received"),
+        lambda: Agent("a", capabilities="order.received"),
+    ],
+    ids=["goals", "external_events", "events_produced", "capabilities"],
+)
+def test_text_in_place_of_a_list_is_not_taken_by_its_letters(make: Callable[[], object]) -> None:
+    with pytest.raises(ConfigError, match=r"='order\.received' would be its letters; give a list: \w+=\['order\."):
+        make()
+
+
+async def test_roles_given_as_text_are_refused_where_they_are_given(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match=r"approvers='manager'.*give a tuple"):
+        Approval(approvers="manager")  # type: ignore[arg-type]
+    with pytest.raises(LocalProtocolError, match=r"roles='manager'.*give a set"):
+        platform.as_user(tenant_id="default", user_id="maria", roles="manager")
+
+
+# Schemas
+
+
+def _invoked(**options: Any) -> Any:
+    return lambda: Tool("t").on_invoke("t.requested", **options)(_answer)
+
+
+async def _answer(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+    return {}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        _invoked(payload_schema={"type": "objekt"}),
+        _invoked(response_schema={"type": "objekt"}),
+        lambda: EventDefinition(event_name="t.requested", payload_schema={"type": "objekt"}),
+        lambda: Approval(response_schema={"type": "objekt"}),
+    ],
+    ids=["payload", "response", "definition", "approval"],
+)
+def test_a_malformed_schema_is_told_where_it_is_written(make: Callable[[], object]) -> None:
+    with pytest.raises(ConfigError, match=r'malformed JSON Schema \{"type":"objekt"\}: "objekt" is not valid'):
+        make()
+
+
+@pytest.mark.parametrize("schema", [{"type": {"object"}}, {"$ref": "https://schemas.test/order"}, "order"])
+def test_a_schema_that_is_no_json_or_not_here_is_told(schema: Any) -> None:
+    with pytest.raises(ConfigError, match="JSON Schema"):
+        _invoked(payload_schema=schema)()
+
+
+def priced(schema: dict[str, Any], name: str) -> Tool:
+    tool = Tool(name)
+    tool.on_invoke("price.asked", payload_schema=schema, version="1")(_answer)
+    return tool
+
+
+async def test_one_version_cannot_stand_for_two_schemas_and_none_of_its_agents_starts(platform: Platform) -> None:
+    other = {**AMOUNT, "required": []}
+    with pytest.raises(ConfigError) as refused:
+        await platform.start(stock(), priced(AMOUNT, "first"), priced(other, "second"))
+    says(refused.value, "second registers 'price.asked'", "version '1'", "first did", "give the new one a new version")
+    assert await registered(platform) == []
+    await works(platform)
+
+
+async def test_a_version_keeps_its_schema_over_a_restart(path: Path) -> None:
+    async with open_platform(path) as platform:
+        await platform.start(priced(AMOUNT, "prices"))
+    async with open_platform(path) as platform:
+        with pytest.raises(ConfigError, match="give the new one a new version"):
+            await platform.start(priced({"type": "object"}, "prices"))
+        await platform.start(priced(AMOUNT, "prices"))
+        assert (await platform.request("price.asked", {"amount": 1}, timeout=5))["success"]
+
+
+# Calls
+
+
+async def test_data_off_its_schema_is_told_by_path_and_nothing_is_published(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", payload_schema=AMOUNT)
+    await platform.start(payments(), planner([complete({"ok": 1})], goals=[goal]))
+    for call in (platform.submit, platform.request):
+        event = "order.received" if call == platform.submit else "payment.charge.requested"
+        with pytest.raises(LocalProtocolError) as refused:
+            await call(event, {"amount": -3})
+        says(refused.value, event, "$.amount", "rule minimum", "found -3", "wanted 0")
+    assert await platform.services.store.events(limit=10) == []
+    plan = await platform.submit("order.received", {"amount": 3})
+    assert await plan.result(timeout=5) == {"ok": 1}
+
+
+@pytest.mark.parametrize("data", [{"at": datetime(2026, 1, 1, tzinfo=UTC)}, {"x": float("nan")}, {"x": object()}, [1]])
+async def test_what_is_no_json_is_told_and_nothing_is_published(platform: Platform, data: Any) -> None:
+    await platform.start(stock(), planner([]))
+    calls: list[Callable[[], Any]] = [
+        lambda: platform.submit("order.received", data),
+        lambda: platform.request("inventory.reserve.requested", data),
+        lambda: platform.publish("business-facts", "order.lost", data),
+    ]
+    for call in calls:
+        with pytest.raises(LocalProtocolError, match="must be JSON, found"):
+            await call()
+    assert await platform.services.store.events(limit=10) == []
+    await works(platform)
+
+
+async def test_a_word_that_is_none_of_the_known_ones_is_told_which_there_are(platform: Platform) -> None:
+    with pytest.raises(LocalProtocolError, match="'facts' is no topic; there are business-facts, "):
+        await platform.publish("facts", "order.lost", {})
+    with pytest.raises(LocalProtocolError, match="'dead' is no status of a plan; there are pending, "):
+        await platform.plans(status="dead")
+    with pytest.raises(ConfigError, match=r"business-facts.*topics are no events"):
+        await platform.publish("business-facts", "business-facts", {})
+    await works(platform)
+
+
+@pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
+async def test_a_plan_that_is_not_there_is_told_with_where_to_look(platform: Platform, call: str) -> None:
+    with pytest.raises(NotFound, match=r"no plan plan-7 in tenant 'default'; `soorma plans ls` lists them"):
+        await getattr(platform, call)("plan-7")
+    await works(platform)
+
+
+async def test_a_question_that_is_not_asked_cannot_be_answered(platform: Platform) -> None:
+    with pytest.raises(NotFound, match=r"no question wait-7 is asked of tenant 'default'; list the open ones"):
+        await platform.answer("wait-7", {"approved": True})
+    await works(platform)
+
+
+async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:
+    await platform.start(stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED]))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    outcome = await platform.answer(question.wait_id, {"amount": "much"})
+    assert outcome == "invalid"
+    for word in ("off its schema", "$.amount", '"much"', "number"):
+        assert word in outcome.detail
+    with pytest.raises(LocalProtocolError, match="'yes' is no decision; there are approve, edit, reject, respond"):
+        await platform.answer(question.wait_id, {"amount": 5}, decision="yes")
+    with pytest.raises(LocalProtocolError, match=r"the answer.* must be JSON"):
+        await platform.answer(question.wait_id, {"amount": object()})
+    assert await platform.answer(question.wait_id, {"amount": 5}) == "accepted"
+    await plan.result(timeout=5)
+
+
+async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> None:
+    await platform.start(stock(), planner([complete({"order": "A"})]))
+    plan = await platform.submit("order.received", {"order_id": "A"}, idempotency_key="click")
+    with pytest.raises(LocalProtocolError) as refused:
+        await platform.submit("order.received", {"order_id": "B"}, idempotency_key="click")
+    says(refused.value, '{"order_id":"A"}', '{"order_id":"B"}', "another id or idempotency key")
+    assert await plan.result(timeout=5) == {"order": "A"}
+    again = await platform.submit("order.received", {"order_id": "A"}, idempotency_key="click")
+    assert again.plan_id == plan.plan_id
+    assert len(await platform.plans()) == 1
+
+
+async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
+    model = ScriptedReasoner([complete({"done": 1})])
+    await platform.start(thinking(reasoner=model))
+    plan = await platform.submit("order.received", {})
+
+    async def is_parked() -> bool:
+        record = await platform.services.store.plan(plan.plan_id)
+        return record is not None and record.status == "paused"
+
+    await until(platform, is_parked)
+    details = await platform.plan(plan.plan_id)
+    assert details.steps[-1].note == "no live agent offers any event"
+    assert [(e.kind, e.subject) for e in details.expectations if e.status == "open"] == [("offer", "a live agent")]
+    assert model.questions == []
+    with pytest.raises(DeadlineExceeded, match="it is paused"):
+        await plan.result(timeout=0)
+    await works(platform)
+    assert await plan.result(timeout=5) == {"done": 1}
+
+
+# Where everything is kept
+
+
+@pytest.mark.parametrize(
+    ("url", "words"),
+    [
+        ("postgresql://maria:s3cret@db/shop", ["postgresql", "db/shop", "SQLite", "sqlite:///FILE"]),
+        ("shop.db", ["'shop.db'", "sqlite:///FILE"]),
+    ],
+)
+def test_a_store_of_another_kind_is_refused_without_telling_its_password(
+    monkeypatch: pytest.MonkeyPatch, url: str, words: list[str]
+) -> None:
+    monkeypatch.setenv("SOORMA_STORE_URL", url)
+    for given in (url, None):
+        with pytest.raises(ConfigError) as refused:
+            Platform(given)
+        says(refused.value, *words)
+        assert "s3cret" not in str(refused.value)
+
+
+def test_a_bus_of_another_kind_is_refused_without_telling_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
+    url = "nats://maria:s3cret@bus:4222"
+    monkeypatch.setenv("SOORMA_BUS_URL", url)
+    for given in (url, None):
+        with pytest.raises(ConfigError) as refused:
+            Platform("sqlite://", given)
+        says(refused.value, "nats://", "one process", "leave it out", "'local:'")
+        assert "s3cret" not in str(refused.value)
+
+
+def _is_a_directory(path: Path) -> Callable[[], object]:
+    path.mkdir(parents=True)
+    return path.rmdir
+
+
+def _has_no_folder(path: Path) -> Callable[[], object]:
+    return path.parent.mkdir
+
+
+def _is_below_a_file(path: Path) -> Callable[[], object]:
+    path.parent.write_text("no folder")
+
+    def mend() -> None:
+        path.parent.unlink()
+        path.parent.mkdir()
+
+    return mend
+
+
+def _is_a_text(path: Path) -> Callable[[], object]:
+    path.parent.mkdir()
+    path.write_text("Dear diary, " * 500)
+    return path.unlink
+
+
+def _is_anothers(path: Path) -> Callable[[], object]:
+    path.parent.mkdir()
+    theirs = sqlite3.connect(path)
+    theirs.execute("CREATE TABLE recipe (name)")
+    theirs.close()
+    return path.unlink
+
+
+def _is_damaged(path: Path) -> Callable[[], object]:
+    _is_anothers(path)
+    content = path.read_bytes()
+    path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
+    return path.unlink
+
+
+def _is_newer(path: Path) -> Callable[[], object]:
+    _is_anothers(path)
+    newer = sqlite3.connect(path)
+    newer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    newer.execute("PRAGMA user_version = 99")
+    newer.close()
+    return path.unlink
+
+
+def _has_a_socket_in_its_way(path: Path) -> Callable[[], object]:
+    path.parent.mkdir()
+    path.with_name("shop.db.sock").write_text("no socket")
+    return path.with_name("shop.db.sock").unlink
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_is_a_directory, ["writable directory"]),
+        (_has_no_folder, ["directory does not exist", "make it first"]),
+        (_is_below_a_file, ["Not a directory", "give a database in a directory"]),
+        (_is_a_text, ["not an SQLite database", "move it away"]),
+        (_is_anothers, ["another program", "a file of its own"]),
+        (_is_damaged, ["damaged", "backup"]),
+        (_is_newer, ["newer version", "99", "install that version"]),
+        (_has_a_socket_in_its_way, ["in the way of the control socket", "move it"]),
+    ],
+)
+async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
+    tmp_path: Path, spoil: Callable[[Path], Callable[[], object]], words: list[str]
+) -> None:
+    path = tmp_path / "data" / "shop.db"
+    mend = spoil(path)
+    platform = open_platform(path)
+    with pytest.raises(ConfigError) as refused:
+        async with platform:
+            pass
+    says(refused.value, str(path), *words)
+    assert not path.parent.is_dir() or owner_of(path) is None
+    with pytest.raises(LocalProtocolError, match="not open"):
+        await platform.plans()
+    mend()
+    async with platform:
+        await works(platform)
+    async with open_platform(path) as another:
+        await works(another)
+
+
+async def test_a_second_platform_of_this_process_is_refused_and_harms_nothing(path: Path) -> None:
+    async with open_platform(path) as first:
+        with pytest.raises(AlreadyOwned) as refused:
+            async with open_platform(path):
+                pass
+        says(refused.value, str(path), "owned by this process", "use the platform that is open, or another file")
+        with pytest.raises(LocalProtocolError, match="open already"):
+            await first.__aenter__()
+        await works(first)
+    async with open_platform(path) as second:
+        await works(second)
+
+
+@pytest.fixture
+def owner(path: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that has the file open, until its stdin is closed."""
+    command = [sys.executable, "-c", OWNS, str(path)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout and process.stdout.readline() == "ready\n"
+        yield process
+
+
+async def test_a_second_process_is_told_who_owns_the_file_and_what_to_do(
+    path: Path, owner: subprocess.Popen[str]
+) -> None:
+    platform = open_platform(path)
+    with pytest.raises(AlreadyOwned) as refused:
+        async with platform:
+            pass
+    says(refused.value, str(path), f"process {owner.pid} (the shop)", "stop it, or use another file", "`soorma`")
+    owner.communicate(timeout=10)
+    assert owner.returncode == 0
+    async with platform:
+        await works(platform)
+
+
+# Opening and closing
+
+
+async def test_a_closed_platform_says_so_and_can_be_opened_again(path: Path, clock: VirtualClock) -> None:
+    platform = open_platform(path, clock)
+    with pytest.raises(LocalProtocolError, match="not open; use `async with"):
+        await platform.submit("order.received", {})
+    async with platform:
+        await platform.start(stock(), planner([wait("user.replied", "How much?")], external_events=[REPLIED]))
+        maria = platform.as_user(tenant_id="default", user_id="maria")
+        plan = await platform.submit("order.received", {})
+        await the_wait(platform)
+    calls: list[Callable[[], Any]] = [
+        lambda: platform.submit("order.received", {}),
+        lambda: platform.request("inventory.reserve.requested", {}),
+        lambda: platform.publish("business-facts", "order.lost", {}),
+        platform.plans,
+        lambda: platform.start(stock()),
+    ]
+    for call in calls:
+        with pytest.raises(LocalProtocolError, match="not open; use `async with"):
+            await call()
+    with pytest.raises(SoormaError, match="the store is not open"):
+        await maria.plans()
+    with pytest.raises(SoormaError, match="the store is not open"):
+        await plan.result()
+    async with platform:
+        assert (await platform.plan(plan.plan_id)).status == "paused"
+        await works(platform)
+
+
+async def test_an_agent_that_cannot_start_leaves_nothing_behind(platform: Platform) -> None:
+    heard: list[str] = []
+    first, broken = Agent("first"), Agent("broken")
+    first.on_startup(lambda: heard.append("first started"))
+    first.on_shutdown(lambda: heard.append("first stopped"))
+
+    @broken.on_startup
+    def fail() -> None:
+        if "mended" not in heard:
+            raise ZeroDivisionError("no connection")
+
+    with pytest.raises(ZeroDivisionError):
+        await platform.start(first, broken)
+    assert heard == ["first started", "first stopped"]
+    rows = await platform.services.store.agents(platform.services.clock.now())
+    assert [row.agent for row in rows if row.live] == []
+    heard.append("mended")
+    await platform.start(first, broken)
+    await works(platform)
+
+
+async def test_an_agent_that_cannot_stop_keeps_neither_the_others_nor_the_file(path: Path) -> None:
+    stopped: list[str] = []
+    broken, other = Agent("broken"), Agent("other")
+    other.on_shutdown(lambda: stopped.append("other"))
+
+    @broken.on_shutdown
+    def fail() -> None:
+        raise ZeroDivisionError("no connection")
+
+    with pytest.raises(ZeroDivisionError):
+        async with open_platform(path) as platform:
+            await platform.start(broken, other)
+    assert stopped == ["other"]
+    assert owner_of(path) is None
+    async with open_platform(path) as platform:
+        rows = await platform.services.store.agents(platform.services.clock.now())
+        assert [row.agent for row in rows if row.live] == []
+        await works(platform)

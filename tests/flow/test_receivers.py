@@ -1,0 +1,154 @@
+"""Who gets an event, and what each of them demands of it."""
+
+from typing import Any
+
+import pytest
+from kit import ended, payments, planner, stock, the_wait, types, until
+
+from soorma_ai import Agent, Platform, PlatformContext, Tool
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, delegate, publish
+
+
+def audit() -> Agent:
+    """Only listens, and comes first by its name."""
+    agent = Agent("audit")
+
+    @agent.on_event("payment.charge.requested", topic="action-requests")
+    async def note(event: Any, context: PlatformContext) -> None:
+        return
+
+    return agent
+
+
+async def test_a_second_receiver_switches_neither_the_gate_nor_the_schema_off(platform: Platform) -> None:
+    charged: list[Any] = []
+    script = [
+        publish("payment.charge.requested", amount="lots"),
+        publish("payment.charge.requested", amount=9),
+        complete(),
+    ]
+    await platform.start(planner(script), payments("always", charged), audit())
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    assert (question.proposed_data, charged) == ({"amount": 9}, [])
+    await platform.answer(question.wait_id, {"approved": True})
+    await plan.result(timeout=5)
+    assert charged == [9]
+    with pytest.raises(LocalProtocolError):
+        await platform.request("payment.charge.requested", {"amount": "lots"}, timeout=5)
+    with pytest.raises(LocalProtocolError):
+        await platform.publish("action-requests", "payment.charge.requested", {"amount": "lots"})
+
+
+async def test_a_goal_with_a_named_planner_is_begun_by_that_one_only(platform: Platform) -> None:
+    one, two = (planner([complete({"by": name})], name=name) for name in ("one", "two"))
+    await platform.start(one, two, stock())
+    with pytest.raises(LocalProtocolError, match="several planners"):
+        await platform.submit("order.received", {})
+    plan = await platform.submit("order.received", {}, planner="two")
+    assert await plan.result(timeout=5) == {"by": "two"}
+    assert [record.agent for record in await platform.plans()] == ["two"]
+
+
+async def test_a_delegated_goal_is_begun_by_its_planner_only(platform: Platform) -> None:
+    one, two = (planner([complete({"by": name})], name=name, goals=["buy"]) for name in ("one", "two"))
+    root = planner([delegate("two", "buy", {}), complete({"ok": 1})])
+    await platform.start(root, one, two, stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"ok": 1}
+    assert sorted(record.agent for record in await platform.plans()) == ["orders", "two"]
+
+
+async def test_no_tenant_can_attach_a_goal_to_anothers_plan(platform: Platform) -> None:
+    ann = platform.as_user(tenant_id="a", user_id="ann")
+    eve = platform.as_user(tenant_id="b", user_id="eve")
+    await platform.start(planner([complete({})] * 2), stock())
+    plan = await ann.submit("order.received", {"secret": 1}, idempotency_key="k")
+    await plan.result(timeout=5)
+    with pytest.raises(LocalProtocolError, match="belongs to no plan"):
+        await eve.publish("action-requests", "order.received", {}, plan_id=plan.plan_id)
+    hers = await eve.submit("order.received", {})
+    await hers.result(timeout=5)
+    assert {event.tenant_id async for event in hers.events()} == {"b"}
+    assert (await ann.plan(plan.plan_id)).usage.llm_calls == 1
+
+
+async def test_whoever_asks_a_handler_that_breaks_or_is_gone_is_told(platform: Platform) -> None:
+    agent = Agent("plain")
+
+    @agent.on_event("do.it", topic="action-requests")
+    async def broken(event: Any, context: PlatformContext) -> None:
+        raise ValueError("boom")
+
+    await platform.start(planner([publish("do.it"), complete({"did": False})]), agent)
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"did": False}
+    reply = await platform.request("do.it", {}, timeout=5)
+    assert reply["error"]["code"] == "handler_error"  # type: ignore[index,call-overload]
+
+
+@pytest.mark.parametrize("levels", [120, 199, 230, 260])
+async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(platform: Platform, levels: int) -> None:
+    deep: Any = {}
+    for _ in range(levels):
+        deep = {"d": deep}
+    tool = Tool("deep")
+
+    @tool.on_invoke("deep.requested")
+    async def dig(request: Any, context: PlatformContext) -> Any:
+        return deep
+
+    await platform.start(tool, stock())
+    with pytest.raises(LocalProtocolError):
+        await platform.publish("business-facts", "x.y", deep)
+    assert (await platform.request("deep.requested", {}, timeout=5))["success"] is False
+    assert (await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=5))["success"] is True
+
+
+@pytest.mark.parametrize("text", ["\ud800", "deep"])
+async def test_an_answer_that_cannot_be_written_down_is_refused_and_asked_again(platform: Platform, text: str) -> None:
+    from soorma_ai.ports import ModelAnswer
+
+    value: Any = {"reasoning": text, "step": {"action": "complete", "result": {}}}
+    if text == "deep":
+        for _ in range(260):
+            value = {"reasoning": value}
+    answer = ModelAnswer(text, value, "", "m", 10, 10, 0.0, 1.0)
+    await platform.start(planner([answer, complete({"ok": 1})]), stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=5) == {"ok": 1}
+    assert [entry.verdict for entry in (await platform.plan(plan.plan_id)).decisions] == ["refused", "accepted"]
+
+
+@pytest.mark.parametrize("seconds", [1e12, 1e300])
+async def test_a_wait_without_end_is_refused(platform: Platform, seconds: float) -> None:
+    from soorma_ai.testing.scripted import wait
+
+    script = [wait("user.replied", "?", seconds), complete({"ok": 1})]
+    await platform.start(planner(script, external_events=["user.replied"]), stock())
+    assert await (await platform.submit("order.received", {})).result(timeout=5) == {"ok": 1}
+
+
+async def test_no_handler_answers_a_question_through_the_platform(platform: Platform, clock: VirtualClock) -> None:
+    nosy, tried = Agent("nosy"), list[str]()
+
+    @nosy.on_event("plan.wait.opened", topic="notification-events")
+    async def answer(event: Any, context: PlatformContext) -> None:
+        try:
+            await platform.answer(event.data["wait_id"], {"approved": True})
+        except LocalProtocolError as error:
+            tried.append(str(error))
+
+    await platform.start(planner([publish("payment.charge.requested", amount=9)]), payments("always"), nosy)
+    plan = await platform.submit("order.received", {})
+
+    async def was_tried() -> bool:
+        return bool(tried)
+
+    await until(platform, was_tried)
+    assert len(await platform.waits()) == 1
+    assert "payment.charge.requested" not in await types(platform)
+    await platform.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)

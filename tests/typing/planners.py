@@ -1,0 +1,85 @@
+"""Checked by pyright, never run: planners that decide by themselves, and those that are told how."""
+
+# pyright: reportUnnecessaryTypeIgnoreComment=true
+
+from datetime import timedelta
+from typing import Any, assert_never, assert_type
+
+from soorma_ai import (
+    ChoreographyPlanner,
+    CompleteAction,
+    DelegateAction,
+    EventDefinition,
+    EventEnvelope,
+    GoalContext,
+    Limits,
+    PlanContext,
+    PlannerDecision,
+    PlatformContext,
+    PublishAction,
+    TransitionContext,
+    WaitAction,
+)
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
+
+planner = ChoreographyPlanner(
+    "orders",
+    goals=["order.received", EventDefinition(event_name="order.changed")],
+    reasoning_model="openai/gpt-4o-mini",
+    temperature=0.2,
+    planning_strategy="conservative",
+    limits=Limits(max_actions=6, max_cost_usd=0.5, deadline=timedelta(days=1)),
+    external_events=["user.replied"],
+    seed=7,
+)
+scripted = ChoreographyPlanner(
+    "scripted",
+    goals=["order.received"],
+    reasoner=ScriptedReasoner([publish("stock.reserve.requested", order_id="A1"), complete({"done": True})]),
+)
+
+
+@planner.on_goal("order.received")
+async def begin(goal: GoalContext, context: PlatformContext) -> None:
+    assert_type(goal.data, dict[str, Any])
+    plan = await PlanContext.create_from_goal(goal, context, state_machine={}, current_state="reasoning")
+    assert_type(plan, PlanContext)
+    decision = await planner.reason_next_action("an order came", context, {"customer": "known"})
+    assert_type(decision, PlannerDecision)
+    assert_type(described(decision), str)
+    await planner.execute_decision(decision, context, goal_event=goal, plan=plan)
+
+
+@planner.on_transition()
+async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
+    assert_type(transition.event, EventEnvelope)
+    assert_type(transition.plan, PlanContext)
+    decision = await planner.reason_next_action(transition.what_happened, context)
+    await planner.execute_decision(decision, context, plan=transition.plan)
+
+
+@scripted.custom_context
+async def what_else(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
+    assert_type(plan.plan_id, str)
+    return {"weekday": "Monday"}
+
+
+def described(decision: PlannerDecision) -> str:
+    """Total: a new kind of action does not type-check until it is here."""
+    action = decision.next_action
+    match action:
+        case PublishAction():
+            return action.event_type
+        case CompleteAction():
+            return "done"
+        case WaitAction():
+            return action.expected_event
+        case DelegateAction():
+            return action.target_planner
+        case _:
+            assert_never(action)
+
+
+def what_does_not_type_check() -> None:
+    ChoreographyPlanner("p", goals=["g"], planning_strategy="bold")  # pyright: ignore[reportArgumentType]
+    Limits(max_actoins=3)  # pyright: ignore[reportCallIssue]
