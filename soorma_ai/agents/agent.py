@@ -28,7 +28,7 @@ class AgentOptions(TypedDict, total=False):
     """What every kind of agent takes beside its name; see `Agent`."""
 
     version: str
-    capabilities: Iterable[AgentCapability]
+    capabilities: Iterable[AgentCapability | str]
     events_produced: Iterable[EventLike]
     tenant_id: str | None
     max_in_flight: int
@@ -50,7 +50,7 @@ class Agent:
         description: str = "",
         *,
         version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability] = (),
+        capabilities: Iterable[AgentCapability | str] = (),
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
@@ -154,6 +154,8 @@ class Agent:
         if definition is None:
             return
         for capability in self.capabilities:
+            if isinstance(capability, str):
+                continue
             described = capability.consumed_event
             if described.event_name == definition.event_name and definition.payload_schema == ANY_OBJECT:
                 definition = described

@@ -68,7 +68,7 @@ class ChoreographyPlanner(Planner):
         external_events: Iterable[EventLike] = (),
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
-        capabilities: Iterable[AgentCapability] = (),
+        capabilities: Iterable[AgentCapability | str] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
         **llm_kwargs: Any,

@@ -132,14 +132,17 @@ class Subscription:
 
 @dataclass(frozen=True)
 class Registration:
-    """All that one agent puts into the registry when it starts. `tenant_id` None is an agent shared by all."""
+    """All that one agent puts into the registry when it starts. `tenant_id` None is an agent shared by all.
+
+    A capability that is only a name describes nothing but itself.
+    """
 
     agent: str
     kind: AgentKind
     description: str = ""
     version: str = "0.1.0"
     tenant_id: str | None = None
-    capabilities: tuple[AgentCapability, ...] = ()
+    capabilities: tuple[AgentCapability | str, ...] = ()
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
     subscriptions: tuple[Subscription, ...] = field(default=())
 

@@ -373,3 +373,17 @@ async def test_a_planner_goes_on_after_a_worker_that_broke(platform: Platform) -
     await platform.start(minds, worker)
     plan = await platform.submit("order.received", {})
     assert (await ended(platform, plan.plan_id)).result == {"carried": False}
+
+
+async def test_a_capability_may_be_only_a_name(platform: Platform) -> None:
+    tool = Tool(name="calculator", capabilities=["math"])
+
+    @tool.on_invoke(event_type="calculate.requested")
+    async def calculate(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"result": len(request.data["expression"])}
+
+    await platform.start(tool)
+    reply = await platform.request("calculate.requested", {"expression": "2 + 2"}, timeout=5)
+    assert reply["result"] == {"result": 5}
+    rows = await platform.services.store.agents(platform.services.clock.now())
+    assert rows[0].registration.capabilities == ("math",)

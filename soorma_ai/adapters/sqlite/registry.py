@@ -155,6 +155,8 @@ def _definitions_of(one: Registration) -> Iterable[EventDefinition]:
     for _, definition in one.events:
         yield definition
     for capability in one.capabilities:
+        if isinstance(capability, str):
+            continue
         yield capability.consumed_event
         yield from capability.produced_events
 
