@@ -101,14 +101,16 @@ class Client:
         event_id = self._event_id(event_type, idempotency_key)
         event = self._request(definition, self._checked(definition, data), event_id, session_id)
         expectation = self._expected_reply(event, self._now() + _span(timeout))
-        await self.services.store.send([event], expectation, self._now())
         until_when = self.services.clock.monotonic() + seconds(timeout)
         with self.services.signals.awaiting(event.id) as answered:
+            await self.services.store.send([event], expectation, self._now())
+            is_new = idempotency_key is None
             while True:
                 self.services.signals.check()
-                reply = await self._reply(event.id)
+                reply = None if is_new else await self._reply(event.id)
                 if reply is not None:
                     return reply.data
+                is_new = False
                 left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
                 if left <= 0:
                     raise DeadlineExceeded(f"no reply to {event_type!r} came within {timeout} s")
@@ -252,7 +254,8 @@ class Client:
     async def _taken(self, event_type: str) -> EventDefinition:
         store, tenant_id = self.services.store, self.person.tenant_id
         requests: list[EventDefinition] = []
-        for known in (await store.live_events(tenant_id, self._now()), await store.known_events(tenant_id)):
+        for is_live in (True, False):
+            known = await (store.live_events(tenant_id, self._now()) if is_live else store.known_events(tenant_id))
             requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
             named = [definition for definition in requests if definition.event_name == event_type]
             if named:
