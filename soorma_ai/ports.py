@@ -179,7 +179,19 @@ class Plans(Protocol):
         ...
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
-        """Ask a plan to stop; False when it has ended. Raises NotFound."""
+        """Ask a plan to stop; False when it has ended. Raises NotFound.
+
+        A plan that is still being begun is cancelled as soon as it is: whoever began it without knowing gets a
+        VersionConflict.
+        """
+        ...
+
+    async def cancellation(self, plan_id: str) -> str | None:
+        """Why a plan that is not begun yet must stop."""
+        ...
+
+    async def goal_of(self, plan_id: str) -> tuple[str, EventEnvelope] | None:
+        """The planner and the goal of a plan, from the goal's arrival on, which is before the plan is begun."""
         ...
 
     async def journal(self, agent: str, cause_id: str) -> list[JournalEntry]: ...

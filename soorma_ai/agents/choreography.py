@@ -166,10 +166,13 @@ class ChoreographyPlanner(Planner):
 
     async def _begin(self, handling: Handling) -> None:
         self._check_goal(handling.event)
-        handling.trigger = await begin_turn(handling, self._beginner)
+        trigger = await begin_turn(handling, self._beginner)
+        if trigger is None:
+            return
+        handling.trigger = trigger
         handler = self._goal_handlers.get(handling.event.type)
         if handler is None:
-            await self._go_on(handling, handling.trigger)
+            await self._go_on(handling, trigger)
         else:
             await self._hand_over(handling, handler, GoalContext.of(handling))
 

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import count
 
 from soorma_ai.core.asking import Moment, Outcome, step, unfinished
 from soorma_ai.core.machine import moved
@@ -56,6 +57,13 @@ def begin(goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, versio
         effects = (Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline)),)
     stepped = step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
     return Outcome(moved(stepped.plan, PlanStatus.RUNNING, moment.now), stepped.effects + effects)
+
+
+def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
+    """A plan as it looks between the arrival of its goal and its first decision. Its limits are not known yet."""
+    unlimited = Limits(None, None, None, None, None, None, None, None)
+    begun = begin(goal, None, unlimited, "", Moment(goal, agent, goal.time, count())).plan
+    return replace(begun, status=PlanStatus.PENDING, steps=0, deadline=None)
 
 
 def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], moment: Moment) -> Outcome:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from soorma_ai.core.answer import decision_meant
+from soorma_ai.core.ending import before_it_began
 from soorma_ai.core.offer import CLIENT, merged
 from soorma_ai.domain.events import (
     EventEnvelope,
@@ -235,6 +236,9 @@ class Client:
 
     async def _own_plan(self, plan_id: str) -> PlanRecord:
         plan = await self.services.store.plan(plan_id)
+        if plan is None and (found := await self.services.store.goal_of(plan_id)):
+            agent, goal = found
+            plan = before_it_began(goal, agent)
         if plan is None or plan.lineage.tenant_id != self.person.tenant_id:
             raise NotFound(f"no plan {plan_id} in tenant {self.person.tenant_id!r}; `soorma plans ls` lists them")
         return plan

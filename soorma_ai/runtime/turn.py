@@ -1,6 +1,6 @@
 """A planner's turn: what the delivered event means for its plan, before anything is decided."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soorma_ai.core.asking import request
 from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
@@ -25,9 +25,12 @@ class Beginner:
     version: str
 
 
-async def begin_turn(handling: Handling, beginner: Beginner) -> Trigger:
-    """For a goal: makes its plan."""
+async def begin_turn(handling: Handling, beginner: Beginner) -> Trigger | None:
+    """For a goal: makes its plan. None: it was cancelled before it began."""
     await _begin(handling, beginner)
+    if handling.plan.cancel_requested is not None:
+        handling.apply(cancel(handling.plan, handling.plan.cancel_requested, [], handling.moment()))
+        return None
     _must_have_time(handling)
     return Trigger("The goal came.")
 
@@ -87,7 +90,9 @@ async def _begin(handling: Handling, beginner: Beginner) -> None:
     if goal.plan_id is not None:
         named = await handling.services.store.plan(goal.plan_id)
         parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
-    handling.apply(begin(goal, parent, beginner.limits, beginner.version, handling.moment()))
+    begun = begin(goal, parent, beginner.limits, beginner.version, handling.moment())
+    reason = await handling.services.store.cancellation(begun.plan.plan_id)
+    handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))
 
 
 async def _released(handling: Handling, proposal: Proposal) -> Trigger | None:

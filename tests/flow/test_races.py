@@ -105,6 +105,27 @@ async def test_a_model_that_takes_longer_than_the_plan_has_publishes_nothing_mor
     assert await types(platform) == ["order.received"]
 
 
+async def test_a_plan_can_be_seen_and_cancelled_while_its_first_decision_is_being_made(platform: Platform) -> None:
+    thinking, answer = asyncio.Event(), asyncio.Event()
+
+    async def slowly(question: Any) -> Any:
+        thinking.set()
+        await answer.wait()
+        return publish("inventory.reserve.requested", order_id="A")
+
+    minds = planner(slowly)
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {"order_id": "A"})
+    await thinking.wait()
+    assert (await platform.plan(plan.plan_id)).status == "pending"
+    assert await platform.cancel(plan.plan_id, "not needed")
+    answer.set()
+    details = await ended(platform, plan.plan_id)
+    assert (details.status, details.reason) == ("cancelled", "not needed")
+    assert await types(platform) == ["order.received"]
+    assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
+
+
 async def test_a_clock_that_steps_back_loses_no_deadline(path: Path) -> None:
     from datetime import timedelta
 

@@ -97,6 +97,15 @@ def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition
         db.execute(NEXT_IN_LINE, (delivery.seq,))
 
 
+def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
+    row = db.execute(
+        "SELECT inbox.agent, event.body FROM inbox JOIN event ON event.seq = inbox.event_seq "
+        "WHERE inbox.owner = ? AND inbox.priority = 1",
+        (plan_id,),
+    ).fetchone()
+    return (row[0], EventEnvelope.from_json(row[1])) if row else None
+
+
 def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
     heads = db.execute(
         "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased')", (agent, owner)

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite import log
+from soorma_ai.adapters.sqlite import inbox, log
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
 from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step
@@ -70,7 +70,10 @@ def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
 def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
     found = plan(db, plan_id)
     if found is None:
-        raise NotFound(f"there is no plan {plan_id}")
+        if inbox.goal_of(db, plan_id) is None:
+            raise NotFound(f"there is no plan {plan_id}")
+        db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
+        return True
     if found.status.is_final:
         return False
     if found.cancel_requested is None:
@@ -80,7 +83,14 @@ def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> 
     return True
 
 
+def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
+    row = db.execute("SELECT reason FROM cancellation WHERE plan_id = ?", (plan_id,)).fetchone()
+    return row[0] if row else None
+
+
 def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
+    if plan.cancel_requested is None and cancellation(db, plan.plan_id) is not None:
+        raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
     done = db.execute(
         "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body) "
         "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",

@@ -44,6 +44,7 @@ CREATE INDEX inbox_ready ON inbox (agent, priority, seq, ready_at) WHERE state I
 CREATE INDEX inbox_due ON inbox (agent, ready_at) WHERE state IN ('queued', 'leased') AND ready_at > 0;
 CREATE INDEX inbox_blocked ON inbox (agent, owner, seq) WHERE state = 'blocked';
 CREATE INDEX inbox_dead ON inbox (seq) WHERE state = 'dead';
+CREATE INDEX inbox_goal ON inbox (owner) WHERE priority = 1;
 
 CREATE TABLE timer (id TEXT PRIMARY KEY, due REAL NOT NULL, guards TEXT, body TEXT NOT NULL) STRICT;
 CREATE INDEX timer_due ON timer (due, id);
@@ -111,6 +112,7 @@ CREATE TABLE plan (
     body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
+CREATE TABLE cancellation (plan_id TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_status ON plan (status, seq);
 CREATE INDEX plan_root ON plan (root_plan_id, seq);
 

@@ -176,6 +176,12 @@ class SqliteStore:
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         return await self._write(lambda db: plans.cancel(db, plan_id, reason, now))
 
+    async def cancellation(self, plan_id: str) -> str | None:
+        return await self._read(lambda db: plans.cancellation(db, plan_id))
+
+    async def goal_of(self, plan_id: str) -> tuple[str, EventEnvelope] | None:
+        return await self._read(lambda db: inbox.goal_of(db, plan_id))
+
     async def journal(self, agent: str, cause_id: str) -> list[JournalEntry]:
         return await self._read(lambda db: budget.journal(db, agent, cause_id))
 
