@@ -1,5 +1,6 @@
 """Planners pursue goals: a goal begins a plan, and what the plan waited for carries it on."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -127,7 +128,7 @@ class TransitionContext:
     data: Any
 
 
-class Planner(Agent):
+class Planner(Agent, ABC):
     """The base of planners. `goals` are the events that begin a plan."""
 
     kind = AgentKind.PLANNER
@@ -164,11 +165,13 @@ class Planner(Agent):
 
         return register
 
+    @abstractmethod
     async def _begin(self, handling: Handling) -> None:
-        raise NotImplementedError
+        """A goal has come."""
 
+    @abstractmethod
     async def _continue(self, handling: Handling) -> None:
-        raise NotImplementedError
+        """What a plan was waiting for has come, or its time is over."""
 
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._beginner)
