@@ -13,21 +13,31 @@ if TYPE_CHECKING:
     from soorma_ai.agents.agent import Agent
     from soorma_ai.agents.choreography import ChoreographyPlanner
     from soorma_ai.agents.context import PlatformContext
-    from soorma_ai.agents.planner import GoalContext, PlanContext, TransitionContext
+    from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext
+    from soorma_ai.agents.planner import Planner
+    from soorma_ai.agents.task import ResultContext, TaskContext
     from soorma_ai.agents.tool import InvocationContext, Tool
-    from soorma_ai.agents.worker import TaskContext, Worker
+    from soorma_ai.agents.worker import Worker
     from soorma_ai.domain.decisions import (
         CompleteAction,
         DelegateAction,
         PlanAction,
         PlannerDecision,
         PublishAction,
+        PublishAllAction,
         WaitAction,
     )
+    from soorma_ai.domain.discovery import DiscoveredAgent
+    from soorma_ai.domain.doubts import Done, Failed, NotDone, OutsideEffects, StillUnknown
     from soorma_ai.domain.events import EventEnvelope, EventTopic
+    from soorma_ai.domain.letters import Letter
     from soorma_ai.domain.limits import Limits
+    from soorma_ai.domain.memory import PlanSummary, SessionSummary
     from soorma_ai.domain.plans import PlanStatus
     from soorma_ai.domain.registry import AgentCapability, Approval, EventDefinition
+    from soorma_ai.domain.states import PlanDefinition, StateAction, StateConfig, StateTransition
+    from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
+    from soorma_ai.domain.tracking import ActionStatus, DelegationGroup, PlanProgress
     from soorma_ai.domain.waits import AnswerOutcome, Wait
     from soorma_ai.errors import PlanCancelled, PlanFailed, Reject, Retry, SoormaError
     from soorma_ai.platform import Platform
@@ -35,6 +45,7 @@ if TYPE_CHECKING:
     from soorma_ai.runtime.follow import PlanHandle
 
 __all__ = [
+    "ActionStatus",
     "Agent",
     "AgentCapability",
     "AnswerOutcome",
@@ -43,25 +54,46 @@ __all__ = [
     "Client",
     "CompleteAction",
     "DelegateAction",
+    "DelegationGroup",
+    "DelegationSpec",
+    "DiscoveredAgent",
+    "Done",
+    "EventContext",
     "EventDefinition",
     "EventEnvelope",
     "EventTopic",
+    "Failed",
     "GoalContext",
     "InvocationContext",
+    "Letter",
     "Limits",
+    "NotDone",
+    "OutsideEffects",
     "PlanAction",
     "PlanCancelled",
     "PlanContext",
+    "PlanDefinition",
     "PlanFailed",
     "PlanHandle",
+    "PlanProgress",
     "PlanStatus",
+    "PlanSummary",
+    "Planner",
     "PlannerDecision",
     "Platform",
     "PlatformContext",
     "PublishAction",
+    "PublishAllAction",
     "Reject",
+    "ResultContext",
     "Retry",
+    "SessionSummary",
     "SoormaError",
+    "StateAction",
+    "StateConfig",
+    "StateTransition",
+    "StillUnknown",
+    "SubTaskInfo",
     "TaskContext",
     "Tool",
     "TransitionContext",
@@ -74,21 +106,31 @@ _HOMES = {
     "agents.agent": ("Agent",),
     "agents.choreography": ("ChoreographyPlanner",),
     "agents.context": ("PlatformContext",),
-    "agents.planner": ("GoalContext", "PlanContext", "TransitionContext"),
+    "agents.plan": ("EventContext", "GoalContext", "PlanContext", "TransitionContext"),
+    "agents.planner": ("Planner",),
     "agents.tool": ("InvocationContext", "Tool"),
-    "agents.worker": ("TaskContext", "Worker"),
+    "agents.task": ("ResultContext", "TaskContext"),
+    "agents.worker": ("Worker",),
     "domain.decisions": (
         "CompleteAction",
         "DelegateAction",
         "PlanAction",
         "PlannerDecision",
         "PublishAction",
+        "PublishAllAction",
         "WaitAction",
     ),
+    "domain.discovery": ("DiscoveredAgent",),
+    "domain.doubts": ("Done", "Failed", "NotDone", "OutsideEffects", "StillUnknown"),
     "domain.events": ("EventEnvelope", "EventTopic"),
+    "domain.letters": ("Letter",),
     "domain.limits": ("Limits",),
+    "domain.memory": ("PlanSummary", "SessionSummary"),
     "domain.plans": ("PlanStatus",),
     "domain.registry": ("AgentCapability", "Approval", "EventDefinition"),
+    "domain.states": ("PlanDefinition", "StateAction", "StateConfig", "StateTransition"),
+    "domain.tasks": ("DelegationSpec", "SubTaskInfo"),
+    "domain.tracking": ("ActionStatus", "DelegationGroup", "PlanProgress"),
     "domain.waits": ("AnswerOutcome", "Wait"),
     "errors": ("PlanCancelled", "PlanFailed", "Reject", "Retry", "SoormaError"),
     "platform": ("Platform",),

@@ -14,6 +14,7 @@ SoormaError
 ├── ModelRefused              the model will not                       -> never asked again
 ├── ContentFiltered           the provider will not                    -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
+├── OutcomeUnknown            done or not, nobody knows                -> a person is asked
 ├── NotFound                                                           -> dead letter
 ├── DeadlineExceeded                                                   -> dead letter
 ├── PlanFailed                what `result()` raises for a plan that did not complete
@@ -23,6 +24,7 @@ SoormaError
     ├── StoreUnavailable
     ├── ModelUnavailable
     │   └── RateLimited
+    ├── Overloaded              too much is waiting already
     └── VersionConflict         someone else saved first
         └── LeaseLost             someone else owns the delivery now
 Retry, Reject                 raised by handlers: a say in the outcome, not a fault
@@ -100,6 +102,12 @@ class LimitExceeded(SoormaError):
         self.limit = limit
 
 
+class OutcomeUnknown(SoormaError):
+    """A handler that must not run twice began, and nobody saw it end."""
+
+    code = "in_doubt"
+
+
 class NotFound(SoormaError):
     code = "not_found"
 
@@ -149,8 +157,18 @@ class RateLimited(ModelUnavailable):
     code = "rate_limited"
 
 
+class Overloaded(TransientError):
+    code = "overloaded"
+
+
 class VersionConflict(TransientError):
+    """`counts` as an attempt of the handling that meets it, unless it can be met only because others got on."""
+
     code = "version_conflict"
+
+    def __init__(self, message: str, *, counts: bool = True) -> None:
+        super().__init__(message)
+        self.counts = counts
 
 
 class LeaseLost(VersionConflict):

@@ -3,6 +3,8 @@
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from dataclasses import asdict
+from datetime import timedelta
 from typing import Self
 
 from soorma_ai.adapters.control import ControlServer
@@ -20,9 +22,12 @@ from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
 from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.retention import prune
 from soorma_ai.runtime.signals import Signals
 from soorma_ai.runtime.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, shown, sqlite_path
+
+PRUNED_AT_ONCE = 20
 
 
 class Platform(Client):
@@ -95,7 +100,9 @@ class Platform(Client):
         opened.push_async_callback(store.close)
         store.notify(signals.committed)
         await store.open(self._clock.now())
-        self._open_services = Services(store, self._clock, PromptFiles(*self._settings.prompts_dirs), signals)
+        prompts = PromptFiles(*self._settings.prompts_dirs)
+        backlog = self._settings.max_backlog
+        self._open_services = Services(store, self._clock, prompts, signals, max_backlog=backlog)
         self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
         opened.push_async_callback(self._supervisor.stop)
         if owner is not None:
@@ -122,8 +129,33 @@ class Platform(Client):
             case "cancel":
                 reason = _text(request.get("reason")) or "cancelled by request"
                 return {"cancelled": await client.cancel(str(request["plan_id"]), reason)}
+            case "redrive":
+                return {"redriven": await client.redrive(_number(request["letter_id"]))}
+            case "discard":
+                note = _text(request.get("note")) or ""
+                return {"discarded": await client.discard(_number(request["letter_id"]), note)}
+            case "prune":
+                return await _pruned(client, request)
             case unknown:
-                raise LocalProtocolError(f"the control socket knows answer and cancel, not {unknown!r}")
+                raise LocalProtocolError(
+                    f"the control socket knows answer, cancel, redrive, discard and prune, not {unknown!r}"
+                )
+
+
+async def _pruned(client: Client, request: JsonObject) -> JsonObject:
+    """A part of it: whoever asked goes on from there, and is answered in time."""
+    seconds, statuses = request["older_than"], request["statuses"]
+    if not isinstance(seconds, int | float) or not isinstance(statuses, list):
+        raise LocalProtocolError(f"'older_than' is seconds and 'statuses' a list, found {seconds!r} and {statuses!r}")
+    pruned = await prune(
+        client.services,
+        client.person.tenant_id,
+        timedelta(seconds=seconds),
+        [str(status) for status in statuses],
+        after=_text(request.get("after")),
+        batches=PRUNED_AT_ONCE,
+    )
+    return asdict(pruned)
 
 
 def run(*agents: Agent) -> None:
@@ -155,6 +187,12 @@ def _give_reasoner(planner: ChoreographyPlanner) -> None:
 
 def _text(value: Json) -> str | None:
     return value if isinstance(value, str) else None
+
+
+def _number(value: Json) -> int:
+    if not isinstance(value, int):
+        raise LocalProtocolError(f"'letter_id' must be a number, found {value!r}")
+    return value
 
 
 def _object(value: Json) -> JsonObject:

@@ -5,11 +5,13 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.errors import ConfigError
 
 STORE_URL = "SOORMA_STORE_URL"
 BUS_URL = "SOORMA_BUS_URL"
 PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
+BACKLOG = "SOORMA_MAX_BACKLOG"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
@@ -22,6 +24,7 @@ class Settings:
     store_url: str
     bus_url: str
     prompts_dirs: tuple[Path, ...]
+    max_backlog: int = MAX_BACKLOG
 
 
 def read_settings(store_url: str | None = None, bus_url: str | None = None) -> Settings:
@@ -31,7 +34,17 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
         store_url=store_url or os.environ.get(STORE_URL) or DEFAULT_STORE_URL,
         bus_url=bus_url or os.environ.get(BUS_URL) or DEFAULT_BUS_URL,
         prompts_dirs=tuple(Path(folder) for folder in folders.split(os.pathsep) if folder),
+        max_backlog=_number(BACKLOG, MAX_BACKLOG),
     )
+
+
+def _number(name: str, default: int) -> int:
+    given = os.environ.get(name)
+    if not given:
+        return default
+    if not given.isascii() or not given.isdigit() or int(given) < 1:
+        raise ConfigError(f"{name}={given!r}: give a number from 1")
+    return int(given)
 
 
 def shown(url: str) -> str:

@@ -69,7 +69,7 @@ class Owner:
                 raise AlreadyOwned(database, _written(descriptor, database))
             info = OwnerInfo(os.getpid(), purpose, _socket_of(database))
             _make_private(info.socket.parent, database)
-            _write(descriptor, info)
+            _write(descriptor, info, database)
         except BaseException:
             os.close(descriptor)
             raise
@@ -78,7 +78,8 @@ class Owner:
     def release(self) -> None:
         if self._descriptor is None:
             return
-        os.ftruncate(self._descriptor, 0)
+        with suppress(OSError):  # what is left there says nothing once the lock is gone
+            os.ftruncate(self._descriptor, 0)
         if self.info.socket.name == _APART:
             with suppress(OSError):
                 self.info.socket.parent.rmdir()
@@ -160,10 +161,16 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
     return True
 
 
-def _write(descriptor: int, info: OwnerInfo) -> None:
+def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
     said = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
-    os.ftruncate(descriptor, 0)
-    os.pwrite(descriptor, said, 0)
+    try:
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, said, 0)
+    except OSError as error:
+        raise ConfigError(
+            f"{database}.owner, which says who owns the database, cannot be written: {error.strerror}; "
+            "make room on its disk, or give a database on another"
+        ) from error
 
 
 def _written(descriptor: int, database: Path) -> OwnerInfo:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 SUFFIX = ".md.j2"
+SHORT_HASH = 8
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,10 @@ class PromptFiles:
         context = source.template.new_context(dict(inputs))
         parts = {name: "".join(block(context)).strip() for name, block in source.template.blocks.items()}
         return Prompt(prompt_id=source.prompt_id, version=source.version, hash=source.hash, parts=parts)
+
+    def label(self, prompt_id: str) -> str:
+        source = _load(self._find(prompt_id))
+        return f"{source.prompt_id} {source.version} {source.hash[:SHORT_HASH]}"
 
     def _find(self, prompt_id: str) -> Path:
         for folder in self._folders:

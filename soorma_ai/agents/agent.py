@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.offer import CLIENT
-from soorma_ai.core.route import ANY
+from soorma_ai.core.route import is_pattern
 from soorma_ai.core.wake import SOURCE
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
@@ -82,23 +82,27 @@ class Agent:
     @property
     def events_consumed(self) -> list[str]:
         """Only events that have a handler."""
-        return [route.event_type for route in self._routes if route.topic is not None]
+        named = [route.event_type for route in self._routes if route.topic is not None]
+        return [event_type for event_type in named if not is_pattern(event_type)]
 
     @property
     def events_produced(self) -> list[str]:
         return [definition.event_name for definition in self._made]
 
-    def on_event(self, event_type: str, *, topic: EventTopic | str) -> Callable[[H], H]:
-        """The handler gets `(event, context)`. `event_type` may be '*': any type of the topic."""
+    def on_event(self, event_type: str, topic: EventTopic | str) -> Callable[[H], H]:
+        """The handler gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot, or '*', any
+        type of the topic; of several handlers that fit, the most exact one gets the event."""
         where = topic_of(topic)
         if event_type in set(EventTopic):
             raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
+
+        is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
             async def decide(handling: Handling) -> None:
                 await call(handler, handling.event, PlatformContext(handling))
 
-            definition = None if event_type == ANY else EventDefinition(event_name=event_type, topic=where)
+            definition = None if is_a_pattern else EventDefinition(event_name=event_type, topic=where)
             self._take(Route(where, event_type, decide, tell_requester), definition)
             return handler
 

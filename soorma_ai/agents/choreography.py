@@ -6,24 +6,24 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal
 
-from soorma_ai.agents.agent import EventLike, H, definition_of, several
+from soorma_ai.agents.agent import EventLike, H
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.planner import GoalContext, PlanContext, Planner, TransitionContext
+from soorma_ai.agents.planner import GoalContext, PlanContext, Planner
 from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.asking import park
+from soorma_ai.core.prompt import DECIDE
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.validate import Judged, fingerprint, judge, prepared
 from soorma_ai.domain.decisions import PlannerDecision
-from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.registry import AgentCapability, EventRole, Registration
+from soorma_ai.domain.registry import AgentCapability
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.decide import Mind, decide, offer_now, situation_now, state_of
-from soorma_ai.runtime.turn import begin_turn, continue_turn
+from soorma_ai.runtime.turn import Beginner
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
@@ -77,8 +77,10 @@ class ChoreographyPlanner(Planner):
         super().__init__(
             name,
             description,
-            goals,
-            _limits(limits, max_actions),
+            goals=goals,
+            limits=limits,
+            max_actions=max_actions,
+            external_events=external_events,
             version=version,
             capabilities=capabilities,
             tenant_id=tenant_id,
@@ -94,9 +96,6 @@ class ChoreographyPlanner(Planner):
         self.reasoner = reasoner
         self._instructions = system_instructions
         self._strategy = planning_strategy
-        self._awaits = tuple(
-            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("external_events", external_events)
-        )
         self._custom_context: Handler | None = None
 
     def custom_context(self, handler: H) -> H:
@@ -147,11 +146,6 @@ class ChoreographyPlanner(Planner):
                 f"{self._mind.reasoner.model} is not known; use a priced model, or limit max_tokens"
             )
 
-    def registration(self) -> Registration:
-        plain = super().registration()
-        awaits = [(EventRole.AWAITS, definition) for definition in self._awaits]
-        return replace(plain, events=(*plain.events, *awaits))
-
     @property
     def _mind(self) -> Mind:
         if self.reasoner is None:
@@ -164,40 +158,24 @@ class ChoreographyPlanner(Planner):
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
         )
 
-    async def _begin(self, handling: Handling) -> None:
-        self._check_goal(handling.event)
-        trigger = await begin_turn(handling, self._beginner)
-        if trigger is None:
-            return
-        handling.trigger = trigger
-        handler = self._goal_handlers.get(handling.event.type)
-        if handler is None:
-            await self._go_on(handling, trigger)
-        else:
-            await self._hand_over(handling, handler, GoalContext.of(handling))
-
-    async def _continue(self, handling: Handling) -> None:
-        trigger = await continue_turn(handling)
-        if trigger is None:
-            return
-        handling.trigger = trigger
-        if self._transition_handler is None:
-            await self._go_on(handling, trigger)
-        else:
-            what = TransitionContext(handling.event, PlanContext(handling), trigger.text, trigger.data)
-            await self._hand_over(handling, self._transition_handler, what)
+    @property
+    def _beginner(self) -> Beginner:
+        return replace(super()._beginner, prompt_id=DECIDE)
 
     async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
         try:
-            await call(handler, what, PlatformContext(handling))
+            await super()._hand_over(handling, handler, what)
         except _Parked:
             return
-        await self._must_have_left_something(handling)
 
     async def _go_on(self, handling: Handling, trigger: Trigger) -> None:
+        await handling.read_values()
+        if handling.values.machine:
+            await super()._go_on(handling, trigger)
+            return
         custom: Mapping[str, Any] = {}
         if self._custom_context is not None:
-            custom = await call(self._custom_context, PlanContext(handling), PlatformContext(handling))
+            custom = await call(self._custom_context, await PlanContext.of(handling), PlatformContext(handling))
         try:
             judged = await self._decide(handling, trigger, dict(custom))
         except _Parked:
@@ -215,16 +193,6 @@ class ChoreographyPlanner(Planner):
         open_now = await handling.open_now()
         moment = handling.moment()
         handling.apply(reduce(handling.plan, judged, state=state_of(trigger), open_now=open_now, moment=moment))
-
-
-def _limits(limits: Limits | None, max_actions: int | None) -> Limits:
-    if limits is None:
-        return Limits() if max_actions is None else Limits(max_actions=max_actions)
-    if max_actions is None or limits.max_actions == max_actions:
-        return limits
-    if limits.max_actions != Limits.max_actions:
-        raise ConfigError(f"max_actions={max_actions} and limits.max_actions={limits.max_actions}: give it once")
-    return replace(limits, max_actions=max_actions)
 
 
 def _check_names(llm_kwargs: Mapping[str, Any]) -> None:

@@ -3,18 +3,27 @@
 from collections.abc import Mapping
 from typing import Any
 
-from soorma_ai.domain.effects import Publish
+from soorma_ai.agents.memory import MemoryClient
+from soorma_ai.core.tasks import question_of
+from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
-from soorma_ai.domain.registry import EventRole, RegisteredEvent
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.domain.waits import Person
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.directory import Directory
+from soorma_ai.runtime.tasks import TaskInHand
+from soorma_ai.runtime.tracker import Tracker
 
 
 class BusClient:
     """Publishes by recording. Ids derive from the delivery in hand, so handling again publishes nothing new."""
 
-    def __init__(self, handling: Handling) -> None:
+    def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
         self._handling = handling
+        self._task = task
 
     async def publish(
         self,
@@ -27,14 +36,22 @@ class BusClient:
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
         subject: str | None = None,
     ) -> str:
-        """Returns the event's id."""
+        """Returns the event's id.
+
+        In a task, `notification.human_input` on notification-events is a question to people: `data` gives its
+        `question`, the `response_event` that answers it and `timeout_seconds`, and the wait's id is returned. It may
+        give `approvers` (roles), `remind_after_seconds` (one number or several), and `escalate_after_seconds` with
+        `escalate_to` (roles that may answer, too, from then on).
+        """
+        if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
+            return self._ask(json_object(f"the data of {event_type!r}", data))
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
         reply_to = None
         if response_event:
             reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
         event = new_event(
-            self._handling.plan.lineage if self._handling.has_plan else self._handling.event.lineage,
+            self._lineage,
             event_id=event_id,
             source=self._handling.agent,
             topic=topic_of(topic),
@@ -48,6 +65,21 @@ class BusClient:
         )
         self._handling.record(Publish(event))
         return event_id
+
+    @property
+    def _lineage(self) -> Lineage:
+        """Of the plan or the task in hand: what comes in does not say whose it is."""
+        if self._handling.has_plan:
+            return self._handling.plan.lineage
+        return self._task.record.lineage if self._task else self._handling.event.lineage
+
+    def _ask(self, data: JsonObject) -> str:
+        if self._task is None:
+            raise LocalProtocolError(f"{HUMAN_INPUT!r} is a question of a task; a planner waits with WAIT or pause()")
+        question = question_of(data)
+        if isinstance(question, str):
+            raise LocalProtocolError(f"{HUMAN_INPUT!r} cannot be asked: {question}")
+        return self._task.ask(question)
 
     async def request(
         self,
@@ -82,34 +114,33 @@ class BusClient:
         return await self.publish(EventTopic.BUSINESS_FACTS, event_type, data, correlation_id=correlation_id)
 
 
-class RegistryClient:
-    """What live agents offer, in the tenant of the delivery in hand."""
+class RegistryClient(Directory):
+    """Who there is and what they offer, in the tenant of the delivery in hand."""
 
     def __init__(self, handling: Handling) -> None:
+        event = handling.event
+        super().__init__(handling.services, Person(event.tenant_id, event.user_id, frozenset()))
         self._handling = handling
 
-    async def events(self) -> list[RegisteredEvent]:
-        services = self._handling.services
-        now = services.clock.now()
-        await services.presence.confirm(services.store, now)
-        return await services.store.live_events(self._handling.event.tenant_id, now)
-
-    async def get_event_schema(self, event_name: str) -> JsonObject | None:
-        """The payload schema of an event that a live agent takes."""
-        takes = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
-        for registered in await self.events():
-            if registered.role in takes and registered.definition.event_name == event_name:
-                return registered.definition.payload_schema
-        return None
+    async def register_event(self, definition: EventDefinition) -> None:
+        """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
+        anew. What it always makes belongs into its `events_produced`."""
+        if definition.topic is EventTopic.ACTION_REQUESTS:
+            raise LocalProtocolError(f"{definition.event_name!r} is a request: whoever has its handler registers it")
+        self._handling.record(Declare(self._handling.agent, definition))
 
 
 class PlatformContext:
-    """`tenant_id` and `user_id` are those of the event in hand; no payload and no model can set them."""
+    """`tenant_id` and `user_id` are those of the event in hand; no payload and no model can set them. `task` is the
+    `TaskContext` of a worker's delivery."""
 
-    def __init__(self, handling: Handling) -> None:
+    def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
-        self.bus = BusClient(handling)
+        self.task = task
+        self.bus = BusClient(handling, in_hand)
         self.registry = RegistryClient(handling)
+        self.memory = MemoryClient(handling, in_hand)
+        self.tracker = Tracker(handling.services, handling.event.tenant_id)
 
     @property
     def tenant_id(self) -> str:

@@ -1,142 +1,57 @@
 """Planners pursue goals: a goal begins a plan, and what the plan waited for carries it on."""
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import replace
 
-from soorma_ai.agents.agent import Agent, EventLike, H, definition_of, several
+from typing_extensions import Unpack
+
+from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H, definition_of, several
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.typed import Handler
-from soorma_ai.core.asking import Outcome
+from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext
+from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.ending import Failure
-from soorma_ai.core.machine import moved
+from soorma_ai.core.receive import Trigger
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.schemas import told, violations
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.turn import Beginner, fail_turn
+from soorma_ai.runtime.machine import MachineInHand
+from soorma_ai.runtime.turn import Beginner, begin_turn, continue_turn, fail_turn
 
 NO_NEXT_STEP = "no_next_step"
 
-
-@dataclass(frozen=True)
-class GoalContext:
-    """The goal as its caller sent it."""
-
-    event_type: str
-    data: dict[str, Any]
-    goal_id: str
-    correlation_id: str
-    response_event: str | None
-    session_id: str | None
-    tenant_id: str
-    user_id: str
-    idempotency_key: str
-    attempt: int
-
-    @classmethod
-    def of(cls, handling: Handling) -> "GoalContext":
-        event = handling.event
-        return cls(
-            event_type=event.type,
-            data=dict(event.data),
-            goal_id=event.id,
-            correlation_id=event.correlation_id or event.id,
-            response_event=event.response_event,
-            session_id=event.session_id,
-            tenant_id=event.tenant_id,
-            user_id=event.user_id,
-            idempotency_key=handling.idempotency_key,
-            attempt=handling.delivery.attempt,
-        )
+__all__ = ["EventContext", "GoalContext", "PlanContext", "Planner", "TransitionContext"]
 
 
-class PlanContext:
-    """The plan of the delivery in hand, as a working copy: what is changed here is saved with everything else."""
+class Planner(Agent):
+    """Pursues goals by the state machine that `on_goal` gives their plan, or by what `on_transition` decides.
 
-    def __init__(self, handling: Handling) -> None:
-        self._handling = handling
-
-    @classmethod
-    async def create_from_goal(
-        cls,
-        goal: GoalContext,
-        context: PlatformContext,
-        *,
-        state_machine: dict[str, Any] | None = None,
-        current_state: str = "",
-        status: str = PlanStatus.RUNNING,
-    ) -> "PlanContext":
-        """The plan of this goal. An LLM plan has no state machine: give {} or nothing."""
-        if state_machine:
-            raise LocalProtocolError("a ChoreographyPlanner decides by its model; give it state_machine={}")
-        if goal.goal_id != context.handling.plan.goal_id:
-            raise LocalProtocolError("create_from_goal takes the goal of the delivery in hand")
-        made = cls(context.handling)
-        made.current_state = current_state
-        made._change(moved(made.record, PlanStatus(status), context.handling.services.clock.now()))
-        return made
-
-    @property
-    def record(self) -> PlanRecord:
-        return self._handling.plan
-
-    @property
-    def plan_id(self) -> str:
-        return self.record.plan_id
-
-    @property
-    def goal_event(self) -> str:
-        return self.record.goal_event
-
-    @property
-    def goal_data(self) -> JsonObject:
-        return self.record.goal_data
-
-    @property
-    def status(self) -> PlanStatus:
-        return self.record.status
-
-    @property
-    def current_state(self) -> str:
-        return self.record.current_state
-
-    @current_state.setter
-    def current_state(self, state: str) -> None:
-        self._change(replace(self.record, current_state=state))
-
-    async def save(self) -> None:
-        """Nothing to do: the working copy is saved when the handler returns, whether or not this is called."""
-
-    def _change(self, plan: PlanRecord) -> None:
-        self._handling.apply(Outcome(plan))
-
-
-@dataclass(frozen=True)
-class TransitionContext:
-    """What a plan was waiting for has come (or its time is over)."""
-
-    event: EventEnvelope
-    plan: PlanContext
-    what_happened: str
-    data: Any
-
-
-class Planner(Agent, ABC):
-    """The base of planners. `goals` are the events that begin a plan."""
+    `goals` are the events that begin a plan. `external_events` are those that a plan may wait for although no live
+    agent makes them: one that comes before its wait is kept for it. `max_actions` is `limits.max_actions`.
+    """
 
     kind = AgentKind.PLANNER
 
-    def __init__(self, name: str, description: str, goals: Iterable[EventLike], limits: Limits, **agent: Any) -> None:
-        super().__init__(name, description, **agent)
-        self.limits = limits
+    def __init__(
+        self,
+        name: str,
+        description: str = "",
+        *,
+        goals: Iterable[EventLike] = (),
+        limits: Limits | None = None,
+        max_actions: int | None = None,
+        external_events: Iterable[EventLike] = (),
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__(name, description, **options)
+        self.limits = _limits(limits, max_actions)
         self.goals: dict[str, EventDefinition] = {}
+        self._awaits = tuple(
+            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("external_events", external_events)
+        )
         self._goal_handlers: dict[str, Handler] = {}
         self._transition_handler: Handler | None = None
         for goal in several("goals", goals):
@@ -165,13 +80,62 @@ class Planner(Agent, ABC):
 
         return register
 
-    @abstractmethod
+    def check(self) -> None:
+        if not self.goals:
+            raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
+        if without := [name for name in self.goals if name not in self._goal_handlers]:
+            raise ConfigError(f"planner {self.name} does not know how to begin {', '.join(without)}: register on_goal")
+
+    def registration(self) -> Registration:
+        plain = super().registration()
+        awaits = [(EventRole.AWAITS, definition) for definition in self._awaits]
+        return replace(plain, events=(*plain.events, *awaits))
+
     async def _begin(self, handling: Handling) -> None:
         """A goal has come."""
+        self._check_goal(handling.event)
+        trigger = await begin_turn(handling, self._beginner)
+        if trigger is None:
+            return
+        handling.trigger = trigger
+        handler = self._goal_handlers.get(handling.event.type)
+        if handler is None:
+            await self._go_on(handling, trigger)
+        else:
+            await self._hand_over(handling, handler, GoalContext.of(handling))
 
-    @abstractmethod
     async def _continue(self, handling: Handling) -> None:
         """What a plan was waiting for has come, or its time is over."""
+        trigger = await continue_turn(handling)
+        if trigger is None:
+            return
+        handling.trigger = trigger
+        plan = await PlanContext.of(handling)
+        machine = MachineInHand(handling)
+        machine.take()
+        if self._transition_handler is None:
+            await self._go_on(handling, trigger)
+            return
+        seen = machine.seen if machine.states else None
+        what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
+        await self._hand_over(handling, self._transition_handler, what)
+
+    async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
+        await call(handler, what, PlatformContext(handling))
+        await handling.read_values()
+        machine = MachineInHand(handling)
+        ended, waits = handling.plan.status.is_final, bool(await handling.open_now())
+        if machine.states and self._transition_handler is None and not ended and not waits:
+            await machine.advance()
+        await machine.settle()
+        await self._must_have_left_something(handling)
+
+    async def _go_on(self, handling: Handling, trigger: Trigger) -> None:
+        """Without a handler."""
+        machine = MachineInHand(handling)
+        if machine.states:
+            await machine.advance()
+        await self._must_have_left_something(handling)
 
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._beginner)
@@ -191,6 +155,16 @@ class Planner(Agent, ABC):
 
     async def _must_have_left_something(self, handling: Handling) -> None:
         """No plan hangs silently: a running one waits for something."""
-        if handling.plan.status.is_final or await handling.open_now() or await handling.has_more_to_come():
+        if handling.plan.status.is_final or await handling.will_be_woken() or await handling.has_more_to_come():
             return
         raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
+
+
+def _limits(limits: Limits | None, max_actions: int | None) -> Limits:
+    if limits is None:
+        return Limits() if max_actions is None else Limits(max_actions=max_actions)
+    if max_actions is None or limits.max_actions == max_actions:
+        return limits
+    if limits.max_actions != Limits.max_actions:
+        raise ConfigError(f"max_actions={max_actions} and limits.max_actions={limits.max_actions}: give it once")
+    return replace(limits, max_actions=max_actions)

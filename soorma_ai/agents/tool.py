@@ -1,19 +1,24 @@
 """Tools answer: a request comes, the handler returns the result, the reply goes out."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Generic
 
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.typed import Shape, call, event_taken, payload_type, return_type
+from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type, return_type
 from soorma_ai.core.ending import Failure
+from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.schemas import SchemaSource
+from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
 from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.doubts import find_out
+from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.replies import failed, reply, request_id_of, succeeded
 
@@ -40,6 +45,8 @@ class InvocationContext(Generic[T]):
 
 
 class Tool(Agent):
+    """`effects` is what its handlers do outside, where they do not say otherwise; see `OutsideEffects`."""
+
     kind = AgentKind.TOOL
 
     def __init__(
@@ -48,10 +55,12 @@ class Tool(Agent):
         description: str = "",
         *,
         default_response_event: str | None = None,
+        effects: OutsideEffects | str = OutsideEffects.KEYED,
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description, **options)
         self._default_response_event = default_response_event
+        self._effects = _outside_effects(effects)
 
     def on_invoke(
         self,
@@ -62,6 +71,8 @@ class Tool(Agent):
         response_schema: SchemaSource | None = None,
         approval: Approval | str | None = None,
         irreversible: bool = False,
+        effects: OutsideEffects | str | None = None,
+        reconcile: Handler | None = None,
         version: str = "",
     ) -> Callable[[H], H]:
         """The handler gets `(request, context)` and returns the result.
@@ -69,7 +80,16 @@ class Tool(Agent):
         Schemas come from here (JSON Schema or a pydantic model), else from the annotations, else from the
         capability that describes the event. `approval` is 'always', a CEL condition over `payload` and
         `context`, or an `Approval`: then a planner's publish of this event waits for a person.
+
+        With `effects="at_most_once"` it is on disk that the handler begins. When it then ends otherwise than by
+        returning, `Retry` or `Reject`, because it raised or because the process was killed, it is not run again:
+        `reconcile(request, context)` returns `Done`, `NotDone`, `Failed` or `StillUnknown`, and without it, or when
+        it does not know either, a person is asked.
         """
+        outside = self._effects if effects is None else _outside_effects(effects)
+        once = outside is OutsideEffects.AT_MOST_ONCE
+        if reconcile is not None and not once:
+            raise ConfigError(f"on_invoke({event_type!r}, reconcile=...) is for effects='at_most_once' only")
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, InvocationContext), payload_schema)
@@ -84,40 +104,105 @@ class Tool(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            invocation = _Invocation(handler, takes, gives, self._default_response_event or completion_of(event_type))
-            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, invocation.decide, invocation.failed), definition)
+            invocation = _Invocation(
+                run=_at_most_once(handler, reconcile) if once else _again_and_again(handler),
+                takes=takes,
+                gives=gives,
+                default_event=self._default_response_event or completion_of(event_type),
+            )
+            self._take(invocation.route(event_type, finds_out=reconcile is not None), definition)
             return handler
 
         return register
 
 
+Run = Callable[[Handling, InvocationContext[Any]], Awaitable[Any]]
+
+
+def _again_and_again(handler: Handler) -> Run:
+    """Whatever was done outside is done under one key."""
+
+    async def run(handling: Handling, request: InvocationContext[Any]) -> Any:
+        handling.resolve()
+        return await call(handler, request, PlatformContext(handling))
+
+    return run
+
+
+def _at_most_once(handler: Handler, reconcile: Handler | None) -> Run:
+    async def run(handling: Handling, request: InvocationContext[Any]) -> Any:
+        context = PlatformContext(handling)
+        finding: Finding = NotDone()
+        was_in_doubt = handling.is_in_doubt
+        if was_in_doubt:
+            finding = await find_out(handling, partial(_looked, reconcile, request, context) if reconcile else None)
+        match finding:
+            case Done(result):
+                handling.resolve()
+                return result
+            case Failed(message):
+                handling.resolve()
+                raise Reject(message, code="in_doubt")
+            case StillUnknown(reason):
+                raise OutcomeUnknown(reason or f"{request.event_type} may or may not have been done")
+            case NotDone():
+                if was_in_doubt:
+                    handling.resolve()
+                    await must_be_wanted(handling)
+                await handling.begin()
+                return await call(handler, request, context)
+
+    return run
+
+
+async def _looked(reconcile: Handler, request: InvocationContext[Any], context: PlatformContext) -> Finding:
+    """A hook never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
+    try:
+        return await call(reconcile, request, context)
+    except Retry as later:
+        raise TransientError(str(later), retry_after=later.after) from later
+    except Reject as rejected:
+        return Failed(str(rejected))
+
+
+@dataclass(frozen=True)
 class _Invocation:
-    def __init__(self, handler: Callable[..., Any], takes: Shape, gives: Shape, default_event: str) -> None:
-        self._handler = handler
-        self._takes = takes
-        self._gives = gives
-        self._default_event = default_event
+    run: Run
+    takes: Shape
+    gives: Shape
+    default_event: str
+
+    def route(self, event_type: str, *, finds_out: bool) -> Route:
+        return Route(EventTopic.ACTION_REQUESTS, event_type, self.decide, self.failed, finds_out=finds_out)
 
     async def decide(self, handling: Handling) -> None:
+        await must_be_wanted(handling)
         event = handling.event
         request = InvocationContext[Any](
             request_id=request_id_of(handling),
             event_type=event.type,
             correlation_id=event.correlation_id or event.id,
-            data=self._takes.read(f"request {event.type!r}", event.data),
-            response_event=event.response_event or self._default_event,
+            data=self.takes.read(f"request {event.type!r}", event.data),
+            response_event=event.response_event or self.default_event,
             response_topic=event.response_topic or EventTopic.ACTION_RESULTS,
             tenant_id=event.tenant_id,
             user_id=event.user_id,
             idempotency_key=handling.idempotency_key,
             attempt=handling.delivery.attempt,
         )
-        result = await call(self._handler, request, PlatformContext(handling))
-        written = self._gives.write(f"the result of {event.type!r}", result)
+        result = await self.run(handling, request)
+        written = self.gives.write(f"the result of {event.type!r}", result)
         handling.record(
-            reply(handling, succeeded("request_id", request.request_id, written), default_event=self._default_event)
+            reply(handling, succeeded("request_id", request.request_id, written), default_event=self.default_event)
         )
 
     async def failed(self, handling: Handling, failure: Failure) -> None:
         answer = failed("request_id", request_id_of(handling), failure)
-        handling.record(reply(handling, answer, default_event=self._default_event))
+        handling.record(reply(handling, answer, default_event=self.default_event))
+
+
+def _outside_effects(given: OutsideEffects | str) -> OutsideEffects:
+    try:
+        return OutsideEffects(given)
+    except ValueError as error:
+        raise ConfigError(f"effects={given!r}: give {', '.join(OutsideEffects)}") from error

@@ -91,10 +91,16 @@ def return_type(handler: Handler) -> object:
 
 
 async def call(handler: Handler, *args: object) -> Any:
-    """A plain `def` runs off the loop, so that it cannot stop everything else."""
+    """A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it either: whoever is
+    cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
     if inspect.iscoroutinefunction(handler):
         return await handler(*args)
-    return await asyncio.to_thread(handler, *args)
+    thread = asyncio.ensure_future(asyncio.to_thread(handler, *args))
+    try:
+        return await asyncio.shield(thread)
+    except asyncio.CancelledError:
+        await asyncio.wait([thread])
+        raise
 
 
 def _hints(handler: Handler) -> dict[str, object]:

@@ -1,73 +1,37 @@
-"""Workers take tasks and say themselves when they are done."""
+"""Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any, Generic
+from dataclasses import dataclass
+from typing import Any
 
-from typing_extensions import TypeVar
+from typing_extensions import Unpack
 
-from soorma_ai.agents.agent import Agent, H
+from soorma_ai.agents.agent import Agent, AgentOptions, H
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.typed import Shape, call, event_taken, payload_type
+from soorma_ai.agents.task import ResultContext, TaskContext
+from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type
 from soorma_ai.core.ending import Failure
+from soorma_ai.core.tasks import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.schemas import SchemaSource
-from soorma_ai.domain.values import Json
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.waits import Expectation, ExpectationStatus
+from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.replies import failed, reply, succeeded
-
-T = TypeVar("T", default=dict[str, Any])
-
-
-@dataclass
-class TaskContext(Generic[T]):
-    """One task. It ends with `complete` or `fail`, once; `idempotency_key` is the same for every `attempt`."""
-
-    task_id: str
-    event_type: str
-    plan_id: str | None
-    data: T
-    response_event: str
-    response_topic: EventTopic
-    tenant_id: str
-    user_id: str
-    agent_id: str
-    session_id: str | None
-    goal_id: str | None
-    idempotency_key: str
-    attempt: int
-    _handling: Handling = field(repr=False)
-    _gives: Shape = field(repr=False)
-    _ended: bool = field(default=False, repr=False)
-
-    async def complete(self, result: object = None) -> None:
-        """Raises LocalProtocolError when the task has ended already, or the result is off its schema."""
-        written: Json = self._gives.write(f"the result of {self.event_type!r}", result)
-        self._end()
-        answer = succeeded("task_id", self.task_id, written)
-        self._handling.record(reply(self._handling, answer, default_event=self.response_event))
-
-    async def fail(self, message: str, *, code: str = "failed") -> None:
-        """Reply with a failure: the requester goes on to decide what to do about it."""
-        self._end()
-        answer = failed("task_id", self.task_id, Failure(code, message))
-        self._handling.record(reply(self._handling, answer, default_event=self.response_event))
-
-    @property
-    def has_ended(self) -> bool:
-        return self._ended
-
-    def _end(self) -> None:
-        if self._ended:
-            raise LocalProtocolError(f"task {self.task_id} has ended; complete() or fail() it once")
-        self._ended = True
+from soorma_ai.runtime.replies import tell_requester
+from soorma_ai.runtime.tasks import TaskInHand
 
 
 class Worker(Agent):
     kind = AgentKind.WORKER
+
+    def __init__(self, name: str, description: str = "", **options: Unpack[AgentOptions]) -> None:
+        super().__init__(name, description, **options)
+        self._task_handlers: dict[str, _Task] = {}
+        self._result_handlers: dict[str, Handler] = {}
 
     def on_task(
         self,
@@ -95,45 +59,140 @@ class Worker(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            task = _Task(handler, takes, gives, completion_of(event_type))
-            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, task.decide, task.failed), definition)
+            self._task_handlers[event_type] = _Task(handler, takes, gives, completion_of(event_type))
+            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed), definition)
             return handler
 
         return register
 
+    def on_result(self, event_type: str) -> Callable[[H], H]:
+        """The handler gets `(result, context)` for every answer of this name that one of this worker's tasks waits
+        for, and for its absence when the time is over. Stacked, one handler takes several.
 
-class _Task:
-    def __init__(self, handler: Callable[..., Any], takes: Shape, gives: Shape, default_event: str) -> None:
-        self._handler = handler
-        self._takes = takes
-        self._gives = gives
-        self._default_event = default_event
+        `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
+        """
+        if event_type in set(EventTopic):
+            raise ConfigError(f"on_result({event_type!r}) is a topic; name the event")
 
-    async def decide(self, handling: Handling) -> None:
-        event = handling.event
-        task = TaskContext[Any](
-            task_id=event.correlation_id or event.id,
-            event_type=event.type,
-            plan_id=event.plan_id,
-            data=self._takes.read(f"task {event.type!r}", event.data),
-            response_event=event.response_event or self._default_event,
-            response_topic=event.response_topic or EventTopic.ACTION_RESULTS,
-            tenant_id=event.tenant_id,
-            user_id=event.user_id,
-            agent_id=handling.agent,
-            session_id=event.session_id,
-            goal_id=event.goal_id,
+        def register(handler: H) -> H:
+            if event_type in self._result_handlers:
+                raise ConfigError(f"{self.name} has two handlers for the result {event_type!r}; keep one")
+            if not self._result_handlers:
+                self._routes.append(Route(None, "", self._continue, self._failed, continues=True))
+            self._result_handlers[event_type] = handler
+            return handler
+
+        return register
+
+    @property
+    def events_consumed(self) -> list[str]:
+        return [*super().events_consumed, *self._result_handlers]
+
+    async def _begin(self, handling: Handling) -> None:
+        await must_be_wanted(handling)
+        taken = self._task_handlers[handling.event.type]
+        in_hand = TaskInHand.take(handling, taken.default_event)
+        task = self._context(in_hand)
+        await call(taken.handler, task, _with(handling, task))
+        await in_hand.save()
+
+    async def _continue(self, handling: Handling) -> None:
+        in_hand = await TaskInHand.load(handling)
+        if in_hand is None:
+            return
+        if in_hand.is_abandoned:
+            await in_hand.cancel()
+            return
+        closing = await in_hand.closing()
+        if closing is None:
+            return
+        met, event = closing
+        in_hand.receive(met, event)
+        task = self._context(in_hand)
+        name = await self._name_of(met, in_hand)
+        if name is not None:
+            result = _result(name, met, event.data, task)
+            await call(self._result_handlers[name], result, _with(handling, task))
+        await in_hand.save()
+
+    async def _name_of(self, met: Expectation, in_hand: TaskInHand) -> str | None:
+        """Under which name a handler gets it; None when there is nothing left to handle."""
+        unanswered = met.status is ExpectationStatus.EXPIRED and met.ask is not None
+        if unanswered:
+            in_hand.handling.record(timed_out(in_hand.record, met, in_hand.handling.moment()))
+            if TASK_TIMEOUT in self._result_handlers:
+                return TASK_TIMEOUT
+            await in_hand.fail(TASK_TIMEOUT, f"nobody answered {met.event_type!r} in time")
+            return None
+        if met.event_type not in self._result_handlers:
+            raise NotFound(f"{self.name} has no on_result({met.event_type!r}) any more")
+        return met.event_type
+
+    async def _failed(self, handling: Handling, failure: Failure) -> None:
+        """Whoever asked for the task is told, and it waits for nothing more."""
+        in_hand = await TaskInHand.load(handling)
+        if in_hand is not None:
+            await in_hand.fail(failure.code, failure.message)
+        elif handling.event.type in self._task_handlers and handling.delivery.owner == handling.event.id:
+            taken = self._task_handlers[handling.event.type]
+            await TaskInHand.take(handling, taken.default_event).fail(failure.code, failure.message)
+        else:
+            await tell_requester(handling, failure)
+
+    def _context(self, in_hand: TaskInHand) -> TaskContext[Any]:
+        record, handling = in_hand.record, in_hand.handling
+        taken = self._task_handlers.get(record.event_type)
+        if taken is None:
+            raise NotFound(f"{self.name} has no on_task({record.event_type!r}) any more")
+        return TaskContext[Any](
+            task_id=record.task_id,
+            event_type=record.event_type,
+            plan_id=record.lineage.plan_id,
+            data=taken.takes.read(f"task {record.event_type!r}", record.data),
+            response_event=record.answer_event,
+            response_topic=record.answer_topic,
+            sub_tasks=in_hand.sub_tasks,
+            state=in_hand.state,
+            tenant_id=record.lineage.tenant_id,
+            user_id=record.lineage.user_id,
+            agent_id=record.agent,
+            session_id=record.lineage.session_id,
+            goal_id=record.lineage.goal_id,
+            correlation_id=record.answer_key,
             idempotency_key=handling.idempotency_key,
             attempt=handling.delivery.attempt,
-            _handling=handling,
-            _gives=self._gives,
+            in_hand=in_hand,
+            _gives=taken.gives,
+            _awaited=self._result_handlers.__contains__,
         )
-        await call(self._handler, task, PlatformContext(handling))
-        if not task.has_ended:
-            raise LocalProtocolError(
-                f"the handler of {event.type!r} returned and left its task open; complete() or fail() it"
-            )
 
-    async def failed(self, handling: Handling, failure: Failure) -> None:
-        task_id = handling.event.correlation_id or handling.event.id
-        handling.record(reply(handling, failed("task_id", task_id, failure), default_event=self._default_event))
+
+@dataclass(frozen=True)
+class _Task:
+    handler: Handler
+    takes: Shape
+    gives: Shape
+    default_event: str
+
+
+def _with(handling: Handling, task: TaskContext[Any]) -> PlatformContext:
+    return PlatformContext(handling, task.in_hand, task)
+
+
+def _result(name: str, met: Expectation, came: JsonObject, task: TaskContext[Any]) -> ResultContext:
+    """A reply says whether it worked; what a person said, or an event of another kind, is the result itself."""
+    if name == TASK_TIMEOUT:
+        return ResultContext(name, met.id, {}, None, False, f"nobody answered {met.event_type!r} in time", task)
+    if met.answer is not None:
+        said = met.answer.payload
+        return ResultContext(name, met.id, said, said, True, None, task)
+    info = task.sub_tasks.get(met.id)
+    data = came if info is None or info.result is None else info.result
+    if data.get("success") is False:
+        return ResultContext(name, met.id, data, None, False, _message(data.get("error")), task)
+    return ResultContext(name, met.id, data, data.get("result", data), True, None, task)
+
+
+def _message(error: Json) -> str:
+    told = error.get("message") if isinstance(error, dict) else error
+    return str(told or "failed")

@@ -18,6 +18,12 @@ _COMMANDS = {
     "approve": ("soorma_ai.cli.answer:approve", "Let go what a plan holds back for approval."),
     "reject": ("soorma_ai.cli.answer:reject", "Refuse what a plan holds back for approval."),
     "answer": ("soorma_ai.cli.answer:answer", "Answer a question with data."),
+    "dead-letters": (
+        "soorma_ai.cli.letters:dead_letters",
+        "List, show, redrive and discard what could not be handled.",
+    ),
+    "prune": ("soorma_ai.cli.prune:prune", "Remove plans that have ended, and old events."),
+    "backup": ("soorma_ai.cli.backup:backup", "Copy the store to a file, while it is in use."),
     "events": ("soorma_ai.cli.events:events", "Look at the events of all plans and agents."),
 }
 

@@ -2,22 +2,29 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Sequence
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from contextlib import asynccontextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from datetime import timedelta
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from soorma_ai.adapters.control import OwnerGone, ask_owner
 from soorma_ai.adapters.owner import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
-from soorma_ai.cli.options import LOCAL_USER, Access
+from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.domain.waits import FOR_PEOPLE, AnswerOutcome, Person
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
+from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.retention import added, prune
 from soorma_ai.runtime.signals import Signals
 from soorma_ai.settings import sqlite_path
 
@@ -26,6 +33,10 @@ MOST_TRIES = 100
 PAUSE_SECONDS = 0.1
 PURPOSE = "a soorma command"
 MOST_PLANS = 1_000_000
+MOST_LETTERS = 1_000_000
+LONGEST_NUMBER = 18
+
+_COUNTS = TypeAdapter(Pruned)
 
 
 @asynccontextmanager
@@ -79,6 +90,50 @@ class Cancelling:
         return {"cancelled": await client.cancel(self.plan_id, self.reason)}
 
 
+@dataclass(frozen=True)
+class Redriving:
+    letter_id: int
+
+    def spelled(self) -> JsonObject:
+        return {"call": "redrive", "letter_id": self.letter_id}
+
+    async def done_by(self, client: Client) -> JsonObject:
+        return {"redriven": await client.redrive(self.letter_id)}
+
+
+@dataclass(frozen=True)
+class Discarding:
+    letter_id: int
+    note: str
+
+    def spelled(self) -> JsonObject:
+        return {"call": "discard", "letter_id": self.letter_id, "note": self.note}
+
+    async def done_by(self, client: Client) -> JsonObject:
+        return {"discarded": await client.discard(self.letter_id, self.note)}
+
+
+@dataclass(frozen=True)
+class Pruning:
+    """`after`: where to go on. An owner does a part and says where that ends."""
+
+    older_than: timedelta
+    statuses: tuple[PlanStatus, ...]
+    after: str | None = None
+
+    def spelled(self) -> JsonObject:
+        return {
+            "call": "prune",
+            "older_than": self.older_than.total_seconds(),
+            "statuses": list(self.statuses),
+            "after": self.after,
+        }
+
+    async def done_by(self, client: Client) -> JsonObject:
+        tenant_id = client.person.tenant_id
+        return asdict(await prune(client.services, tenant_id, self.older_than, self.statuses, after=self.after))
+
+
 class Writer:
     """Acts through the owner of the file, or as its owner when there is none."""
 
@@ -96,7 +151,23 @@ class Writer:
         """False when the plan had ended already."""
         return bool((await self._do(command))["cancelled"])
 
-    async def _do(self, command: Answering | Cancelling) -> JsonObject:
+    async def redrive(self, command: Redriving) -> bool:
+        """False when it is no dead letter any more."""
+        return bool((await self._do(command))["redriven"])
+
+    async def discard(self, command: Discarding) -> bool:
+        """False when it is no dead letter any more."""
+        return bool((await self._do(command))["discarded"])
+
+    async def prune(self, command: Pruning) -> Pruned:
+        total = Pruned(after=command.after)
+        while True:
+            told = _COUNTS.validate_python(await self._do(replace(command, after=total.after)))
+            total = added(total, told)
+            if total.after is None:
+                return total
+
+    async def _do(self, command: Answering | Cancelling | Redriving | Discarding | Pruning) -> JsonObject:
         """An owner may end while it is asked, or another begin while this process looks: then look again."""
         reason: Exception | None = None
         for _ in range(MOST_TRIES):
@@ -138,6 +209,29 @@ async def wait_named(client: Client, beginning: str) -> str:
         return _only("open question", client, beginning, open_now)
     ever = await store.expectations(tenant_id=client.person.tenant_id, only_open=False)
     return _only("question", client, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
+
+
+async def letter_named(client: Client, named: str) -> Letter:
+    """By its number, whatever became of it; a dead one also by the beginning of its event's id. Raises NotFound for
+    none, and for several."""
+    found: dict[int, Letter] = {}
+    if named.isascii() and named.isdigit() and len(named) <= LONGEST_NUMBER:
+        with suppress(NotFound):
+            one = await client.dead_letter(int(named))
+            found[one.letter_id] = one
+    if len(named) >= SHORTEST_PREFIX:
+        dead = await client.dead_letters(limit=MOST_LETTERS)
+        found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
+    if not found:
+        raise NotFound(
+            f"no dead letter of tenant {client.person.tenant_id!r} has the number {named!r}, "
+            f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
+        )
+    if len(found) > 1:
+        ids = [str(letter_id) for letter_id in sorted(found)]
+        some = ", ".join(ids[:3]) + (", …" if len(ids) > 3 else "")
+        raise NotFound(f"{named!r} may mean {len(ids)} dead letters; give the number of one: {some}")
+    return next(iter(found.values()))
 
 
 def _only(what: str, client: Client, beginning: str, ids: Sequence[str]) -> str:

@@ -13,8 +13,10 @@ PAYLOAD = 240
 
 
 def print_story(trace: Trace, printer: Printer) -> None:
-    printer.line((said(trace.goal_event), BOLD), " ", status_part(trace.status), f", pursued by {said(trace.agent)}")
-    printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}", DIM))
+    who = said(f"{trace.agent} {trace.agent_version}")
+    prompt = f", prompt {said(trace.prompt)}" if trace.prompt else ""
+    printer.line((said(trace.goal_event), BOLD), " ", status_part(trace.status), f", pursued by {who}")
+    printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}{prompt}", DIM))
     printer.line((_shares(trace), DIM))
     printer.line((spending(trace.spent, trace.limits), DIM))
     printer.line()

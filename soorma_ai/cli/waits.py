@@ -4,7 +4,7 @@ from datetime import datetime
 
 from soorma_ai.cli.forms import asks_for
 from soorma_ai.cli.render import BOLD, DIM, QUOTE, WAITING, Printer
-from soorma_ai.cli.wording import ago, remaining, said, short, shown
+from soorma_ai.cli.wording import ago, remaining, said, short, shown, span
 from soorma_ai.domain.values import Json
 from soorma_ai.domain.waits import Wait
 
@@ -21,6 +21,10 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
         (f"  {remaining(wait.deadline, now)}", WAITING if wait.deadline else DIM),
     )
     who = said(" or ".join(wait.approvers)) or "anybody"
+    if wait.escalates_at is not None and wait.approvers:
+        escalated = now >= wait.escalates_at
+        when = "by now" if escalated else f"in {span(wait.escalates_at - now)}"
+        who += f", and {when} of {said(' or '.join(wait.escalate_to))}"
     plan = f"plan {short(wait.plan_id or '')}{f' ({said(goal)})' if goal else ''}"
     printer.line((f"{plan}, asked by {said(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM), indent=INDENT)
     if wait.message:

@@ -39,7 +39,7 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
     if expectation.status is ExpectationStatus.EXPIRED or _is_over(expectation.deadline, now):
         until = expectation.deadline.isoformat(timespec="seconds") if expectation.deadline else "its deadline"
         return AnswerOutcome(LATE, f"an answer was possible until {until}")
-    fault = _fault(expectation.ask, answer, person)
+    fault = _fault(expectation, answer, person, now)
     return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
 
 
@@ -47,12 +47,14 @@ def _is_over(deadline: datetime | None, now: datetime) -> bool:
     return deadline is not None and now >= deadline
 
 
-def _fault(ask: Ask | None, answer: Answer, person: Person) -> str:
+def _fault(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> str:
+    ask = expectation.ask
     if ask is None:
         return "this is no question to a person"
-    if ask.approvers and person.roles is not None and not person.roles.intersection(ask.approvers):
+    approvers = ask.approvers_at(expectation.opened_at, now)
+    if approvers and person.roles is not None and not person.roles.intersection(approvers):
         has = ", ".join(sorted(person.roles)) or "no role"
-        return f"{person.user_id} has {has}; one of {', '.join(ask.approvers)} must answer"
+        return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
     if answer.decision not in ask.allowed_decisions:
         return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"
     approved = answer.payload.get("approved")

@@ -5,16 +5,25 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.correlate import keys_of_wait
+from soorma_ai.core.ladder import ladder
 from soorma_ai.core.machine import moved
 from soorma_ai.core.wake import EXPIRED, wake_for
 from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
 from soorma_ai.domain.effects import AppendStep, Effect, Expect, Publish, Schedule, Spend
-from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, caused_id, completion_of, new_event
+from soorma_ai.domain.events import (
+    EventEnvelope,
+    EventTopic,
+    Lineage,
+    ReplyAddress,
+    caused_id,
+    completion_of,
+    new_event,
+)
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
-from soorma_ai.domain.waits import AnswerDecision, Ask, Expectation, ExpectationKind, Proposal
+from soorma_ai.domain.waits import AnswerDecision, Ask, Expectation, ExpectationKind, Proposal, Reply
 
 WAIT_OPENED = "plan.wait.opened"
 
@@ -56,12 +65,13 @@ def request(
     moment: Moment,
     *,
     mark: str | None = None,
+    reply: Reply | None = None,
 ) -> Outcome:
     """Publish to whoever takes the event, and expect a reply."""
     type = action.event_type
-    answer = completion_of(type)
+    reply = reply or Reply(completion_of(type))
     return _asked_of_an_agent(
-        plan, type, action.data, moment, kind=ExpectationKind.REPLY, answer=answer, definition=definition, mark=mark
+        plan, type, action.data, moment, kind=ExpectationKind.REPLY, reply=reply, definition=definition, mark=mark
     )
 
 
@@ -72,6 +82,7 @@ def delegate(
     moment: Moment,
     *,
     mark: str | None = None,
+    reply: Reply | None = None,
 ) -> Outcome:
     """A goal for another planner. Its plan draws on the budget of this one's root."""
     return _asked_of_an_agent(
@@ -80,7 +91,7 @@ def delegate(
         action.goal_data,
         moment,
         kind=ExpectationKind.CHILD,
-        answer=completion_of(action.goal_event),
+        reply=reply or Reply(completion_of(action.goal_event)),
         definition=definition,
         mark=mark,
         target=action.target_planner,
@@ -94,7 +105,7 @@ def _asked_of_an_agent(
     moment: Moment,
     *,
     kind: ExpectationKind,
-    answer: str,
+    reply: Reply,
     definition: EventDefinition | None,
     mark: str | None,
     target: str | None = None,
@@ -109,15 +120,20 @@ def _asked_of_an_agent(
         data=data,
         time=moment.now,
         causation_id=moment.cause.id,
-        reply_to=ReplyAddress(event_id, answer),
+        reply_to=ReplyAddress(event_id, reply.event_type),
         dataschema=definition.dataschema if definition else None,
         target=target,
     )
-    expectation = _expectation(plan, event_id, kind, answer, moment, subject=type)
+    expectation = replace(
+        expecting(
+            plan, event_id, kind, reply.event_type, moment, subject=type, deadline=_until(plan, reply.timeout, moment)
+        ),
+        others=reply.others,
+    )
     step_kind = StepKind.PUBLISHED if kind is ExpectationKind.REPLY else StepKind.DELEGATED
     stepped = step(plan, step_kind, moment, name=type, data=data, event_id=event_id, expectation_id=event_id, mark=mark)
     spend = Spend(plan.root_plan_id, 1, plan.limits.max_actions)
-    effects = (spend, Publish(event), Expect(expectation), *_deadline_timer(plan, expectation))
+    effects = (spend, Publish(event), Expect(expectation), *deadline_timer(plan, expectation))
     return Outcome(moved(stepped.plan, PlanStatus.RUNNING, moment.now), stepped.effects + effects)
 
 
@@ -129,6 +145,7 @@ def hold(
     moment: Moment,
     *,
     mark: str | None = None,
+    reply: Reply | None = None,
 ) -> Outcome:
     """The publish becomes a question to a person, bound to exactly this payload."""
     proposal = Proposal(
@@ -136,6 +153,7 @@ def hold(
         data=action.data,
         digest=digest(action.data),
         payload_schema=definition.payload_schema if definition else ANY_OBJECT,
+        reply=reply,
     )
     ask = Ask(
         reason="confirmation",
@@ -145,6 +163,9 @@ def hold(
         approvers=approval.approvers,
         on_expiry=AnswerDecision(approval.on_expiry),
         proposal=proposal,
+        reminders=approval.reminders,
+        escalate_after=approval.escalate_after,
+        escalate_to=approval.escalate_to,
     )
     opened = _question(plan, ExpectationKind.GATE, action.event_type, ask, approval.timeout, moment)
     return _asking(plan, opened, StepKind.HELD, action.event_type, action.data, moment, mark=mark)
@@ -165,6 +186,10 @@ def wait(
         message=action.message or action.reason,
         response_schema=definition.payload_schema if definition else ANY_OBJECT,
         allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
+        approvers=action.approvers,
+        reminders=action.reminders,
+        escalate_after=action.escalate_after,
+        escalate_to=action.escalate_to,
     )
     timeout = timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None
     opened = _question(plan, ExpectationKind.WAIT, action.expected_event, ask, timeout, moment)
@@ -174,13 +199,46 @@ def wait(
     return _asking(plan, opened, StepKind.ASKED, action.expected_event, ask.message, moment, mark=mark)
 
 
-def park(plan: PlanRecord, moment: Moment) -> Outcome:
-    """Nobody offers anything: the plan sleeps until the registry changes, or its deadline."""
-    wait_id = derived_id("offer", moment.cause.id, moment.agent, str(next(moment.ordinals)))
-    expectation = _expectation(
-        plan, wait_id, ExpectationKind.OFFER, "", moment, subject="a live agent", topic=EventTopic.PLAN_EVENTS
+@dataclass(frozen=True)
+class Question:
+    """What people, or an event from outside, are to tell a plan. `about` is announced with it."""
+
+    reply: Reply
+    reason: str
+    message: str
+    definition: EventDefinition
+    producers: tuple[str, ...] = ()
+    about: JsonObject | None = None
+
+
+def ask(plan: PlanRecord, question: Question, moment: Moment, *, mark: str | None = None) -> Outcome:
+    """As `wait`, and also found by the plan's id or its goal's reply key as the reply key of the event."""
+    asked = Ask(
+        reason=question.reason,
+        message=question.message,
+        response_schema=question.definition.payload_schema,
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
     )
-    stepped = step(plan, StepKind.PARKED, moment, note="no live agent offers any event")
+    name = question.reply.event_type
+    opened = _question(plan, ExpectationKind.WAIT, name, asked, question.reply.timeout, moment)
+    known_as = [plan.plan_id, *([plan.answer_key] if plan.answer_key else [])]
+    opened = replace(
+        opened,
+        keys=(*keys_of_wait(plan, opened.id, question.definition), *(f"reply:{key}" for key in known_as)),
+        producers=question.producers,
+        others=question.reply.others,
+    )
+    return _asking(plan, opened, StepKind.ASKED, name, question.message, moment, mark=mark, about=question.about)
+
+
+def park(plan: PlanRecord, moment: Moment, event_type: str = "") -> Outcome:
+    """Nobody offers anything, or this event: the plan sleeps until the registry changes, or its deadline."""
+    wait_id = derived_id("offer", moment.cause.id, moment.agent, str(next(moment.ordinals)))
+    expectation = expecting(
+        plan, wait_id, ExpectationKind.OFFER, event_type, moment, subject="a live agent", topic=EventTopic.PLAN_EVENTS
+    )
+    wanted = f"no agent takes {event_type!r}" if event_type else "no live agent offers any event"
+    stepped = step(plan, StepKind.PARKED, moment, name=event_type, note=wanted)
     return Outcome(
         moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now),
         (*stepped.effects, Expect(expectation)),
@@ -198,6 +256,7 @@ def step(
     event_id: str | None = None,
     expectation_id: str | None = None,
     mark: str | None = None,
+    place: int = 0,
 ) -> Outcome:
     line = Step(
         plan_id=plan.plan_id,
@@ -210,6 +269,7 @@ def step(
         event_id=event_id or moment.cause.id,
         expectation_id=expectation_id,
         fingerprint=mark,
+        place=place,
     )
     return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(line),))
 
@@ -225,7 +285,7 @@ def _question(
     plan: PlanRecord, kind: ExpectationKind, event_type: str, ask: Ask, timeout: timedelta | None, moment: Moment
 ) -> Expectation:
     wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
-    return _expectation(
+    return expecting(
         plan,
         wait_id,
         kind,
@@ -234,7 +294,7 @@ def _question(
         subject=event_type,
         topic=EventTopic.NOTIFICATION_EVENTS,
         ask=ask,
-        deadline=_earlier(plan.deadline, moment.now + timeout if timeout else None),
+        deadline=_until(plan, timeout, moment),
     )
 
 
@@ -247,16 +307,26 @@ def _asking(
     moment: Moment,
     *,
     mark: str | None = None,
+    about: JsonObject | None = None,
 ) -> Outcome:
     stepped = step(plan, kind, moment, name=name, data=data, expectation_id=opened.id, mark=mark)
-    announcement = Publish(_announcement(plan, opened, moment))
+    told = announcement(plan.lineage, opened, moment, about=about)
+    timers = (*deadline_timer(plan, opened), *ladder(opened, told))
     paused = moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now)
-    return Outcome(paused, (*stepped.effects, Expect(opened), announcement, *_deadline_timer(plan, opened)))
+    return Outcome(paused, (*stepped.effects, Expect(opened), Publish(told), *timers))
 
 
-def _announcement(plan: PlanRecord, opened: Expectation, moment: Moment) -> EventEnvelope:
+def announcement(
+    lineage: Lineage, opened: Expectation, moment: Moment, *, about: JsonObject | None = None
+) -> EventEnvelope:
+    """By which programs outside learn that people are asked. `about` is what the asker adds of its own."""
     ask = opened.ask
-    data: dict[str, Json] = {"wait_id": opened.id, "kind": opened.kind, "expected_event": opened.event_type}
+    data: dict[str, Json] = {
+        **(about or {}),
+        "wait_id": opened.id,
+        "kind": opened.kind,
+        "expected_event": opened.event_type,
+    }
     if ask:
         decisions: list[Json] = list(ask.allowed_decisions)
         data |= {"reason": ask.reason, "message": ask.message, "allowed_decisions": decisions}
@@ -264,8 +334,8 @@ def _announcement(plan: PlanRecord, opened: Expectation, moment: Moment) -> Even
     if opened.deadline:
         data["deadline"] = opened.deadline.isoformat()
     return new_event(
-        plan.lineage,
-        event_id=moment.event_id(WAIT_OPENED),
+        lineage,
+        event_id=derived_id("announced", opened.id),
         source=moment.agent,
         topic=EventTopic.NOTIFICATION_EVENTS,
         type=WAIT_OPENED,
@@ -276,7 +346,7 @@ def _announcement(plan: PlanRecord, opened: Expectation, moment: Moment) -> Even
     )
 
 
-def _expectation(
+def expecting(
     plan: PlanRecord,
     id: str,
     kind: ExpectationKind,
@@ -304,7 +374,7 @@ def _expectation(
     )
 
 
-def _deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect, ...]:
+def deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect, ...]:
     """The plan's own deadline has a timer already; only an earlier one needs its own."""
     due = expectation.deadline
     if due is None or (plan.deadline is not None and due >= plan.deadline):
@@ -313,5 +383,9 @@ def _deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect,
     return (Schedule(f"deadline:{expectation.id}", due, event, guards=expectation.id),)
 
 
-def _earlier(one: datetime | None, other: datetime | None) -> datetime | None:
+def earlier(one: datetime | None, other: datetime | None) -> datetime | None:
     return min((moment for moment in (one, other) if moment), default=None)
+
+
+def _until(plan: PlanRecord, timeout: timedelta | None, moment: Moment) -> datetime | None:
+    return earlier(plan.deadline, moment.now + timeout if timeout else None)

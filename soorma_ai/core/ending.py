@@ -7,13 +7,16 @@ from itertools import count
 
 from soorma_ai.core.asking import Moment, Outcome, step, unfinished
 from soorma_ai.core.machine import moved
-from soorma_ai.core.wake import DEADLINE_REACHED, wake_plan
+from soorma_ai.core.wake import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
 from soorma_ai.domain.effects import Close, Effect, Publish, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope, completion_of, new_event
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind, plan_id_of
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind, plan_id_of, pursuit_of
 from soorma_ai.domain.values import Json
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
+from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
+
+# The timer of a plan's deadline is called so, with the plan's id behind it.
+PLAN_DEADLINE = "deadline:"
 
 
 @dataclass(frozen=True)
@@ -24,7 +27,15 @@ class Failure:
     message: str
 
 
-def begin(goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment) -> Outcome:
+def begin(
+    goal: EventEnvelope,
+    parent: PlanRecord | None,
+    limits: Limits,
+    version: str,
+    moment: Moment,
+    *,
+    prompt: str = "",
+) -> Outcome:
     """The plan of a goal. A child lives on its root's limits and cannot outlive its parent."""
     plan_id = plan_id_of(goal.id, moment.agent)
     root_plan_id = parent.root_plan_id if parent else plan_id
@@ -45,12 +56,14 @@ def begin(goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, versio
         created_at=moment.now,
         updated_at=moment.now,
         root_plan_id=root_plan_id,
+        ancestry=(*(parent.ancestry if parent else ()), pursuit_of(moment.agent, goal.type, goal.data)),
         parent_plan_id=parent.plan_id if parent else None,
         depth=parent.depth + 1 if parent else 1,
         answer_key=goal.correlation_id or goal.id,
         answer_event=goal.response_event or completion_of(goal.type),
         answer_topic=goal.response_topic or PlanRecord.answer_topic,
         deadline=deadline,
+        prompt=prompt,
     )
     effects: tuple[Effect, ...] = ()
     if deadline:
@@ -76,13 +89,23 @@ def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], mo
     stepped = step(plan, StepKind.FAILED, moment, note=failure.message)
     ended = replace(moved(stepped.plan, PlanStatus.FAILED, moment.now), reason=failure.message)
     answer: dict[str, Json] = {"error": {"code": failure.code, "message": failure.message}}
-    return Outcome(plan, stepped.effects).then(_ended(ended, answer, open_now, moment))
+    orphans = [expectation for expectation in open_now if expectation.kind is ExpectationKind.CHILD]
+    return (
+        Outcome(plan, stepped.effects)
+        .then(_ended(ended, answer, open_now, moment))
+        .then(_abandoned(ended, orphans, moment))
+    )
 
 
-def cancel(plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    """Says what is unknown (asked of an agent, no answer yet) and what never started (held back)."""
+def cancel(
+    plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
+) -> Outcome:
+    """Says what is done, what is unknown (asked of an agent, no answer yet) and what never started (held back). Those
+    who were asked are told to stop."""
     unknown, held = unfinished(open_now)
     told = reason
+    if done:
+        told += f"; done: {', '.join(done)}"
     if unknown:
         told += f"; asked and not answered, so unknown: {', '.join(unknown)}"
     if held:
@@ -90,7 +113,12 @@ def cancel(plan: PlanRecord, reason: str, open_now: Sequence[Expectation], momen
     stepped = step(plan, StepKind.CANCELLED, moment, note=told)
     ended = replace(moved(stepped.plan, PlanStatus.CANCELLED, moment.now), reason=told)
     answer: dict[str, Json] = {"error": {"code": "cancelled", "message": told}}
-    return Outcome(plan, stepped.effects).then(_ended(ended, answer, open_now, moment))
+    asked = [e for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
+    return (
+        Outcome(plan, stepped.effects)
+        .then(_ended(ended, answer, open_now, moment))
+        .then(_abandoned(ended, asked, moment))
+    )
 
 
 def is_overdue(plan: PlanRecord, now: datetime) -> bool:
@@ -120,5 +148,9 @@ def _ended(plan: PlanRecord, answer: dict[str, Json], open_now: Sequence[Expecta
     return Outcome(plan, (*closed, Unschedule(_timer_of(plan)), Publish(event)))
 
 
+def _abandoned(plan: PlanRecord, asked: Sequence[Expectation], moment: Moment) -> Outcome:
+    return Outcome(plan, tuple(Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked))
+
+
 def _timer_of(plan: PlanRecord) -> str:
-    return f"deadline:{plan.plan_id}"
+    return f"{PLAN_DEADLINE}{plan.plan_id}"

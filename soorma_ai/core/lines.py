@@ -199,6 +199,7 @@ _WORDS = {
     StepKind.GOAL: "came",
     StepKind.REPLIED: "was answered",
     StepKind.RECEIVED: "came",
+    StepKind.LATE: "was answered late",
     StepKind.RESUMED: "the agents that can be asked have changed",
 }
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from soorma_ai.core.wire import inlined
+from soorma_ai.core.wire import inlined, is_too_large
 from soorma_ai.domain.conditions import any_of
 from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import EventTopic
@@ -15,6 +15,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 
 PUBLISH = "publish:"
 DELEGATE = "delegate:"
+PUBLISH_ALL = "publish_all"
 
 CLIENT = "client"  # the source of everything that comes from outside through the platform
 
@@ -44,6 +45,12 @@ class Offer:
     def is_empty(self) -> bool:
         """Nothing to ask of anybody: a plan that meets this is parked, it has not failed."""
         return not (self.events or self.delegates or self.waits)
+
+    def takes(self, name: str) -> bool:
+        """An event or a goal of this name; of no name, anything."""
+        if not name:
+            return not self.is_empty
+        return self.event(name) is not None or any(d.goal.event_name == name for d in self.delegates)
 
     def event(self, name: str) -> EventDefinition | None:
         return next((event for event in self.events if event.event_name == name), None)
@@ -115,11 +122,42 @@ def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
 
 
 def decision_schema(offer: Offer) -> JsonObject:
-    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`."""
-    branches: list[Json] = [
+    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+
+    Publishing several at once shows every event a second time; where that is more than providers take, one can be
+    published at a time.
+    """
+    if offer.events:
+        several = _schema(offer, [_several(offer)])
+        if not is_too_large(several):
+            return several
+    return _schema(offer, [])
+
+
+def _publishing(offer: Offer) -> list[Json]:
+    return [
         _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inlined(event.payload_schema)})
         for event in offer.events
     ]
+
+
+def _several(offer: Offer) -> JsonObject:
+    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publishing(offer)}}
+    need = "How many of them must have come before you decide again; leave it out to wait for all."
+    return _branch(
+        PUBLISH_ALL,
+        "Publish several requests at once; decide again when their answers are there.",
+        {
+            "requests": requests,
+            "need": {"type": "integer", "minimum": 1, "description": need},
+            "timeout_seconds": _timeout(),
+        },
+        optional=("need", "timeout_seconds"),
+    )
+
+
+def _schema(offer: Offer, more: list[Json]) -> JsonObject:
+    branches = [*_publishing(offer), *more]
     branches += [
         _branch(
             f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inlined(d.goal.payload_schema)}
@@ -131,22 +169,26 @@ def decision_schema(offer: Offer) -> JsonObject:
         wait: dict[str, Json] = {
             "expected_event": {"enum": names},
             "message": {"type": "string", "description": "What is asked of whoever can answer."},
-            "timeout_seconds": {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS},
+            "timeout_seconds": _timeout(),
         }
         branches.append(
-            _branch("wait", "Stop until the event comes or a person answers.", wait, optional="timeout_seconds")
+            _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
         )
     result = inlined(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
     return _closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
 
-def _branch(action: str, description: str, properties: dict[str, Json], optional: str = "") -> JsonObject:
+def _timeout() -> JsonObject:
+    return {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
+
+
+def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
     closed = _closed(tagged | properties, optional)
     return {"description": description, **closed} if description else closed
 
 
-def _closed(properties: dict[str, Json], optional: str = "") -> JsonObject:
-    required: list[Json] = [name for name in properties if name != optional]
+def _closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -8,6 +8,7 @@ so nothing inside can spell its end; nothing from outside is ever a template.
 
 from collections.abc import Sequence
 
+from soorma_ai.core.join import came_mark, fired_mark
 from soorma_ai.core.offer import Offer
 from soorma_ai.core.receive import Trigger
 from soorma_ai.domain.limits import Spent
@@ -34,6 +35,8 @@ _SAYING = {
     StepKind.EXPIRED: "{note}",
     StepKind.PARKED: "Nobody could be asked, so you slept.",
     StepKind.RESUMED: "The agents that can be asked changed.",
+    StepKind.JOINED: "{note}",
+    StepKind.LATE: "{name} was answered late, after you had decided without it.",
 }
 
 
@@ -47,21 +50,25 @@ def inputs_for(
     custom_context: JsonObject,
     offer: Offer,
     spent: Spent,
+    in_flight: int,
 ) -> dict[str, object]:
     """The inputs that the decide prompt declares."""
-    left = None if plan.limits.max_actions is None else max(0, plan.limits.max_actions - spent.actions)
+    limits = plan.limits
+    left = None if limits.max_actions is None else max(0, limits.max_actions - spent.actions)
+    free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
         "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
         "history": _history(_before(history, trigger)),
-        "trigger": {"text": trigger.text, "data": "" if trigger.data is None else fenced(trigger.data)},
+        "trigger": {"text": trigger.text, "data": _data_of(trigger)},
         "custom_context": fenced(custom_context) if custom_context else "",
         "events": [_told(event.event_name, event) for event in offer.events],
         "delegates": [_told(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
         "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
         "remaining_actions": left,
+        "at_once": min((most for most in (left, free) if most is not None), default=None),
     }
 
 
@@ -69,6 +76,17 @@ def fenced(value: Json, size: int = ENTRY_CHARS * 4) -> str:
     text = clip(compact(value), size).replace("<", "\\u003c")
     mark = derived_id("fence", text)[:13]
     return f"<data {mark}>{text}</data {mark}>"
+
+
+def _data_of(trigger: Trigger) -> str:
+    """Of several results each gets its share of the room, so that none is cut off by those before it."""
+    data = trigger.data
+    if data is None:
+        return ""
+    if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > ENTRY_CHARS * 4:
+        share = ENTRY_CHARS * 4 // len(data)
+        return fenced([clip(compact(item), share) for item in data], ENTRY_CHARS * 8)
+    return fenced(data)
 
 
 def estimated_tokens(texts: Sequence[str]) -> int:
@@ -89,7 +107,10 @@ def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
 
 
 def _before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
-    """The trigger is told apart, so its own line need not be told twice."""
+    """The trigger is told apart, so its own line need not be told twice; nor need what a join brought together."""
+    if trigger.join_id is not None:
+        told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
+        return [step for step in steps if step.fingerprint not in told]
     return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
 
 

@@ -22,11 +22,13 @@ from soorma_ai.errors import LocalProtocolError
 @dataclass(frozen=True)
 class Trigger:
     """What just happened, in words without ids. `released` is a held request that a person let go:
-    then there is nothing to decide, and no model is called."""
+    then there is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the
+    data holds, so that the history need not tell them again."""
 
     text: str
     data: Json = None
     released: Proposal | None = None
+    join_id: str | None = None
 
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
@@ -43,15 +45,24 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
             return step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
                 "The agents that can be asked have changed."
             )
+        case ExpectationKind.DOUBT | ExpectationKind.JOIN:
+            raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")
 
 
 def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     data = event.data
     worked = data.get("success") is not False
-    said = data.get("result") if worked else data.get("error")
+    said = said_in(data)
     note = "ok" if worked else "failed"
     outcome = step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
+
+
+def said_in(data: JsonObject) -> Json:
+    """The result or the error of a reply; an event of another form is what it says itself."""
+    if "success" not in data and "result" not in data:
+        return data
+    return data.get("error") if data.get("success") is False else data.get("result")
 
 
 def _no_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:

@@ -4,8 +4,9 @@ from collections.abc import Sequence
 
 from soorma_ai.core.asking import Moment, Outcome, delegate, hold, request, wait
 from soorma_ai.core.ending import complete
+from soorma_ai.core.join import publish_together
 from soorma_ai.core.validate import Judged, fingerprint
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, WaitAction
+from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, PublishAllAction, WaitAction
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.waits import Expectation
 
@@ -18,6 +19,8 @@ def reduce(plan: PlanRecord, judged: Judged, *, state: str, open_now: Sequence[E
             if judged.approval:
                 return hold(plan, action, judged.definition, judged.approval, moment, mark=mark)
             return request(plan, action, judged.definition, moment, mark=mark)
+        case PublishAllAction() as action:
+            return publish_together(plan, action, judged, moment, mark)
         case DelegateAction() as action:
             return delegate(plan, action, judged.definition, moment, mark=mark)
         case WaitAction() as action:

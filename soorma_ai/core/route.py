@@ -1,10 +1,11 @@
 """Which of an agent's handlers an event is for."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeVar
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.errors import ConfigError
 
 ANY = "*"
 
@@ -24,10 +25,31 @@ R = TypeVar("R", bound=Routable)
 
 
 def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) -> R | None:
-    """A named handler before one for any type. `continues` marks the route for what a plan was waiting for: such an
-    event is owned by a plan that another goal began, and no handler of that name starts anything with it."""
+    """A named handler before one for a family of types, and that before one for any. `continues` marks the route for
+    what a plan was waiting for: such an event is owned by a plan that another goal began, and no handler of that name
+    starts anything with it."""
     if owner not in (event.id, plan_id_of(event.id, agent)):
         return next((r for r in routes if r.continues), None)
-    named = [r for r in routes if not r.continues and r.topic == event.topic]
-    exact = next((r for r in named if r.event_type == event.type), None)
-    return exact or next((r for r in named if r.event_type == ANY), None)
+    named = {r.event_type: r for r in routes if not r.continues and r.topic == event.topic}
+    return next((named[pattern] for pattern in patterns_of(event.type) if pattern in named), None)
+
+
+def patterns_of(event_type: str) -> Iterator[str]:
+    """What a handler may have been registered for to get this event, the most exact first: 'order.paid.late',
+    'order.paid.*', 'order.*', '*'."""
+    yield event_type
+    family = event_type
+    while "." in family:
+        family = family.rpartition(".")[0]
+        yield f"{family}.{ANY}"
+    yield ANY
+
+
+def is_pattern(event_type: str) -> bool:
+    """Raises ConfigError for a star that stands where it means nothing."""
+    if ANY not in event_type:
+        return False
+    family = event_type.removesuffix(ANY)
+    if ANY in family or (family and not family.endswith(".")) or family == ".":
+        raise ConfigError(f"{event_type!r}: a star stands for all that follows a dot, as in 'order.*', or alone")
+    return True

@@ -4,22 +4,28 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from soorma_ai.core.ending import Failure
-from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, RetryAfter
-from soorma_ai.errors import ContentFiltered as Filtered
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.errors import (
+    ConfigError,
     DecisionError,
     LimitExceeded,
+    LocalProtocolError,
     ModelRefused,
+    OutcomeUnknown,
     Reject,
+    RemoteProtocolError,
     Retry,
     SoormaError,
     TransientError,
     VersionConflict,
 )
+from soorma_ai.errors import ContentFiltered as Filtered
 
 MAX_ATTEMPTS = 5
 FIRST_DELAY = timedelta(milliseconds=500)
 LONGEST_DELAY = timedelta(minutes=1)
+
+_FAULT = "a fault in the agent: asking again will not help"
 
 
 @dataclass(frozen=True)
@@ -34,32 +40,57 @@ def settle(error: Exception, attempt: int) -> Settled:
     """`attempt` counts from 1."""
     match error:
         case Retry():
-            return _again(error, error.after, attempt, "spent")
+            return _again(error, error.after, attempt, "spent", undone=True)
         case VersionConflict():
             return _again(error, timedelta(0), attempt, error.code)
         case TransientError():
             return _again(error, error.retry_after, attempt, error.code)
         case Reject():
             return Settled(Ack(), Failure(error.code, str(error)))
+        case OutcomeUnknown():
+            return Settled(InDoubt(str(error)))
         case DecisionError() | ModelRefused() | Filtered() | LimitExceeded():
             return Settled(Ack(), Failure(error.code, str(error)))
+        case RemoteProtocolError():
+            return _hopeless(error.code, str(error), "asking again in the same way will not help")
+        case LocalProtocolError() | ConfigError():
+            return _hopeless(error.code, str(error), _FAULT)
         case SoormaError():
-            return _hopeless(error.code, str(error))
+            return _hopeless(error.code, str(error), "asking again will not help")
         case _:
-            return _hopeless("handler_error", f"{type(error).__name__}: {error}")
+            return _hopeless("handler_error", f"{type(error).__name__}: {error}", _FAULT)
 
 
-def spent(attempt: int) -> Settled:
+def settle_doubtful(error: Exception, attempt: int, *, can_find_out: bool) -> Settled:
+    """For a handler that must not run twice, and has begun. Only what it says itself is known: Retry and Reject.
+    `can_find_out`: handed over again, it looks what happened before it does anything."""
+    if isinstance(error, Retry | Reject):
+        return settle(error, attempt)
+    if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
+        asked = error.retry_after if isinstance(error, TransientError) else None
+        return Settled(RetryAfter(asked if asked is not None else _backoff(attempt), str(error)))
+    return Settled(InDoubt(f"{type(error).__name__}: {error}"))
+
+
+def spent(attempt: int, *, in_doubt: bool) -> Settled:
     """For a delivery that was handed over so often without an end that its handling may be what kills the process."""
-    return _hopeless("spent", f"handed over {attempt - 1} times without an end")
+    what = f"handed over {attempt - 1} times without an end"
+    if in_doubt:
+        return Settled(InDoubt(what))
+    return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
 
 
-def _again(error: Exception, asked: timedelta | None, attempt: int, code: str) -> Settled:
+def _again(error: Exception, asked: timedelta | None, attempt: int, code: str, *, undone: bool = False) -> Settled:
     if attempt >= MAX_ATTEMPTS:
-        return _hopeless(code, f"{error} (tried {attempt} times)")
-    backoff = min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY)
-    return Settled(RetryAfter(asked if asked is not None else backoff, str(error)))
+        return _hopeless(code, str(error), f"tried {attempt} times; it may work later", undone=undone)
+    return Settled(RetryAfter(asked if asked is not None else _backoff(attempt), str(error), undone))
 
 
-def _hopeless(code: str, message: str) -> Settled:
-    return Settled(DeadLetter(f"{code}: {message}"), Failure(code, message))
+def _backoff(attempt: int) -> timedelta:
+    return min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY)
+
+
+def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Settled:
+    """The advice is for whoever asked, and may ask again: a model, above all. Whoever looks at the dead letters sees
+    how often it was tried, and can mend the agent."""
+    return Settled(DeadLetter(f"{code}: {what}", undone), Failure(code, f"{what} ({advice})"))

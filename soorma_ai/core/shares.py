@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 from soorma_ai.core.lines import latency_of
 from soorma_ai.domain.plans import PlanDetails
-from soorma_ai.domain.waits import FOR_PEOPLE, ExpectationKind
+from soorma_ai.domain.waits import FOR_PEOPLE, Expectation, ExpectationKind
 
 Span = tuple[datetime, datetime]
 
@@ -36,6 +36,11 @@ def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> S
         lengths.append(_length(covered) - before)
     total = end - begin
     return Shares(total, *lengths, between=total - _length(covered))
+
+
+def taken_by_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+    """Overlapping waits count once."""
+    return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
 
 
 def _within(spans: Iterable[Span], begin: datetime, end: datetime) -> list[Span]:

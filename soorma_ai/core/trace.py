@@ -30,7 +30,15 @@ from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStat
 MOST_LEVELS = 24
 
 _ARRIVALS = frozenset(
-    {StepKind.GOAL, StepKind.REPLIED, StepKind.ANSWERED, StepKind.RECEIVED, StepKind.EXPIRED, StepKind.RESUMED}
+    {
+        StepKind.GOAL,
+        StepKind.REPLIED,
+        StepKind.ANSWERED,
+        StepKind.RECEIVED,
+        StepKind.EXPIRED,
+        StepKind.RESUMED,
+        StepKind.LATE,
+    }
 )
 _REQUESTS = frozenset({StepKind.PUBLISHED, StepKind.DELEGATED})
 _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
@@ -54,6 +62,8 @@ class Trace:
     spent: Spent
     limits: Limits
     lines: tuple[Line, ...]
+    agent_version: str = ""
+    prompt: str = ""
 
 
 def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
@@ -77,6 +87,8 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
         spent=plan.usage,
         limits=plan.limits,
         lines=lines,
+        agent_version=plan.agent_version,
+        prompt=plan.prompt,
     )
 
 

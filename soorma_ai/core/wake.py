@@ -15,12 +15,15 @@ EXPIRED = "plan.expectation.expired"
 OFFER_CHANGED = "plan.offer.changed"
 CANCEL_REQUESTED = "plan.cancel.requested"
 DEADLINE_REACHED = "plan.deadline.reached"
+STRANDED = "plan.stranded"
+ABANDONED = "plan.request.abandoned"
 
-WAKE_EVENTS = frozenset({ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED})
+WAKE_EVENTS = frozenset({ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, ABANDONED})
 
 
 def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
-    """ANSWERED, EXPIRED or OFFER_CHANGED. Its `subject` is the expectation."""
+    """ANSWERED, EXPIRED or OFFER_CHANGED, for who waits; ABANDONED, for those who were asked. Its `subject` is the
+    expectation."""
     return EventEnvelope(
         id=derived_id("wake", type, expectation.id),
         source=SOURCE,
@@ -36,10 +39,11 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
 
 
 def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
-    """CANCEL_REQUESTED or DEADLINE_REACHED."""
+    """CANCEL_REQUESTED or DEADLINE_REACHED, which come once, or STRANDED, which comes once for each version."""
+    once = (str(plan.version),) if type == STRANDED else ()
     return new_event(
         plan.lineage,
-        event_id=derived_id("wake", type, plan.plan_id),
+        event_id=derived_id("wake", type, plan.plan_id, *once),
         source=SOURCE,
         topic=EventTopic.PLAN_EVENTS,
         type=type,

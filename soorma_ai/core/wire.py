@@ -11,7 +11,7 @@ from soorma_ai.core.inline import ANNOTATIONS, inlined
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 
-__all__ = ["Wire", "inlined", "portable", "without_wire_nulls"]
+__all__ = ["Wire", "inlined", "is_too_large", "portable", "without_wire_nulls"]
 
 MAX_PROPERTIES = 5_000
 MAX_DEPTH = 10
@@ -50,6 +50,15 @@ def portable(document: JsonObject) -> Wire:
         return Wire(schema, strict=True, why="", unions=closed.unions)
     loose = _Rewriter(strict=False)
     return Wire(loose.rewrite(plain, "$", 0), strict=False, why=closed.why, unions=loose.unions)
+
+
+def is_too_large(document: JsonObject) -> bool:
+    """Is there more in it than the strictest of the big providers takes?"""
+    counted = _Rewriter(strict=True)
+    counted.rewrite(document, "$", 0)
+    counted.why = ""
+    counted.count()
+    return bool(counted.why)
 
 
 @dataclass

@@ -1,22 +1,46 @@
-"""Approval conditions: CEL, which cannot loop, reach out or change anything."""
+"""Conditions of approvals and transitions: CEL, which cannot loop, reach out or change anything."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
 
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 ALWAYS = "always"
+_UNDECIDED = (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError)
 
 
 class _Program(Protocol):
-    def execute(self, context: dict[str, JsonObject], /) -> object: ...
+    def variables(self) -> list[str]: ...
+
+    def execute(self, context: dict[str, Json], /) -> object: ...
 
 
 def check_condition(expression: str) -> None:
     if expression != ALWAYS:
-        _compiled(expression)
+        try:
+            _compiled(expression)
+        except ConfigError as error:
+            raise ConfigError(f"approval={expression!r} is neither 'always' nor a CEL expression: {error}") from error
+
+
+def fault_of(expression: str, known: Sequence[str]) -> str:
+    """Why it is no condition over these values; empty when it is one."""
+    try:
+        program = _compiled(expression)
+    except ConfigError as error:
+        return f"{expression!r} is no CEL expression: {error}"
+    unknown = [name for name in program.variables() if name not in known]
+    return f"{expression!r} uses {', '.join(unknown)}; there are {', '.join(known)}" if unknown else ""
+
+
+def holds(expression: str, values: Mapping[str, Json]) -> bool:
+    """What cannot be decided does not hold."""
+    try:
+        return _compiled(expression).execute(dict(values)) is True
+    except _UNDECIDED:
+        return False
 
 
 def any_of(expressions: Sequence[str]) -> str:
@@ -33,7 +57,7 @@ def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
         return True
     try:
         return _compiled(expression).execute({"payload": payload, "context": context}) is not False
-    except (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError):
+    except _UNDECIDED:
         return True
 
 
@@ -44,4 +68,4 @@ def _compiled(expression: str) -> _Program:
     try:
         return cel.compile(expression)
     except ValueError as error:
-        raise ConfigError(f"approval={expression!r} is neither 'always' nor a CEL expression: {error}") from error
+        raise ConfigError(str(error)) from error

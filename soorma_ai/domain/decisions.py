@@ -1,10 +1,12 @@
-"""What a planner may decide: four kinds, told apart by `action`."""
+"""What a planner may decide: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
-from typing import Annotated, Literal
+from datetime import timedelta
+from typing import Annotated, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.waits import ladder_fault
 
 LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
 
@@ -21,6 +23,31 @@ class PublishAction(_Action):
     data: JsonObject = Field(default_factory=dict)
 
 
+class PublishAllAction(_Action):
+    """Ask for several things at once, and decide again when `need` of them have come (all, if it is None), or when
+    `timeout_seconds` are over. A failure, a refusal by a person and silence after a deadline count as come, too.
+
+    All of them are published, or none: each is checked as if it were alone. One that a person must approve is held,
+    and the others go. What comes after the join is told to the planner later, and wakes nobody.
+    """
+
+    action: Literal["publish_all"] = "publish_all"
+    requests: tuple[PublishAction, ...] = Field(min_length=1)
+    need: int | None = Field(None, ge=1)
+    timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
+
+    @field_validator("requests", mode="before")
+    @classmethod
+    def _frozen(cls, given: object) -> object:
+        return tuple(cast("list[object]", given)) if isinstance(given, list) else given
+
+    @model_validator(mode="after")
+    def _can_be_reached(self) -> Self:
+        if self.need is not None and self.need > len(self.requests):
+            raise ValueError(f"need={self.need} can never come: only {len(self.requests)} requests are published")
+        return self
+
+
 class CompleteAction(_Action):
     """The goal is reached; `result` is its answer."""
 
@@ -31,7 +58,8 @@ class CompleteAction(_Action):
 class WaitAction(_Action):
     """Stop until `expected_event` comes, or a person answers `message`.
 
-    Without `timeout_seconds` the wait may last as long as the plan.
+    Without `timeout_seconds` the wait may last as long as the plan. Who may answer, who is reminded when, and who may
+    answer beside them after a while is for code to say; a model is offered none of it.
     """
 
     action: Literal["wait"] = "wait"
@@ -39,6 +67,16 @@ class WaitAction(_Action):
     reason: str = ""
     message: str = ""
     timeout_seconds: float | None = Field(None, gt=0, le=LONGEST_WAIT_SECONDS)
+    approvers: tuple[str, ...] = ()
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _can_be_climbed(self) -> Self:
+        if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
+            raise ValueError(fault)
+        return self
 
 
 class DelegateAction(_Action):
@@ -50,7 +88,9 @@ class DelegateAction(_Action):
     goal_data: JsonObject = Field(default_factory=dict)
 
 
-PlanAction = Annotated[PublishAction | CompleteAction | WaitAction | DelegateAction, Field(discriminator="action")]
+PlanAction = Annotated[
+    PublishAction | PublishAllAction | CompleteAction | WaitAction | DelegateAction, Field(discriminator="action")
+]
 
 
 class PlannerDecision(BaseModel):

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.plans import PlanRecord, Step
+from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.domain.plans import PlanRecord, Step, ValueKind
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.values import Json
 from soorma_ai.domain.waits import Expectation, ExpectationStatus
 
 
@@ -37,11 +41,12 @@ class Expect:
 
 @dataclass(frozen=True)
 class Close:
-    """Closes an expectation if it is still open."""
+    """Closes an expectation if it is still open. `first`: one that is closed by now is a VersionConflict."""
 
     expectation_id: str
     status: ExpectationStatus
     at: datetime
+    first: bool = False
 
 
 @dataclass(frozen=True)
@@ -55,12 +60,16 @@ class Spend:
 
 @dataclass(frozen=True)
 class Schedule:
-    """At `due`, publish `event`, unless the expectation it guards is closed by then. Firing closes it as expired."""
+    """At `due`, publish `event`, unless the expectation it guards is closed by then. Firing closes it as expired.
+
+    One of a `series` closes nothing; of those of a series that are overdue together, the last alone is published.
+    """
 
     id: str
     due: datetime
     event: EventEnvelope
     guards: str | None = None
+    series: str | None = None
 
 
 @dataclass(frozen=True)
@@ -68,7 +77,78 @@ class Unschedule:
     id: str
 
 
-Effect = Publish | SavePlan | AppendStep | Expect | Close | Spend | Schedule | Unschedule
+@dataclass(frozen=True)
+class SaveTask:
+    """`expected_version` None makes the row; else it must be the stored version."""
+
+    task: TaskRecord
+    expected_version: int | None
+
+
+@dataclass(frozen=True)
+class SaveSubTask:
+    """The row of one sub-task; there is one for each `ordinal`, so that a hundred results rewrite nothing big."""
+
+    agent: str
+    task_id: str
+    ordinal: int
+    sub_task: SubTaskInfo
+
+
+@dataclass(frozen=True)
+class SaveValue:
+    """The row of one key, so that what a plan remembers is never rewritten as a whole."""
+
+    plan_id: str
+    kind: ValueKind
+    key: str
+    value: Json
+
+
+@dataclass(frozen=True)
+class DropValue:
+    plan_id: str
+    kind: ValueKind
+    key: str
+
+
+@dataclass(frozen=True)
+class EndTask:
+    """Removes the rows of a task, which has been answered."""
+
+    agent: str
+    task_id: str
+
+
+@dataclass(frozen=True)
+class Declare:
+    """Adds an event to those that a registered agent says it makes."""
+
+    agent: str
+    definition: EventDefinition
+
+
+Effect = (
+    Publish
+    | SavePlan
+    | AppendStep
+    | Expect
+    | Close
+    | Spend
+    | Schedule
+    | Unschedule
+    | SaveValue
+    | DropValue
+    | SaveTask
+    | SaveSubTask
+    | EndTask
+    | StoreMemory
+    | DropMemory
+    | IncrementMemory
+    | AppendMemory
+    | OpenSession
+    | Declare
+)
 
 
 @dataclass(frozen=True)
@@ -78,13 +158,28 @@ class Ack:
 
 @dataclass(frozen=True)
 class RetryAfter:
+    """`undone`: the handler says that it did nothing outside, so that even one that must not repeat may run again.
+    `counts`: as one of the attempts that it has."""
+
     delay: timedelta
     reason: str
+    undone: bool = False
+    counts: bool = True
 
 
 @dataclass(frozen=True)
 class DeadLetter:
+    """`undone` as with RetryAfter: brought back, it may run."""
+
+    reason: str
+    undone: bool = False
+
+
+@dataclass(frozen=True)
+class InDoubt:
+    """Whether it was done is not known: the delivery rests until somebody has said."""
+
     reason: str
 
 
-Disposition = Ack | RetryAfter | DeadLetter
+Disposition = Ack | RetryAfter | DeadLetter | InDoubt

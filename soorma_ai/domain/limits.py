@@ -5,6 +5,9 @@ from datetime import timedelta
 
 from soorma_ai.errors import ConfigError
 
+# Deliveries that may wait before clients are told to come back later.
+MAX_BACKLOG = 10_000
+
 
 @dataclass(frozen=True)
 class Limits:

@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 from soorma_ai.domain.waits import Expectation
 
 
@@ -29,6 +29,9 @@ class PlanRecord:
 
     `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's
     answer goes. `steps` counts the steps, and so is the ordinal of the next. `limits` are the root plan's.
+    `agent_version` and `prompt` (id, version, beginning of its hash) are those that it was begun with. `ancestry`
+    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked.
+    `awaits` is the expectation that its current state opened.
     """
 
     plan_id: str
@@ -55,6 +58,30 @@ class PlanRecord:
     cancel_requested: str | None = None
     result: Json = None
     reason: str | None = None
+    prompt: str = ""
+    ancestry: tuple[str, ...] = ()
+    is_due: bool = False
+    awaits: str | None = None
+
+
+class ValueKind(StrEnum):
+    """What a plan remembers by keys, beside its row."""
+
+    MACHINE = "machine"
+    RESULT = "result"
+    STATE = "state"
+
+
+@dataclass(frozen=True)
+class PlanValue:
+    kind: ValueKind
+    key: str
+    value: Json
+
+
+def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
+    """Names one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
+    return derived_id("pursuit", agent, goal_event, digest(goal_data))
 
 
 def plan_id_of(goal_id: str, agent: str) -> str:
@@ -74,6 +101,8 @@ class StepKind(StrEnum):
     EXPIRED = "expired"
     PARKED = "parked"
     RESUMED = "resumed"
+    JOINED = "joined"
+    LATE = "late"
     COMPLETED = "completed"
     FAILED = "failed"
     CANCELLED = "cancelled"
@@ -84,7 +113,8 @@ class Step:
     """One line of a plan's history, only ever appended.
 
     `name` is the event it is about; `event_id` the event that caused it or that it made; `fingerprint`
-    names the decision and the state it was made in, for the repeat limit.
+    names the decision and the state it was made in, for the repeat limit; or the join that this came for, as number
+    `place` of it.
     """
 
     plan_id: str
@@ -97,6 +127,7 @@ class Step:
     event_id: str | None = None
     expectation_id: str | None = None
     fingerprint: str | None = None
+    place: int = 0
 
 
 class Verdict(StrEnum):
@@ -167,3 +198,5 @@ class PlanDetails:
     usage: Spent
     limits: Limits
     waiting_seconds: float
+    agent_version: str = ""
+    prompt: str = ""

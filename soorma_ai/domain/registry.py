@@ -11,6 +11,7 @@ from soorma_ai.domain.conditions import ALWAYS, check_condition
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.waits import ladder_fault
 from soorma_ai.errors import ConfigError
 
 AGENT_GONE_AFTER = timedelta(minutes=5)
@@ -23,6 +24,8 @@ class Approval:
     `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data).
     `approvers` are roles, one of which the answering person must have; none means anybody of the tenant.
     `response_schema` describes the answer's payload; the default asks for `approved`.
+    `reminders` and `escalate_after` count from the moment of asking. From the escalation on, the roles of `escalate_to`
+    may answer, too.
     """
 
     when: str = ALWAYS
@@ -31,6 +34,9 @@ class Approval:
     on_expiry: Literal["approve", "reject"] = "reject"
     message: str = ""
     response_schema: JsonObject | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_condition(self.when)
@@ -40,6 +46,8 @@ class Approval:
             check_schema(self.response_schema)
         if self.on_expiry not in ("approve", "reject"):
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
+        if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
+            raise ConfigError(f"Approval: {fault}")
 
 
 def approval_of(value: Approval | str | None) -> Approval | None:

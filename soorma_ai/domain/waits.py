@@ -1,7 +1,8 @@
 """Everything a plan or a client is waiting for, and the answers people give."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventTopic
@@ -21,10 +22,12 @@ class ExpectationKind(StrEnum):
     WAIT = "wait"
     GATE = "gate"
     OFFER = "offer"
+    DOUBT = "doubt"
     CLIENT = "client"
+    JOIN = "join"
 
 
-FOR_PEOPLE = (ExpectationKind.WAIT, ExpectationKind.GATE)
+FOR_PEOPLE = (ExpectationKind.WAIT, ExpectationKind.GATE, ExpectationKind.DOUBT)
 
 
 class ExpectationStatus(StrEnum):
@@ -35,6 +38,15 @@ class ExpectationStatus(StrEnum):
 
 
 @dataclass(frozen=True)
+class Reply:
+    """What counts as the answer of a request, `event_type` or one of the `others`, and how long it may take."""
+
+    event_type: str
+    others: tuple[str, ...] = ()
+    timeout: timedelta | None = None
+
+
+@dataclass(frozen=True)
 class Proposal:
     """The request a gate holds back; `digest` binds the approval to exactly this payload."""
 
@@ -42,11 +54,16 @@ class Proposal:
     data: JsonObject
     digest: str
     payload_schema: JsonObject
+    reply: Reply | None = None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a person is asked, and what counts as an answer."""
+    """What a person is asked, and what counts as an answer.
+
+    `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
+    answer beside the approvers.
+    """
 
     reason: str
     message: str
@@ -55,6 +72,25 @@ class Ask:
     approvers: tuple[str, ...] = ()
     on_expiry: AnswerDecision = AnswerDecision.REJECT
     proposal: Proposal | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    def approvers_at(self, opened_at: datetime, now: datetime) -> tuple[str, ...]:
+        """None is anybody, and then an escalation takes nothing away."""
+        escalated = self.escalate_after is not None and now >= opened_at + self.escalate_after
+        return (*self.approvers, *self.escalate_to) if self.approvers and escalated else self.approvers
+
+
+def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | None, escalate_to: Sequence[str]) -> str:
+    """Why people cannot be reminded in this way, or nobody else asked; nothing when they can."""
+    if isinstance(escalate_to, str):
+        return f"escalate_to={escalate_to!r} would be its letters; give a tuple of roles"
+    if (escalate_after is None) is not (not escalate_to):
+        return "an escalation needs both: when (escalate_after), and to which roles (escalate_to)"
+    if any(after <= timedelta(0) for after in (*reminders, *([escalate_after] if escalate_after else []))):
+        return "reminders and escalate_after are spans above zero, counted from the opening"
+    return ""
 
 
 @dataclass(frozen=True)
@@ -70,11 +106,23 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class Join:
+    """Several requests that were published together, as (event type, data) in the order they were asked. The plan
+    decides again when `need` of them have come."""
+
+    asked: tuple[tuple[str, JsonObject], ...]
+    need: int
+
+
+@dataclass(frozen=True)
 class Expectation:
     """One thing that must come, with its deadline. Closed once, by whoever is first.
 
     The id is the reply key of the request it belongs to. `keys` are the names by which an outside event
-    can find it. `met_by` is the event that closed it.
+    can find it. `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it.
+    `task_id` is the owner key of the delivery it belongs to, where that is no plan's; `group_id` the parallel requests
+    it is one of. `branch_of` is the join that this is number `place` of, from 0; nothing of its own is decided when it
+    comes. `join` is what a join asked for.
     """
 
     id: str
@@ -95,6 +143,16 @@ class Expectation:
     closed_at: datetime | None = None
     met_by: str | None = None
     answer: Answer | None = None
+    task_id: str | None = None
+    branch_of: str | None = None
+    place: int = 0
+    join: Join | None = None
+    group_id: str | None = None
+    others: tuple[str, ...] = ()
+
+    @property
+    def event_types(self) -> tuple[str, ...]:
+        return (self.event_type, *self.others)
 
 
 @dataclass(frozen=True)
@@ -118,6 +176,10 @@ class Wait:
     proposed_data: JsonObject | None
     digest: str | None
     root_plan_id: str | None = None
+    task_id: str | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalates_at: datetime | None = None
+    escalate_to: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, expectation: Expectation) -> "Wait | None":
@@ -129,6 +191,7 @@ class Wait:
             wait_id=expectation.id,
             plan_id=expectation.plan_id,
             root_plan_id=expectation.root_plan_id,
+            task_id=expectation.task_id,
             agent=expectation.agent,
             tenant_id=expectation.tenant_id,
             reason=ask.reason,
@@ -143,6 +206,9 @@ class Wait:
             proposed_event=held.event_type if held else None,
             proposed_data=held.data if held else None,
             digest=held.digest if held else None,
+            reminders=ask.reminders,
+            escalates_at=expectation.opened_at + ask.escalate_after if ask.escalate_after else None,
+            escalate_to=ask.escalate_to,
         )
 
 

@@ -6,7 +6,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from soorma_ai.core.answer import decision_meant
-from soorma_ai.core.ending import before_it_began
 from soorma_ai.core.offer import CLIENT, merged
 from soorma_ai.domain.events import (
     EventEnvelope,
@@ -17,12 +16,13 @@ from soorma_ai.domain.events import (
     new_event,
     topic_of,
 )
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.values import JsonObject, derived_id, json_object
 from soorma_ai.domain.waits import (
-    FOR_PEOPLE,
     Answer,
     AnswerOutcome,
     Expectation,
@@ -35,10 +35,17 @@ from soorma_ai.errors import (
     DeadlineExceeded,
     LocalProtocolError,
     NotFound,
+    Overloaded,
 )
-from soorma_ai.runtime.context import Services, current_handling
+from soorma_ai.ports import Pruned
+from soorma_ai.runtime import letters, reading
+from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.directory import Directory
 from soorma_ai.runtime.follow import POLL_SECONDS, PlanHandle, seconds
+from soorma_ai.runtime.outside import PlanMemory, must_be_outside, opened_session
+from soorma_ai.runtime.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.signals import until
+from soorma_ai.runtime.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
 
@@ -76,13 +83,13 @@ class Client:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
         Raises NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data.
+        or the key was used for other data, Overloaded when too much is waiting.
         """
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
         given = self._checked(registered.definition, data)
         event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
-        await self.services.store.send([event], None, self._now())
+        await self._send(event)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -104,7 +111,7 @@ class Client:
         expectation = self._expected_reply(event, self._now() + _span(timeout))
         until_when = self.services.clock.monotonic() + seconds(timeout)
         with self.services.signals.awaiting(event.id) as answered:
-            await self.services.store.send([event], expectation, self._now())
+            await self._send(event, expectation)
             is_new = idempotency_key is None
             while True:
                 self.services.signals.check()
@@ -151,7 +158,7 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
-        await self.services.store.send([event], None, self._now())
+        await self._send(event)
         return event.id
 
     async def waits(self) -> list[Wait]:
@@ -173,7 +180,7 @@ class Client:
 
         Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
         """
-        _not_inside_a_handler()
+        must_be_outside()
         now = self._now()
         said = json_object("the answer", payload)
         given = Answer(
@@ -188,60 +195,101 @@ class Client:
 
     async def cancel(self, plan_id: str, reason: str = "cancelled by request") -> bool:
         """False when the plan had ended already. Raises NotFound."""
-        _not_inside_a_handler()
+        must_be_outside()
         await self._own_plan(plan_id)
         return await self.services.store.cancel(plan_id, reason, self._now())
 
-    async def plans(self, *, status: PlanStatus | str | None = None, limit: int = 50) -> list[PlanRecord]:
-        """Newest first."""
-        if status is not None and status not in set(PlanStatus):
-            raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)}")
-        wanted = PlanStatus(status) if status else None
-        return await self.services.store.plans(
-            tenant_id=self.person.tenant_id, status=wanted, root_plan_id=None, limit=limit
-        )
+    async def plans(
+        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+    ) -> list[PlanRecord]:
+        """Newest first. `status` may be 'active' too: every plan that has not ended."""
+        return await reading.plans(self.services, self.person.tenant_id, status, session_id, limit)
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
+        """Conversations, the one that something happened in last first."""
+        return await self.services.store.sessions(self.person.tenant_id, limit)
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+    ) -> SessionSummary:
+        """The first plan that names a session makes it as well; this gives it a name. One that exists is found."""
+        must_be_outside()
+        given = session_id or self.services.clock.new_id()
+        opened = opened_session(given, self.person, name, metadata, self._now())
+        await self.services.store.memorize([opened], self._now())
+        found = await self.services.store.session(self.person.tenant_id, given)
+        return found or opened.session
+
+    @property
+    def memory(self) -> PlanMemory:
+        return PlanMemory(self.services, self.person.tenant_id)
+
+    @property
+    def registry(self) -> Directory:
+        return Directory(self.services, self.person)
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.services, self.person.tenant_id)
 
     async def plan(self, plan_id: str) -> PlanDetails:
         """Raises NotFound."""
-        plan = await self._own_plan(plan_id)
-        store = self.services.store
-        expectations = await store.expectations(plan_id=plan_id, only_open=False)
-        return PlanDetails(
-            plan_id=plan.plan_id,
-            status=plan.status,
-            goal_event=plan.goal_event,
-            goal_data=plan.goal_data,
-            agent=plan.agent,
-            result=plan.result,
-            reason=plan.reason,
-            created_at=plan.created_at,
-            updated_at=plan.updated_at,
-            deadline=plan.deadline,
-            root_plan_id=plan.root_plan_id,
-            parent_plan_id=plan.parent_plan_id,
-            tenant_id=plan.lineage.tenant_id,
-            session_id=plan.lineage.session_id,
-            steps=tuple(await store.steps(plan_id)),
-            decisions=tuple(await store.decisions(plan_id)),
-            expectations=tuple(expectations),
-            usage=await store.spent(plan.root_plan_id),
-            limits=plan.limits,
-            waiting_seconds=waited(expectations, self._now()),
-        )
+        return await reading.plan_details(self.services, self.person.tenant_id, plan_id)
 
     async def follow(self, plan_id: str) -> PlanHandle:
         """The handle of a plan that was submitted earlier. Raises NotFound."""
         plan = await self._own_plan(plan_id)
         return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
 
+    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
+        """What could not be handled, and waits for somebody to decide about it; the newest first."""
+        must_be_outside()
+        return await letters.dead_letters(self.services, self.person, limit)
+
+    async def dead_letter(self, letter_id: int) -> Letter:
+        """Also one that is redriven or discarded by now. Raises NotFound."""
+        must_be_outside()
+        return await letters.dead_letter(self.services, self.person, letter_id)
+
+    async def redrive(self, letter_id: int) -> bool:
+        """Hand it over again, as if for the first time but with the same `idempotency_key`. False when it is not dead
+        (any more). Raises NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+
+        Whoever asked was told of the failure when the letter died, and that reply stands: a plan that went on does
+        not take a second one, and `request` with the same `idempotency_key` goes on finding the first.
+        """
+        must_be_outside()
+        return await letters.redrive(self.services, self.person, letter_id)
+
+    async def discard(self, letter_id: int, note: str = "") -> bool:
+        """Be done with it, for good. False when it is not dead (any more). Raises NotFound."""
+        must_be_outside()
+        return await letters.discard(self.services, self.person, letter_id, note)
+
+    async def prune(
+        self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
+    ) -> Pruned:
+        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
+
+        What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
+        idempotency key used again, is new. Raises LocalProtocolError for less than 24 hours.
+        """
+        must_be_outside()
+        return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
+
+    async def _send(self, event: EventEnvelope, expectation: Expectation | None = None) -> None:
+        """The one intake: too much waiting holds up new work, and never what is on its way."""
+        store, most = self.services.store, self.services.max_backlog
+        begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
+        if begins and await store.backlog(most) >= most and await store.event(event.id) is None:
+            raise Overloaded(
+                f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
+                "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
+            )
+        await store.send([event], expectation, self._now())
+
     async def _own_plan(self, plan_id: str) -> PlanRecord:
-        plan = await self.services.store.plan(plan_id)
-        if plan is None and (found := await self.services.store.goal_of(plan_id)):
-            agent, goal = found
-            plan = before_it_began(goal, agent)
-        if plan is None or plan.lineage.tenant_id != self.person.tenant_id:
-            raise NotFound(f"no plan {plan_id} in tenant {self.person.tenant_id!r}; `soorma plans ls` lists them")
-        return plan
+        return await reading.own_plan(self.services, self.person.tenant_id, plan_id)
 
     async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
         known = await self.services.store.known_events(self.person.tenant_id)
@@ -289,7 +337,7 @@ class Client:
         )
 
     def _checked(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
-        _not_inside_a_handler()
+        must_be_outside()
         data = json_object(f"the data of {definition.event_name!r}", given)
         faults = violations(definition.payload_schema, data)
         if faults:
@@ -329,25 +377,8 @@ class Client:
         return self.services.clock.now()
 
 
-def waited(expectations: Sequence[Expectation], now: datetime) -> float:
-    """Seconds that people took, overlapping waits counted once."""
-    spans = sorted((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE)
-    total, reached = timedelta(0), None
-    for opened, closed in spans:
-        begin = opened if reached is None or opened > reached else reached
-        if closed > begin:
-            total += closed - begin
-            reached = closed
-    return total.total_seconds()
-
-
 def _is_request(definition: EventDefinition) -> bool:
     return definition.topic is EventTopic.ACTION_REQUESTS
-
-
-def _not_inside_a_handler() -> None:
-    if current_handling() is not None:
-        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
 
 
 def _span(timeout: float | timedelta) -> timedelta:

@@ -7,43 +7,57 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.asking import Moment, Outcome
+from soorma_ai.core.doubt import doubt_id
 from soorma_ai.core.receive import Trigger
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.plans import PlanRecord, Step
-from soorma_ai.domain.waits import Expectation
+from soorma_ai.domain.waits import Expectation, ExpectationKind
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.runtime.memory import MemoryInHand
 from soorma_ai.runtime.presence import Presence
+from soorma_ai.runtime.remembered import PlanValues
 from soorma_ai.runtime.signals import Signals
+
+ORDINALS_APART = 2**32
 
 
 @dataclass(frozen=True)
 class Services:
-    """What a handling reaches the outside with."""
+    """What a handling reaches the outside with. `max_backlog` is how many deliveries may wait before clients are
+    told to come back later."""
 
     store: Store
     clock: Clock
     prompts: Prompts
     signals: Signals
     presence: Presence = field(default_factory=Presence)
+    max_backlog: int = MAX_BACKLOG
 
 
 class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
         self.services = services
+        self._begun_under = delivery.started
         self.forget()
 
     def forget(self) -> None:
         """Nothing of it happened."""
         self._effects: list[Effect] = []
-        self._ordinals = itertools.count()
+        # A redriven delivery makes other events than it made before it died: its requester was told of the failure
+        # under the first ordinal then, and one id may not stand for two contents.
+        self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = itertools.count()
         self._plan: PlanRecord | None = None
         self._stored_version: int | None = None
         self._touched = False
+        self._values: PlanValues | None = None
+        self.memory = MemoryInHand(self.services.store)
         self.trigger: Trigger | None = None
+        self.closed: tuple[Expectation, EventEnvelope] | None = None
 
     @property
     def event(self) -> EventEnvelope:
@@ -54,17 +68,38 @@ class Handling:
         return self.delivery.agent
 
     @property
+    def is_in_doubt(self) -> bool:
+        """A handler that must not run twice has begun, now or earlier, and its outcome is not known."""
+        return self._begun_under > 0
+
+    @property
+    def doubt_id(self) -> str:
+        """The question to people about it."""
+        return doubt_id(self.agent, self.event.id, self._begun_under)
+
+    async def begin(self) -> None:
+        """On disk before a handler runs that must not run twice."""
+        await self.services.store.begin(self.delivery)
+        self._begun_under = self.delivery.fence
+
+    def resolve(self) -> None:
+        """It is known by now what became of it."""
+        self._begun_under = 0
+
+    @property
     def idempotency_key(self) -> str:
-        """The same for every attempt at this delivery."""
+        """The same for every attempt at this delivery, redriven or not: what was done outside is the same act."""
         return f"{self.agent}:{self.event.id}"
 
     @property
     def effects(self) -> tuple[Effect, ...]:
         """What one transaction has to apply; the plan's row first, so that a lost race shows at once."""
-        if self._plan is None or not self._touched:
-            return tuple(self._effects)
+        recorded = (*self._effects, *self.memory.changes)
+        changes = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
+        if self._plan is None or not (self._touched or changes):
+            return recorded
         version = 0 if self._stored_version is None else self._stored_version + 1
-        return (SavePlan(replace(self._plan, version=version), self._stored_version), *self._effects)
+        return (SavePlan(replace(self._plan, version=version), self._stored_version), *recorded, *changes)
 
     @property
     def recorded(self) -> tuple[Effect, ...]:
@@ -77,7 +112,11 @@ class Handling:
     @property
     def marks_recorded(self) -> list[str | None]:
         """The fingerprints of what was decided in this handling."""
-        return [effect.step.fingerprint for effect in self._effects if isinstance(effect, AppendStep)]
+        return [step.fingerprint for step in self.steps_recorded]
+
+    @property
+    def steps_recorded(self) -> list[Step]:
+        return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
 
     def record(self, *effects: Effect) -> None:
         self._effects += effects
@@ -103,6 +142,18 @@ class Handling:
         """A stored plan as the working copy."""
         self._plan, self._stored_version, self._touched = plan, plan.version, False
 
+    async def read_values(self) -> None:
+        """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""
+        if self._values is None:
+            is_stored = self._stored_version is not None
+            self._values = PlanValues(await self.services.store.plan_values(self.plan.plan_id) if is_stored else ())
+
+    @property
+    def values(self) -> PlanValues:
+        if self._values is None:
+            raise LocalProtocolError("the plan's values are read with its PlanContext; restore it first")
+        return self._values
+
     def apply(self, outcome: Outcome) -> None:
         self._plan, self._touched = outcome.plan, True
         self._effects += outcome.effects
@@ -114,13 +165,21 @@ class Handling:
         closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
         return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
 
+    async def in_flight(self) -> int:
+        """How many things are open at once; a join is none beside its branches."""
+        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
+
+    async def will_be_woken(self) -> bool:
+        """Whether the plan waits for something that wakes it. A branch does not; its join does, while it is open."""
+        return any(expectation.branch_of is None for expectation in await self.open_now())
+
     async def has_more_to_come(self) -> bool:
         """Whether something that the plan waited for has come already, and stands in line behind this delivery."""
         return await self.services.store.pending(self.agent, self.delivery.owner) > 1
 
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.steps(self.plan.plan_id, limit)
-        return [*stored, *(effect.step for effect in self._effects if isinstance(effect, AppendStep))][-limit:]
+        return [*stored, *self.steps_recorded][-limit:]
 
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)

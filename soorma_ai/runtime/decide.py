@@ -20,6 +20,7 @@ from soorma_ai.errors import (
 )
 from soorma_ai.ports import Message, ModelAnswer, Prompt, Question, Reasoner
 from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.execute import patiently
 
 MAX_REASKS = 2
 
@@ -51,7 +52,7 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
         offer=offer,
         spent=replace(spent, actions=spent.actions + handling.actions_recorded),
         now=handling.services.clock.now(),
-        in_flight=len(await handling.open_now()),
+        in_flight=await handling.in_flight(),
         repeats=await store.repeats(plan.plan_id, mark) + handling.marks_recorded.count(mark),
     )
 
@@ -105,6 +106,7 @@ async def _prompt(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger
         custom_context=custom,
         offer=offer,
         spent=await handling.services.store.spent(plan.root_plan_id),
+        in_flight=await handling.in_flight(),
     )
     return handling.services.prompts.render(DECIDE, inputs)
 
@@ -141,7 +143,8 @@ async def _ask(call: _Call, messages: Sequence[Message]) -> JournalEntry:
     entry = _entry(call, answer, verdict, refusal)
     paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
     used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
-    await store.settle(reserved, used, entry)
+    # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
+    await patiently(call.handling.services.clock, lambda: store.settle(reserved, used, entry))
     return entry
 
 

@@ -1,14 +1,35 @@
 """The only doer: one transaction for everything a handling recorded."""
 
+from collections.abc import Awaitable, Callable
+
 from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
 from soorma_ai.domain.schemas import told, violations
-from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Work
+from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
+from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.logs import warn
 
 _TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+COMMIT_TRIES = 6
+FIRST_PAUSE = 0.2
+
+
+async def must_be_wanted(handling: Handling) -> None:
+    """What a plan asked for and no longer wants is not begun; what has begun is seen through."""
+    plan_id = handling.event.plan_id
+    if plan_id is None or handling.is_in_doubt:
+        return
+    plan = await handling.services.store.plan(plan_id)
+    if plan is not None and (plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED):
+        begun = (
+            "whether it was done is not known, since it had begun"
+            if handling.delivery.fence > 1
+            else "it was not begun"
+        )
+        raise Reject(f"the plan that asked for it is cancelled; {begun}", code="cancelled")
 
 
 async def validate(handling: Handling) -> None:
@@ -43,8 +64,24 @@ async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition
 async def execute(handling: Handling, disposition: Disposition) -> None:
     """Raises LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services = handling.services
-    await services.store.commit(Work(handling.delivery, disposition, handling.effects), services.clock.now())
+    work = Work(handling.delivery, disposition, handling.effects)
+    await patiently(services.clock, lambda: services.store.commit(work, services.clock.now()))
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
+
+
+async def patiently(clock: Clock, write: Callable[[], Awaitable[None]]) -> None:
+    """A store that is away for a moment, or whose disk is full, is no reason to lose what a model or a person took
+    their time for. A write that was done and reported as failed shows when it is done again."""
+    for tries in range(1, COMMIT_TRIES + 1):
+        try:
+            await write()
+        except StoreUnavailable as error:
+            if tries == COMMIT_TRIES:
+                raise
+            warn("store_unavailable", reason=error, tries=tries)
+            await clock.sleep(FIRST_PAUSE * 2 ** (tries - 1))
+        else:
+            return

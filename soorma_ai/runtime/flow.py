@@ -1,6 +1,7 @@
 """The flow, all seven words: an event arrives, is routed, a handler gets a context and decides; the decision is
 validated, executed in one transaction, and published."""
 
+import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,12 +9,13 @@ from typing import Any
 
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.route import route
-from soorma_ai.core.settle import MAX_ATTEMPTS, Settled, settle, spent
-from soorma_ai.domain.effects import Ack, RetryAfter
+from soorma_ai.core.settle import MAX_ATTEMPTS, Settled, settle, settle_doubtful, spent
+from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.errors import LeaseLost, NotFound, Reject, Retry, SoormaError, VersionConflict
+from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.context import Handling, Services, in_hand
+from soorma_ai.runtime.doubts import ask_somebody, asked_once
 from soorma_ai.runtime.execute import execute, validate
 from soorma_ai.runtime.logs import warn
 from soorma_ai.runtime.replies import tell_requester
@@ -21,13 +23,17 @@ from soorma_ai.runtime.replies import tell_requester
 
 @dataclass(frozen=True)
 class Route:
-    """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told."""
+    """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
+
+    `finds_out`: one that must not run twice, and that looks what happened when it is handed over again.
+    """
 
     topic: EventTopic | None
     event_type: str
     decide: Callable[[Handling], Awaitable[None]]
     failed: Callable[[Handling, Failure], Awaitable[None]]
     continues: bool = False
+    finds_out: bool = False
 
 
 async def handle(delivery: Delivery, routes: Sequence[Route], services: Services) -> None:
@@ -39,26 +45,67 @@ async def handle(delivery: Delivery, routes: Sequence[Route], services: Services
         if found is None:
             raise NotFound(f"{delivery.agent} has no handler for {delivery.event.type!r} any more")
         if delivery.attempt > MAX_ATTEMPTS:
-            settled = spent(delivery.attempt)
+            settled = spent(delivery.attempt, in_doubt=handling.is_in_doubt)
         else:
             with in_hand(handling):
-                await found.decide(handling)
+                await _decided(found.decide(handling))
             await validate(handling)
     except Exception as error:
-        settled = settle(error, delivery.attempt)
+        settled = _settled(handling, found, error)
         handling.forget()
         expected = isinstance(error, SoormaError | Retry | Reject)
         warn("delivery_failed", bug=None if expected else error, **_fields(delivery, repr(error)))
-    if settled.failure:
-        tell = found.failed if found else tell_requester
-        await tell(handling, settled.failure)
+    settled = await asked_once(handling, settled)
     try:
+        await _tell(handling, found, settled)
         await execute(handling, settled.disposition)
     except LeaseLost:
         warn("lease_lost", **_fields(delivery, "another owner handles it"))
     except VersionConflict as conflict:
         handling.forget()
-        await execute(handling, RetryAfter(timedelta(0), str(conflict)))
+        await execute(handling, RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
+    except ProtocolError as refused:
+        warn("effects_refused", **_fields(delivery, repr(refused)))
+        await _give_up(handling, found, refused)
+
+
+async def _decided(deciding: Awaitable[None]) -> None:
+    """A handler that is cancelled from outside is interrupted. One that lets out the cancellation of something inside
+    it has failed like any other."""
+    try:
+        await deciding
+    except asyncio.CancelledError as error:
+        task = asyncio.current_task()
+        if task is None or task.cancelling():
+            raise
+        raise RuntimeError("the handler let out the CancelledError of something that it awaited") from error
+
+
+def _settled(handling: Handling, found: Route | None, error: Exception) -> Settled:
+    attempt = handling.delivery.attempt
+    if handling.is_in_doubt:
+        return settle_doubtful(error, attempt, can_find_out=found is not None and found.finds_out)
+    return settle(error, attempt)
+
+
+async def _tell(handling: Handling, found: Route | None, settled: Settled) -> None:
+    if settled.failure:
+        tell = found.failed if found else tell_requester
+        await tell(handling, settled.failure)
+    elif isinstance(settled.disposition, InDoubt):
+        await ask_somebody(handling, settled.disposition.reason)
+
+
+async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:
+    """What was recorded cannot be stored, and never will be. If the requester cannot be told either, nobody is."""
+    settled = await asked_once(handling, _settled(handling, found, refused))
+    handling.forget()
+    try:
+        await _tell(handling, found, settled)
+        await execute(handling, settled.disposition)
+    except ProtocolError:
+        handling.forget()
+        await execute(handling, settled.disposition)
 
 
 def _fields(delivery: Delivery, reason: str) -> dict[str, Any]:

@@ -47,8 +47,10 @@ async def _attend(services: Services) -> float:
         services.signals.wake_agents()
 
 
-async def keep_leases(services: Services, in_hand: Callable[[], Sequence[Delivery]]) -> None:
-    """A long handling keeps its claim as long as it lives."""
+async def keep_leases(
+    services: Services, in_hand: Callable[[], Sequence[Delivery]], interrupt: Callable[[Sequence[Delivery]], None]
+) -> None:
+    """A long handling keeps its claim as long as it lives; one that has lost it can commit nothing, and ends."""
     while True:
         await services.clock.sleep(LEASE.total_seconds() / 3)
         mine = in_hand()
@@ -60,7 +62,10 @@ async def keep_leases(services: Services, in_hand: Callable[[], Sequence[Deliver
             warn("renew_failed", reason=error)
             continue
         if len(kept) < len(mine):
-            warn("leases_lost", count=len(mine) - len(kept))
+            still_ours = {delivery.seq for delivery in kept}
+            lost = [delivery for delivery in mine if delivery.seq not in still_ours]
+            warn("leases_lost", count=len(lost))
+            interrupt(lost)
 
 
 async def keep_alive(services: Services) -> None:

@@ -1,19 +1,24 @@
 """A planner's turn: what the delivered event means for its plan, before anything is decided."""
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.asking import request
+from soorma_ai.core.asking import request, step
 from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
+from soorma_ai.core.join import as_branch, came_mark, fire, fired_mark, need_of, receive_branch
+from soorma_ai.core.machine import moved
 from soorma_ai.core.offer import make_offer
+from soorma_ai.core.prompt import HISTORY_STEPS
 from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Situation, judge
-from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, SOURCE
+from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, SOURCE, STRANDED
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.waits import Proposal
-from soorma_ai.errors import LimitExceeded, NotFound
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind
+from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Proposal
+from soorma_ai.errors import ConfigError, LimitExceeded, NotFound
 from soorma_ai.runtime.context import Handling
 
 
@@ -23,6 +28,7 @@ class Beginner:
 
     limits: Limits
     version: str
+    prompt_id: str | None = None
 
 
 async def begin_turn(handling: Handling, beginner: Beginner) -> Trigger | None:
@@ -44,16 +50,69 @@ async def continue_turn(handling: Handling) -> Trigger | None:
         return None
     handling.load(plan)
     if plan.cancel_requested is not None:
-        handling.apply(cancel(plan, plan.cancel_requested, await handling.open_now(), handling.moment()))
+        done = [step.name for step in await handling.history(HISTORY_STEPS) if step.kind is StepKind.REPLIED]
+        handling.apply(cancel(plan, plan.cancel_requested, await handling.open_now(), handling.moment(), done=done))
         return None
     _must_have_time(handling)
+    if handling.event.type == STRANDED and handling.event.source == SOURCE:
+        return await _set_going(handling)
     event = await _closing_event(handling)
     met = await handling.services.store.met_by(plan.plan_id, event.id)
     if met is None:
         return None
+    if met.kind is ExpectationKind.JOIN:
+        return await _overdue(handling, met)
+    if met.branch_of is not None:
+        return await _branch_came(handling, met, met.branch_of, event)
+    handling.closed = (met, event)
     outcome, trigger = receive(plan, met, event, handling.moment())
     handling.apply(outcome)
     return await _released(handling, trigger.released) if trigger.released else trigger
+
+
+async def _branch_came(handling: Handling, met: Expectation, join_id: str, event: EventEnvelope) -> Trigger | None:
+    """A trigger only if it makes the join's count full. At its deadline a join is fired by the timer's word, which
+    stands in line behind what came before."""
+    fired = await _has_fired(handling, join_id)
+    outcome, trigger = receive_branch(handling.plan, met, event, handling.moment(), fired=fired)
+    handling.apply(outcome)
+    if trigger.released:
+        return await _released(handling, trigger.released, branch=met)
+    store = handling.services.store
+    join = None if fired else await store.expectation(join_id)
+    if join is None or join.status is not ExpectationStatus.OPEN:
+        return None
+    # This one's step is recorded, and not stored yet.
+    if await store.repeats(handling.plan.plan_id, came_mark(join_id)) + 1 < need_of(join):
+        return None
+    return await _fired(handling, join)
+
+
+async def _overdue(handling: Handling, join: Expectation) -> Trigger | None:
+    return None if await _has_fired(handling, join.id) else await _fired(handling, join)
+
+
+async def _has_fired(handling: Handling, join_id: str) -> bool:
+    return await handling.services.store.repeats(handling.plan.plan_id, fired_mark(join_id)) > 0
+
+
+async def _fired(handling: Handling, join: Expectation) -> Trigger:
+    mark = came_mark(join.id)
+    stored = await handling.services.store.marked(handling.plan.plan_id, mark)
+    came = [*stored, *(step for step in handling.steps_recorded if step.fingerprint == mark)]
+    outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())
+    handling.apply(outcome)
+    return trigger
+
+
+async def _set_going(handling: Handling) -> Trigger | None:
+    if await handling.will_be_woken():
+        return None
+    happened = "Nothing is left that the plan waits for."
+    moment = handling.moment()
+    running = moved(handling.plan, PlanStatus.RUNNING, moment.now)
+    handling.apply(step(running, StepKind.RESUMED, moment, note=happened))
+    return Trigger(happened)
 
 
 def _must_have_time(handling: Handling) -> None:
@@ -90,24 +149,35 @@ async def _begin(handling: Handling, beginner: Beginner) -> None:
     if goal.plan_id is not None:
         named = await handling.services.store.plan(goal.plan_id)
         parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
-    begun = begin(goal, parent, beginner.limits, beginner.version, handling.moment())
+    prompt = _label(handling, beginner.prompt_id)
+    begun = begin(goal, parent, beginner.limits, beginner.version, handling.moment(), prompt=prompt)
     reason = await handling.services.store.cancellation(begun.plan.plan_id)
     handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))
 
 
-async def _released(handling: Handling, proposal: Proposal) -> Trigger | None:
+def _label(handling: Handling, prompt_id: str | None) -> str:
+    """A prompt that cannot be had is told when it is needed: a plan that fails by it has to be begun as well."""
+    with suppress(ConfigError):
+        return handling.services.prompts.label(prompt_id) if prompt_id else ""
+    return ""
+
+
+async def _released(handling: Handling, proposal: Proposal, *, branch: Expectation | None = None) -> Trigger | None:
     """Publish what a person let go. Every check runs again, but for the gate: that is what they answered.
     An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.known_events(plan.lineage.tenant_id), (), None)
     action = PublishAction(event_type=proposal.event_type, data=proposal.data)
-    situation = Situation(
-        plan,
-        offer,
-        await store.spent(plan.root_plan_id),
-        handling.services.clock.now(),
-        in_flight=len(await handling.open_now()),
-    )
+    spent = await store.spent(plan.root_plan_id)
+    if branch is not None:
+        # Its action was reserved with those of the others.
+        spent = replace(spent, actions=spent.actions - 1)
+    situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
     judged = judge(PlannerDecision(next_action=action), situation)
-    handling.apply(request(plan, action, judged.definition, handling.moment()))
+    asked = request(plan, action, judged.definition, handling.moment(), reply=proposal.reply)
+    if branch and branch.branch_of:
+        handling.apply(as_branch(asked, branch.branch_of, branch.place))
+        return None
+    opened = next(effect.expectation.id for effect in asked.effects if isinstance(effect, Expect))
+    handling.apply(replace(asked, plan=replace(asked.plan, awaits=opened)))
     return None

@@ -30,12 +30,19 @@ class VirtualClock:
         return derived_id("virtual", self._seed, str(next(self._count)))
 
     async def sleep(self, seconds: float) -> None:
-        due = self._now + timedelta(microseconds=int(seconds * 1_000_000))  # never later than asked, by rounding
+        due = self._now + timedelta(seconds=seconds)
         if due <= self._now:
             return
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         heapq.heappush(self._sleepers, (due, next(self._count), future))
         await future
+
+    @property
+    def next_wake(self) -> datetime | None:
+        """When the first of those who sleep wakes."""
+        while self._sleepers and self._sleepers[0][2].done():
+            heapq.heappop(self._sleepers)
+        return self._sleepers[0][0] if self._sleepers else None
 
     async def advance(self, span: timedelta | float) -> None:
         """Wakes every sleeper whose time comes, in order; what they do about it goes on after this returns."""

@@ -13,13 +13,15 @@ import threading
 from collections import Counter
 from pathlib import Path
 
-_WRITES = re.compile(
-    r"\s*(BEGIN|COMMIT|INSERT|UPDATE|DELETE|ROLLBACK)\b(?:.*?\b(?:INTO|UPDATE|FROM)\s+(\w+))?", re.I | re.S
-)
+ANY = "any"
+
+_WRITES = re.compile(r"\s*(?:(INSERT)\b[^(]*?\bINTO\s+(\w+)|(UPDATE)\s+(\w+)|(DELETE)\s+FROM\s+(\w+)|(\w+))", re.I)
+_BOUNDARIES = ("begin", "commit", "rollback")
 
 
 class Failpoints:
-    """`target` is 'name:n', n from 1; without one, nothing is killed. Counts are written to `counts_file`."""
+    """`target` is 'name:n', n from 1, or 'any:n' for the n-th point of whatever name; without one, nothing is
+    killed. Counts are written to `counts_file`."""
 
     def __init__(self, target: str = "", counts_file: Path | None = None) -> None:
         name, _, ordinal = target.rpartition(":")
@@ -31,7 +33,7 @@ class Failpoints:
     def hit(self, name: str) -> None:
         with self._lock:
             self.passed[name] += 1
-            if self._target == (name, self.passed[name]):
+            if self._target in ((name, self.passed[name]), (ANY, self.passed.total())):
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def watch(self, connection: sqlite3.Connection) -> None:
@@ -43,7 +45,17 @@ class Failpoints:
             self._counts_file.write_text(json.dumps(self.passed))
 
     def _statement(self, sql: str) -> None:
-        found = _WRITES.match(sql)
-        if found:
-            verb, table = found.group(1).lower(), (found.group(2) or "").lower()
-            self.hit(f"sql.{verb}.{table}" if table else f"sql.{verb}")
+        if name := point_of(sql):
+            self.hit(name)
+
+
+def point_of(sql: str) -> str | None:
+    """'sql.insert.event', 'sql.commit'; None for a statement that writes nothing."""
+    found = _WRITES.match(sql)
+    if found is None:
+        return None
+    *writing, other = found.groups()
+    words = [word.lower() for word in writing if word]
+    if words:
+        return ".".join(("sql", *words))
+    return f"sql.{other.lower()}" if other.lower() in _BOUNDARIES else None

@@ -5,7 +5,14 @@ import json
 from collections.abc import Awaitable, Callable, Iterable
 from typing import TypeAlias, cast
 
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import ModelAnswer, Question
@@ -91,6 +98,14 @@ def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) ->
     return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
 
 
+def publish_all(*requests: JsonObject, need: int | None = None, timeout_seconds: float | None = None) -> JsonObject:
+    """Several of what `publish` gives."""
+    items: list[Json] = [request["step"] for request in requests]
+    given: JsonObject = {"need": need, "timeout_seconds": timeout_seconds}
+    optional: JsonObject = {name: value for name, value in given.items() if value is not None}
+    return _decision({"action": "publish_all", "requests": items, **optional})
+
+
 def delegate(planner: str, goal_event: str, data: JsonObject | None = None) -> JsonObject:
     return _decision({"action": f"delegate:{planner}/{goal_event}", "data": data or {}})
 
@@ -109,6 +124,9 @@ def wire_form(decision: PlannerDecision) -> JsonObject:
     match decision.next_action:
         case PublishAction(event_type=event, data=data):
             said = publish(event, data=data)
+        case PublishAllAction(requests=requests, need=need, timeout_seconds=seconds):
+            each = [publish(request.event_type, data=request.data) for request in requests]
+            said = publish_all(*each, need=need, timeout_seconds=seconds)
         case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
             said = delegate(planner, goal, data)
         case WaitAction(expected_event=event, message=message, reason=reason, timeout_seconds=seconds):

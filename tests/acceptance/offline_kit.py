@@ -30,11 +30,13 @@ socket.socket.connect = socket.socket.connect_ex = connect
 
 
 def offline(folder: Path, **more: str) -> dict[str, str]:
-    """The environment: no keys, nothing of ours that the caller has set, and a network that cannot be reached."""
+    """The environment: no keys, nothing of ours that the caller has set, a network that cannot be reached, and the
+    package that these tests stand beside."""
     (folder / "offline").mkdir(exist_ok=True)
     (folder / "offline" / "sitecustomize.py").write_text(NO_NETWORK)
     kept = {k: v for k, v in os.environ.items() if not k.endswith(("_API_KEY", "_BASE_URL")) and "SOORMA_" not in k}
-    return {**kept, "SOORMA_MODEL_CALLS": "forbidden", "PYTHONPATH": str(folder / "offline"), **more}
+    path = os.pathsep.join(map(str, (folder / "offline", ROOT)))
+    return {**kept, "SOORMA_MODEL_CALLS": "forbidden", "PYTHONPATH": path, **more}
 
 
 def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:

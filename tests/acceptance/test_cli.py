@@ -51,7 +51,7 @@ def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> 
     look = "import sys; from soorma_ai.cli.main import main\ntry: main()\nfinally: print(*sys.modules)"
     command = [sys.executable, "-c", look, "--help"]
     run = subprocess.run(command, check=True, capture_output=True, text=True)
-    for name in ("run", "plans", "why", "inbox", "approve", "reject", "answer", "events"):
+    for name in ("run", "plans", "why", "inbox", "approve", "reject", "answer", "dead-letters", "events"):
         assert f"\n  {name} " in run.stdout
     loaded = run.stdout.splitlines()[-1].split()
     assert "click" in loaded

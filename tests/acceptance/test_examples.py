@@ -13,6 +13,7 @@ from soorma_ai import EventEnvelope
 
 EXAMPLES = ROOT / "examples"
 ORDERS = EXAMPLES / "02_order_approval" / "main.py"
+RESEARCH = EXAMPLES / "04_state_machine" / "main.py"
 QUICKSTART = EXAMPLES / "01_quickstart.py"
 
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
@@ -139,3 +140,36 @@ def test_a_small_order_asks_nobody(runs: dict[str, Ran]) -> None:
     assert not ran.has(ASKED)
     assert ran.place(CHARGE) < ran.place(SHIP)
     assert ran.result["status"] == "shipped"
+
+
+RESEARCHES = {
+    "owls": (["--topic", "owls"], "result: 2 book(s), first of all 'Owls of the north'", "told_first"),
+    "storms": (["--topic", "storms"], "result: 1 book(s), first of all 'A year of storms'", "told_second"),
+    "car": (["--answer", "car"], "result: 1 book(s), first of all 'Fast and loud: a car and its makers'", "told_third"),
+    "nonsense": (["--answer", "tree"], "no result: nothing was found", "failed"),
+    "none": (["--answer", "none"], "no result: nothing was found: no answer to user.clarification.provided", "failed"),
+}
+
+
+@pytest.fixture(scope="module")
+def researches(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
+    folder = tmp_path_factory.mktemp("research")
+    arguments = {name: options for name, (options, _, _) in RESEARCHES.items()}
+    ran = run(folder, "-c", SEVERAL_RUNS, RESEARCH, json.dumps(arguments))
+    assert ran.returncode == 0, ran.stderr
+    told = [json.loads(line) for line in ran.stdout.splitlines()]
+    return {t["name"]: Ran(t["code"], t["out"], t["err"], events_in(folder / f"{t['name']}.db")) for t in told}
+
+
+@pytest.mark.parametrize("name", RESEARCHES)
+def test_the_research_example_goes_every_way_of_its_machine(researches: dict[str, Ran], name: str) -> None:
+    ran = researches[name]
+    assert ran.code == 0
+    assert RESEARCHES[name][1] in ran.out
+    asked = ran.has(ASKED)
+    assert asked is (name in ("car", "nonsense", "none"))
+    assert ran.has(ANSWERED) is (name in ("car", "nonsense"))
+    searches = [event.data for event in ran.events if event.type == "web.search.requested"]
+    assert len(searches) == {"owls": 1, "none": 1}.get(name, 2)
+    answer = next(event for event in ran.events if event.type == "research.goal.completed")
+    assert answer.data["success"] is RESEARCHES[name][2].startswith("told")

@@ -1,4 +1,6 @@
+import fcntl
 import os
+import resource
 import signal
 import stat
 import subprocess
@@ -227,3 +229,32 @@ def short_temp(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="o") as made:
         monkeypatch.setattr(tempfile, "tempdir", made)
         yield Path(made)
+
+
+@contextmanager
+def no_room_for_a_byte() -> Iterator[None]:
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+def test_a_disk_that_takes_nothing_is_told_in_our_words_and_leaves_no_owner(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    with no_room_for_a_byte(), pytest.raises(ConfigError, match=r"orders\.db\.owner.*cannot be written"):
+        Owner.take(database, purpose="first")
+    assert owner_of(database) is None
+    Owner.take(database, purpose="second").release()
+
+
+def test_release_lets_go_even_where_nothing_can_be_written(tmp_path: Path) -> None:
+    database = tmp_path / "orders.db"
+    taken = Owner.take(database, purpose="first")
+    lock = database.with_name("orders.db.owner")
+    taken.let_go()
+    unwritable = os.open(lock, os.O_RDONLY)
+    fcntl.flock(unwritable, fcntl.LOCK_EX)
+    Owner(unwritable, taken.info).release()
+    assert owner_of(database) is None

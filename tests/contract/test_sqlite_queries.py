@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import AsyncIterator
+from dataclasses import replace
 
 import pytest
 from store_kit import (
@@ -28,9 +29,31 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, RetryAfter, SavePlan, Schedule, Spend
+from soorma_ai.domain.effects import (
+    AppendStep,
+    Close,
+    DeadLetter,
+    Declare,
+    Expect,
+    Publish,
+    RetryAfter,
+    SavePlan,
+    Schedule,
+    Spend,
+)
+from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.memory import (
+    AppendMemory,
+    DropMemory,
+    IncrementMemory,
+    MemoryKey,
+    OpenSession,
+    SessionSummary,
+    StoreMemory,
+)
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.registry import EventDefinition, EventRole
 from soorma_ai.domain.waits import ExpectationStatus, Person
 
 # Read whole on purpose: a registry is small, an outbox and a list of arguments are as short as what is asked for.
@@ -71,14 +94,57 @@ async def journey(store: SqliteStore) -> None:
     await store.answer("g-1", answer("act"), Person(), NOW)
     await do(store, Schedule("t-2", later(1), event("tock")))
     await store.fire(later(5), 9)
-    await store.sent([one.seq for one in await store.unsent(2)])
+    await store.sent([one.seq for one in await store.unsent(2)], NOW)
     await store.send([event("q-2")], expectation("q-2"), NOW)
     await store.reserve(Charge("plan-1", 1, 1, 1), Limits())
     await store.settle(Charge("plan-1", 1, 1, 1), Charge("plan-1", 1, 1, 1), entry())
     await store.heartbeat(["worker"], later(1))
+    await letters(store)
+    await memories(store)
     await reads(store)
     await store.cancel("plan-1", "why", NOW)
     await store.leave(["worker"])
+
+
+async def memories(store: SqliteStore) -> None:
+    at = MemoryKey("default", "plan-1", "k")
+    await do(store, StoreMemory(at, [1]), AppendMemory(at, (2,)), StoreMemory(at, 1), IncrementMemory(at, 1))
+    await do(store, AppendMemory(replace(at, key="list"), (2,)), DropMemory(at))
+    await store.recall(replace(at, key="list"))
+    await store.memory_keys("default", "plan-1")
+    talk = plan("talk", lineage=Lineage(session_id="s"))
+    session = SessionSummary("s", 0, NOW, NOW, "ann", None, {})
+    await do(store, OpenSession("default", session), SavePlan(talk, None))
+    await do(store, SavePlan(replace(talk, version=1), 0))
+    await store.session("default", "s")
+    await store.sessions("default", 5)
+    for status in (None, PlanStatus.RUNNING):
+        await store.plans(tenant_id="default", status=status, root_plan_id=None, limit=5, session_id="s")
+    await store.plan_answering("default", "x")
+    await store.agents_of_task("x")
+    await store.group("g")
+    await store.named_expectations(["x"])
+    await store.handed(["e-1"])
+    made = (EventRole.MAKES, EventDefinition(event_name="made"))
+    await store.register([agent("gone", events=(made,)), agent("heir", events=(made,))], NOW)
+    await do(store, Declare("gone", EventDefinition(event_name="more", topic=EventTopic.BUSINESS_FACTS)))
+    await store.definitions("default", "made")
+    await store.leave(["gone"])
+    await store.deregister("gone", NOW)
+
+
+async def letters(store: SqliteStore) -> None:
+    await store.arrive([event("e-2"), event("e-3")], NOW)
+    for delivery in await claimed(store, now=later(60)):
+        await end(store, delivery, DeadLetter("no"))
+    await store.set_aside(event("e-4"), "no", NOW)
+    to_nobody, last, *_ = await store.dead_letters(None, 9)
+    await store.redrive(to_nobody.seq)
+    await store.redrive(last.seq)
+    (again,) = await claimed(store, now=later(60))
+    await end(store, again, DeadLetter("no"))
+    await store.discard(last.seq, "enough", NOW)
+    await store.dead_letter(last.seq)
 
 
 async def reads(store: SqliteStore) -> None:
@@ -132,7 +198,14 @@ async def test_no_statement_scans_a_table_that_grows(store: SqliteStore) -> None
 
 
 async def test_the_hot_statements_need_no_sorting(store: SqliteStore) -> None:
-    hot = ("inbox.ready_at <=", "JOIN event ON event.seq = outbox", "FROM timer WHERE due", "FROM step WHERE plan_id")
+    hot = (
+        "FROM session WHERE tenant",
+        "AND answer_key =",
+        "inbox.ready_at <=",
+        "JOIN event ON event.seq = outbox",
+        "FROM timer WHERE due",
+        "FROM step WHERE plan_id",
+    )
     statements = [sql for sql in await traced(store) if any(part in sql for part in hot)]
     assert len(statements) >= len(hot)
     sorted_by_hand = [sql for sql in statements if "USE TEMP B-TREE FOR ORDER BY" in await explained(store, sql)]
@@ -185,9 +258,25 @@ async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore)
     await do(store, Schedule("t-1", later(9), event("x"), guards="w-2"), Schedule("t-2", later(9), event("y")))
     await store.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
     await store.fire(later(9), 9)
-    await store.sent([one.seq for one in await store.unsent(99)])
+    sent = await store.unsent(99)
+    await store.sent([one.seq for one in sent], NOW)
+    await store.arrive([one.event for one in sent], NOW)
     for table in ("wait_key", "early", "timer", "outbox"):
         assert await store.writer.do(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
+
+
+async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteStore) -> None:
+    at = MemoryKey("default", "plan-1", "k")
+
+    async def append(count: int) -> int:
+        effort = Effort(store.writer.connection)
+        for n in range(count):
+            await store.memorize([AppendMemory(at, (n,))], NOW)
+        return effort.hundreds
+
+    few = await append(50)
+    await store.memorize([AppendMemory(at, tuple(range(20_000)))], NOW)
+    assert await append(50) <= 2 * few + 5
 
 
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:

@@ -60,7 +60,7 @@ async def test_parking_looks_once_more_for_somebody_to_ask(store: Store, is_ther
     if not is_there:
         await store.leave(["worker"])
     await running(store)
-    waiting = replace(expectation("offer-1", ExpectationKind.OFFER), agent="planner")
+    waiting = replace(expectation("offer-1", ExpectationKind.OFFER), agent="planner", event_type="")
     await do(store, Expect(waiting), now=later(1))
     found = await store.expectation("offer-1")
     assert found is not None

@@ -21,6 +21,6 @@ async def test_what_writes_nothing_is_not_told(store: Store, commits: list[str])
     await store.fire(later(1), 9)
     await store.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
     await store.unsent(9)
-    await store.sent([])
+    await store.sent([], NOW)
     await store.arrive([], NOW)
     assert commits == []

@@ -238,3 +238,12 @@ async def test_what_cannot_be_stored_is_told_and_stores_nothing(store: Store) ->
 async def test_every_kind_of_expectation_is_kept(store: Store) -> None:
     await running(store, *(expectation(str(kind), kind) for kind in ExpectationKind))
     assert {one.kind for one in await store.expectations(plan_id="plan-1")} == set(ExpectationKind)
+
+
+async def test_marked_steps_are_found_by_their_mark_in_order(store: Store) -> None:
+    await do(store, SavePlan(plan("p-1"), None))
+    marks = ["came:j", None, "came:j", "came:other"]
+    await do(store, *(AppendStep(step(n, "p-1", fingerprint=mark)) for n, mark in enumerate(marks)))
+    assert [found.ordinal for found in await store.marked("p-1", "came:j")] == [0, 2]
+    assert await store.repeats("p-1", "came:j") == 2
+    assert await store.marked("p-2", "came:j") == []

@@ -281,3 +281,14 @@ async def test_an_owner_with_many_events_at_once_gets_them_all_in_order(store: S
         seen += [d.event.id for d in deliveries]
         await end(store, deliveries[0])
     assert seen == [f"r-{n}" for n in range(40)]
+
+
+async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fence(store: Store) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event("e-1")], NOW)
+    seen: list[tuple[int, int]] = []
+    for counts in (False, True, False, True):
+        (delivery,) = await claimed(store)
+        seen.append((delivery.attempt, delivery.fence))
+        await end(store, delivery, RetryAfter(timedelta(0), "busy", counts=counts))
+    assert seen == [(1, 1), (1, 2), (2, 3), (2, 4)]

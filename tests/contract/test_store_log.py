@@ -35,15 +35,15 @@ async def test_the_outbox_keeps_the_order_of_recording(store: Store) -> None:
 async def test_what_is_sent_leaves_the_outbox_and_stays_in_the_log(store: Store) -> None:
     await store.send([event("a"), event("b"), event("c")], None, NOW)
     first, _, third = await store.unsent(10)
-    await store.sent([first.seq, third.seq])
-    await store.sent([first.seq])
+    await store.sent([first.seq, third.seq], NOW)
+    await store.sent([first.seq], NOW)
     assert await unsent_ids(store) == ["b"]
     assert await store.event("a") is not None
 
 
 async def test_sending_the_same_event_again_sends_nothing(store: Store) -> None:
     await store.send([event("a", data={"x": 1, "y": 2})], None, NOW)
-    await store.sent([stored.seq for stored in await store.unsent(10)])
+    await store.sent([stored.seq for stored in await store.unsent(10)], NOW)
     await store.send([event("a", data={"y": 2, "x": 1})], None, later(60))
     await do(store, Publish(event("a", data={"x": 1, "y": 2})))
     assert await unsent_ids(store) == []

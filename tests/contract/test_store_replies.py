@@ -20,7 +20,7 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.wake import EXPIRED, WAKE_EVENTS, wake_for
+from soorma_ai.core.wake import ABANDONED, EXPIRED, WAKE_EVENTS, wake_for
 from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
@@ -157,7 +157,7 @@ async def test_what_is_owed_without_a_plan_is_owned_by_itself(store: Store) -> N
     assert [d.owner for d in await claimed(store, "worker")] == ["q-1"]
 
 
-@pytest.mark.parametrize("type", sorted(WAKE_EVENTS))
+@pytest.mark.parametrize("type", sorted(WAKE_EVENTS - {ABANDONED}))
 async def test_a_wake_up_goes_to_the_agent_of_its_plan(store: Store, type: str) -> None:
     await do(store, SavePlan(plan("plan-1"), None))
     await store.arrive([event("w-1", type, EventTopic.PLAN_EVENTS, plan_id="plan-1")], NOW)

@@ -2,10 +2,10 @@
 
 import asyncio
 
-from store_kit import do, event, expectation, fact, later, running, unsent_ids, wait
+from store_kit import do, event, expectation, fact, gate, later, running, unsent_ids, wait
 
 from soorma_ai.core.wake import EXPIRED, wake_for
-from soorma_ai.domain.effects import Publish, Schedule, Unschedule
+from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
 from soorma_ai.domain.waits import ExpectationStatus
 from soorma_ai.ports import Store
 
@@ -92,3 +92,30 @@ async def test_an_expired_wait_is_found_by_no_event(store: Store) -> None:
     await do(store, Schedule("t-1", later(1), event("x"), guards="w-1"))
     await store.fire(later(1), 50)
     assert (await store.arrive([fact("f-1", plan_id="plan-1")], later(2))).agents == frozenset()
+
+
+async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_told_alone(store: Store) -> None:
+    await do(
+        store,
+        Expect(gate("g-1")),
+        *(Schedule(f"r-{n}", later(n), event(f"e-{n}"), guards="g-1", series="reminder") for n in (1, 2, 9)),
+        Schedule("s-1", later(1), event("other"), guards="g-1", series="escalation"),
+    )
+    assert await store.fire(later(3), 100) == 2
+    assert await unsent_ids(store) == ["other", "e-2"]
+    expected = await store.expectation("g-1")
+    assert expected is not None and expected.status is ExpectationStatus.OPEN
+    assert await store.next_due([]) == later(9)
+
+
+async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(store: Store) -> None:
+    await do(
+        store,
+        Expect(gate("g-1")),
+        Schedule("r-1", later(1), event("reminder"), guards="g-1", series="reminder"),
+        Schedule("t-1", later(2), event("end"), guards="g-1"),
+        Schedule("r-2", later(3), event("again"), guards="g-1", series="reminder"),
+    )
+    assert await store.fire(later(5), 100) == 1
+    assert await unsent_ids(store) == ["end"]
+    assert await store.next_due([]) is None

@@ -2,8 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
+
+from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import (
     Approval,
@@ -16,10 +19,14 @@ from soorma_ai import (
     Wait,
 )
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.runtime.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 PATIENCE = 10.0
+
+if IS_WORST:
+    alone()
 
 ORDER_ID = {"type": "object", "properties": {"order_id": {"type": "string"}}, "required": ["order_id"]}
 AMOUNT = {
@@ -61,7 +68,23 @@ def payments(approval: Approval | str | None = None, charged: list[Any] | None =
 
 
 def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
-    return Platform(f"sqlite:///{path}", clock=clock)
+    kind = WorstPlatform if IS_WORST else Platform
+    return kind(f"sqlite:///{path}", clock=clock)
+
+
+async def killed(platform: Platform) -> None:
+    """As the end of its process leaves it: what is in hand is neither finished nor given back."""
+
+    async def is_not_given_back(deliveries: object) -> None: ...
+
+    platform.services.store.release = is_not_given_back  # type: ignore[method-assign]
+    names = {task: task.get_name() for task in asyncio.all_tasks()}
+    claiming = [task for task, name in names.items() if name == "suspects" or name.startswith("consume:")]
+    in_hand = [task for task, name in names.items() if ":" in name and task not in claiming]
+    for task in (*claiming, *in_hand):
+        task.cancel()
+    await asyncio.gather(*claiming, *in_hand, return_exceptions=True)
+    await platform.__aexit__(None, None, None)
 
 
 async def until(platform: Platform, condition: Callable[[], Awaitable[Any]]) -> Any:
@@ -75,6 +98,25 @@ async def until(platform: Platform, condition: Callable[[], Awaitable[Any]]) -> 
             return found
     finally:
         platform.services.signals.unwatch(watcher)
+
+
+async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]]) -> Any:
+    """What `condition` gives once it gives something, while time passes in small steps, so that back-offs end."""
+    async with asyncio.timeout(PATIENCE):
+        while not (found := await condition()):
+            await asyncio.sleep(0.002)
+            await clock.advance(0.5)
+        return found
+
+
+async def held_for(platform: Platform, clock: VirtualClock, span: timedelta) -> None:
+    """Time passes no faster than this platform renews its leases, so that long handlers keep what they hold."""
+    until_when = clock.now() + span
+    while clock.now() < until_when:
+        await clock.advance(min(LEASE / 3, until_when - clock.now()))
+        await asyncio.sleep(0)
+        # Done after whatever the platform has asked of its store by now.
+        await platform.services.store.renew([], clock.now())
 
 
 async def the_wait(platform: Platform) -> Wait:

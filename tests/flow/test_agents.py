@@ -1,9 +1,10 @@
 """Tools answer, workers end their tasks, agents react; what breaks is told to whoever asked."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import ended, planner, stock, until
+from kit import ended, held_for, planner, stock, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -131,8 +132,7 @@ async def _requested(platform: Platform, clock: VirtualClock, event_type: str) -
 
     asking = asyncio.ensure_future(platform.request(event_type, {}, timeout=600))
     while not asking.done():
-        await asyncio.sleep(0.002)
-        await clock.advance(0.5)
+        await held_for(platform, clock, timedelta(seconds=0.5))
     return await asking
 
 

@@ -127,7 +127,7 @@ async def test_the_journal_says_by_which_prompt_and_offer_each_decision_was_made
     plan = await platform.submit("order.received", {})
     await plan.result(timeout=5)
     entry = (await platform.plan(plan.plan_id)).decisions[0]
-    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "1", 64)
+    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "2", 64)
     assert entry.offer_digest
     assert entry.prompt_tokens > 0
 

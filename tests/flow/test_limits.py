@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, payments, planner, stock, types, until
+from kit import ended, held_for, open_platform, payments, planner, stock, types, until
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
@@ -117,9 +117,9 @@ async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platf
         return "slow.requested" in await types(platform)
 
     await until(platform, asked)
-    await clock.advance(timedelta(minutes=59))
+    await held_for(platform, clock, timedelta(minutes=59))
     assert (await platform.plan(plan.plan_id)).status == "running"
-    await clock.advance(timedelta(minutes=2))
+    await held_for(platform, clock, timedelta(minutes=2))
     details = await ended(platform, plan.plan_id)
     assert "limit_exceeded: deadline" in details.reason
     assert not [e for e in details.expectations if e.status == "open"]

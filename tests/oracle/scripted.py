@@ -145,7 +145,7 @@ class PlanModel:
             if text not in where:
                 self.complaints.append(f"step {self.step}: the prompt does not say {text[:80]!r}")
         offered = {branch["properties"]["action"]["enum"][0] for branch in branches_of(body)}
-        expected = {f"publish:{name}" for name in self.plan.events} | {"wait", "complete"}
+        expected = {f"publish:{name}" for name in self.plan.events} | {"wait", "complete", "publish_all"}
         if offered != expected:
             self.complaints.append(f"step {self.step}: offered is {sorted(offered)}, and not {sorted(expected)}")
 

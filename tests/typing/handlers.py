@@ -8,8 +8,10 @@ from typing import Any, assert_type
 from pydantic import BaseModel, JsonValue
 
 from soorma_ai import (
+    ActionStatus,
     Agent,
     Approval,
+    DiscoveredAgent,
     EventDefinition,
     EventEnvelope,
     EventTopic,
@@ -17,6 +19,7 @@ from soorma_ai import (
     PlatformContext,
     Reject,
     Retry,
+    SessionSummary,
     TaskContext,
     Tool,
     Worker,
@@ -126,3 +129,18 @@ def what_does_not_type_check() -> None:
     EventDefinition(topic="business-facts")  # pyright: ignore[reportCallIssue]
     EventDefinition(event_name="payment.made", payload_schema=3)  # pyright: ignore[reportArgumentType]
     payments.on_invoke("payment.made", aproval="always")  # pyright: ignore[reportCallIssue]
+
+
+@watch.on_event("order.*", EventTopic.BUSINESS_FACTS)
+@watch.on_event(topic="business-facts", event_type="stock.counted")
+async def remembers(event: EventEnvelope, context: PlatformContext) -> None:
+    assert_type(await context.memory.keys(), list[str])
+    assert_type(await context.memory.delete("key"), bool)
+    assert_type(await context.memory.list_sessions(), list[SessionSummary])
+    assert_type(await context.registry.find("stock"), DiscoveredAgent | None)
+    assert_type(await context.registry.discover(["stock"]), list[DiscoveredAgent])
+    assert_type((await context.tracker.plan_progress("plan")).counts, dict[ActionStatus, int])
+    await context.memory.increment("key", by="1")  # type: ignore[arg-type]
+
+
+watch.on_event("order.placed")  # type: ignore[call-arg]

@@ -9,14 +9,21 @@ from soorma_ai import (
     ChoreographyPlanner,
     CompleteAction,
     DelegateAction,
+    EventContext,
     EventDefinition,
     EventEnvelope,
     GoalContext,
     Limits,
     PlanContext,
+    PlanDefinition,
+    Planner,
     PlannerDecision,
     PlatformContext,
     PublishAction,
+    PublishAllAction,
+    StateAction,
+    StateConfig,
+    StateTransition,
     TransitionContext,
     WaitAction,
 )
@@ -70,6 +77,8 @@ def described(decision: PlannerDecision) -> str:
     match action:
         case PublishAction():
             return action.event_type
+        case PublishAllAction():
+            return ", ".join(request.event_type for request in action.requests)
         case CompleteAction():
             return "done"
         case WaitAction():
@@ -83,3 +92,34 @@ def described(decision: PlannerDecision) -> str:
 def what_does_not_type_check() -> None:
     ChoreographyPlanner("p", goals=["g"], planning_strategy="bold")  # pyright: ignore[reportArgumentType]
     Limits(max_actoins=3)  # pyright: ignore[reportCallIssue]
+
+
+MACHINE = {
+    "start": StateConfig(
+        state_name="start",
+        action=StateAction(event_type="web.search.requested", response_event="web.search.completed", data={"n": 1}),
+        transitions=(StateTransition(on_event="web.search.completed", to_state="done"),),
+    ),
+    "done": StateConfig(state_name="done", is_terminal=True),
+}
+researcher = Planner("researcher", goals=["research.goal"], limits=Limits(max_actions=3), max_in_flight=8)
+
+
+@researcher.on_goal("research.goal")
+async def research(goal: GoalContext, context: PlatformContext) -> None:
+    plan = await PlanContext.create_from_goal(goal, context, state_machine=MACHINE)
+    await PlanContext.create_from_goal(
+        goal, context, state_machine=PlanDefinition(plan_type="research", states=MACHINE)
+    )
+    await PlanContext.create_from_goal(goal, context, state_machine={"start": {"default_next": "done"}})
+    await plan.execute_next()
+    assert_type(await goal.dispatch("web.search.requested", {"n": 2}), str)
+
+
+@researcher.on_event("budget.approved", topic="business-facts")
+async def approved(event: EventContext, context: PlatformContext) -> None:
+    plan = await PlanContext.restore_by_correlation(event.correlation_id)
+    assert_type(plan, PlanContext | None)
+    if plan and plan.status == "paused" and plan.has_next() and not plan.is_complete():
+        assert_type(plan.get_next_state(event), str | None)
+        await plan.resume({"amount": event.data["amount"]})

@@ -12,6 +12,7 @@ from soorma_ai import (
     AnswerOutcome,
     Client,
     EventEnvelope,
+    Letter,
     PlanCancelled,
     PlanFailed,
     PlanHandle,
@@ -75,6 +76,17 @@ async def answers(platform: Platform, plan: PlanHandle) -> str:
         if outcome in ("duplicate", "late"):
             return outcome.detail
     return ""
+
+
+async def redrives(platform: Platform) -> None:
+    for letter in await platform.dead_letters(limit=5):
+        assert_type(letter, Letter)
+        assert_type(letter.event, EventEnvelope)
+        if letter.hindrance is None:
+            assert_type(await platform.redrive(letter.letter_id), bool)
+        else:
+            assert_type(await platform.discard(letter.letter_id, note=letter.hindrance), bool)
+        assert_type((await platform.dead_letter(letter.letter_id)).reason, str)
 
 
 async def what_does_not_type_check(platform: Platform) -> None:

@@ -8,13 +8,21 @@ import pytest
 
 from soorma_ai.core.offer import Awaited, Delegate, Offer
 from soorma_ai.core.validate import parsed
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PlanAction,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import LocalProtocolError, RateLimited
 from soorma_ai.ports import Message, ModelAnswer, Question, Reasoner
-from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, wait, wire_form
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 
 ASKED = Question((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
 
@@ -88,6 +96,8 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
     "action",
     [
         PublishAction(event_type="order.place.requested", data={"qty": 2}),
+        PublishAllAction(requests=(PublishAction(event_type="a.b", data={"n": 1}), PublishAction(event_type="a.b"))),
+        PublishAllAction(requests=(PublishAction(event_type="a.b"),), need=1, timeout_seconds=9),
         WaitAction(expected_event="order.paid", message="Has it been paid?"),
         WaitAction(expected_event="order.paid", timeout_seconds=60),
         DelegateAction(target_planner="billing", goal_event="invoice.goal", goal_data={"id": "o-1"}),
@@ -95,7 +105,7 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
     ],
 )
 def test_every_decision_has_a_wire_form_that_means_it(
-    action: PublishAction | WaitAction | DelegateAction | CompleteAction,
+    action: PlanAction,
 ) -> None:
     decision = PlannerDecision(next_action=action, reasoning="because")
     answer = said(ScriptedReasoner([decision]).ask(ASKED))
@@ -115,9 +125,12 @@ def test_the_helpers_speak_the_schema_of_an_offer() -> None:
     for item in (
         publish("order.place.requested", qty=2),
         delegate("billing", "invoice.goal", {"id": "o-1"}),
+        publish_all(publish("order.place.requested", qty=2), publish("order.place.requested"), need=1),
+        publish_all(publish("order.place.requested"), timeout_seconds=5),
         wait("order.paid", "Has it been paid?", 60),
         wait("order.paid"),
         complete(),
     ):
         assert violations(offer.schema, item) == []
     assert violations(offer.schema, publish("order.steal.requested")) != []
+    assert violations(offer.schema, publish_all(publish("order.steal.requested"))) != []

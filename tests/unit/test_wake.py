@@ -3,12 +3,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from soorma_ai.core.wake import (
+    ABANDONED,
     ANSWERED,
     CANCEL_REQUESTED,
     DEADLINE_REACHED,
     EXPIRED,
     OFFER_CHANGED,
     SOURCE,
+    STRANDED,
     WAKE_EVENTS,
     wake_for,
     wake_plan,
@@ -57,8 +59,8 @@ WAIT = Expectation(
     deadline=LATER,
     subject="a question",
 )
-FOR_WAITS = (ANSWERED, EXPIRED, OFFER_CHANGED)
-FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED)
+FOR_WAITS = (ABANDONED, ANSWERED, EXPIRED, OFFER_CHANGED)
+FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED)
 
 
 def test_every_wake_event_is_known_as_one() -> None:

@@ -5,11 +5,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from soorma_ai.adapters.sqlite import expectations, inbox, log
+from soorma_ai.adapters.sqlite import expectations, inbox, log, plans, tasks
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.adapters.sqlite.registry import Routes
 from soorma_ai.core.correlate import keys_of_event
-from soorma_ai.core.wake import WAKE_EVENTS
+from soorma_ai.core.doubt import doubt_id
+from soorma_ai.core.wake import ABANDONED, WAKE_EVENTS
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
@@ -41,6 +42,7 @@ class _Arriving:
 
     def take(self, came: EventEnvelope) -> None:
         seq, event = log.record(self._db, came)
+        log.arrived(self._db, seq)
         recipients: dict[str, tuple[str, int]] = {}
         for agent, as_goal in self._routes.takers(self._db, event):
             recipients[agent] = (plan_id_of(event.id, agent), inbox.LAST) if as_goal else (event.id, inbox.FIRST)
@@ -55,16 +57,50 @@ class _Arriving:
     def _plan_it_is_for(self, seq: int, event: EventEnvelope) -> tuple[str, str] | None:
         """Agent and owner key."""
         if event.topic is EventTopic.PLAN_EVENTS and event.type in WAKE_EVENTS:
-            return self._woken(event)
+            return self._woken(seq, event)
         replied_to = self._replied_to(event)
         if replied_to is not None:
             return self._meet_reply(replied_to, event)
         return None if event.topic in _FROM_INSIDE else self._meet_wait(seq, event)
 
-    def _woken(self, event: EventEnvelope) -> tuple[str, str] | None:
+    def _woken(self, seq: int, event: EventEnvelope) -> tuple[str, str] | None:
+        if event.type == ABANDONED:
+            self._abandon(seq, event)
+            return None
+        if event.plan_id is None:
+            return self._woken_without_plan(event)
         return self._db.execute(
             "SELECT agent, plan_id FROM plan WHERE plan_id = ? AND tenant = ?", (event.plan_id, event.tenant_id)
         ).fetchone()
+
+    def _abandon(self, seq: int, event: EventEnvelope) -> None:
+        """Those who were asked stop: plans that pursue it as their goal, and workers that have it as their task."""
+        closed = expectations.find(self._db, event.subject) if event.subject else None
+        if closed is None or closed.status is not ExpectationStatus.CLOSED or closed.tenant_id != event.tenant_id:
+            return
+        for plan_id in inbox.plans_of(self._db, closed.id):
+            plans.cancel(self._db, plan_id, "the plan that delegated it has ended", self._now)
+        for agent in tasks.agents_of(self._db, closed.id):
+            if inbox.put(self._db, agent, seq, closed.id):
+                self.agents.add(agent)
+
+    def _woken_without_plan(self, event: EventEnvelope) -> tuple[str, str] | None:
+        """A task, or a delivery in doubt; what it waited for is closed, or this wakes nobody."""
+        closed = expectations.find(self._db, event.subject) if event.subject else None
+        if closed is None or closed.status is ExpectationStatus.OPEN or closed.tenant_id != event.tenant_id:
+            return None
+        if closed.kind is ExpectationKind.DOUBT:
+            self._resolve(closed)
+            return None
+        return (closed.agent, closed.task_id) if closed.task_id else None
+
+    def _resolve(self, question: Expectation) -> None:
+        """Only the question about the present doubt: one that was answered before may be told again."""
+        owner = expectations.owner_of(question)
+        resting = inbox.in_doubt(self._db, question.agent, owner)
+        if resting is not None and doubt_id(question.agent, *resting) == question.id:
+            inbox.resolve(self._db, question.agent, owner)
+            self.agents.add(question.agent)
 
     def _replied_to(self, event: EventEnvelope) -> Expectation | None:
         if event.correlation_id is None:
@@ -73,8 +109,8 @@ class _Arriving:
         if (
             expected is None
             or expected.kind not in _MET_BY_REPLY
-            or (expected.tenant_id, expected.event_topic, expected.event_type)
-            != (event.tenant_id, event.topic, event.type)
+            or (expected.tenant_id, expected.event_topic) != (event.tenant_id, event.topic)
+            or event.type not in expected.event_types
         ):
             return None
         return expected

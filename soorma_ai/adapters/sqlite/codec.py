@@ -4,11 +4,13 @@ from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
-from pydantic import TypeAdapter
+from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.domain.plans import JournalEntry, PlanRecord, Step
 from soorma_ai.domain.registry import Registration
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.waits import Answer, Expectation
+from soorma_ai.errors import LocalProtocolError
 
 T = TypeVar("T")
 
@@ -25,13 +27,22 @@ class Codec(Generic[T]):
         return self._adapter.dump_json(record).decode()
 
     def record(self, text: str) -> T:
-        return self._adapter.validate_json(text)
+        """Raises LocalProtocolError for what this version cannot read."""
+        try:
+            return self._adapter.validate_json(text)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            raise LocalProtocolError(
+                f"a stored {self._kind.__name__} cannot be read ({fault['msg']}): restore it from a backup"
+            ) from error
 
 
 PLAN = Codec(PlanRecord)
 STEP = Codec(Step)
 EXPECTATION = Codec(Expectation)
 ANSWER = Codec(Answer)
+TASK = Codec(TaskRecord)
+SUB_TASK = Codec(SubTaskInfo)
 JOURNAL = Codec(JournalEntry)
 REGISTRATION = Codec(Registration)
 

@@ -5,9 +5,27 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite import budget, expectations, inbox, log, plans, registry, timers
-from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Publish, SavePlan, Schedule, Spend, Unschedule
+from soorma_ai.adapters.sqlite import budget, expectations, inbox, log, memory, plans, registry, tasks, timers
+from soorma_ai.domain.effects import (
+    AppendStep,
+    Close,
+    Declare,
+    DropValue,
+    Effect,
+    EndTask,
+    Expect,
+    Publish,
+    SavePlan,
+    SaveSubTask,
+    SaveTask,
+    SaveValue,
+    Schedule,
+    Spend,
+    Unschedule,
+)
+from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.domain.waits import ExpectationKind
+from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
 
 
@@ -33,13 +51,30 @@ def _apply(db: sqlite3.Connection, effect: Effect, now: datetime) -> None:
             registry.park(db, expectation, now)
         case Expect(expectation):
             expectations.expect(db, expectation, now)
-        case Close(expectation_id, status, at):
-            expectations.close(db, expectation_id, status, at)
+        case Close(expectation_id, status, at, first):
+            if not expectations.close(db, expectation_id, status, at) and first:
+                raise VersionConflict(f"expectation {expectation_id} is closed already; look again")
         case Spend(root_plan_id, actions, at_most):
             budget.spend_actions(db, root_plan_id, actions, at_most)
         case Schedule():
             timers.schedule(db, effect)
         case Unschedule(timer_id):
             timers.unschedule(db, timer_id)
+        case SaveValue():
+            plans.save_value(db, effect)
+        case DropValue():
+            plans.drop_value(db, effect)
+        case SaveTask():
+            tasks.save(db, effect)
+        case SaveSubTask():
+            tasks.save_sub_task(db, effect)
+        case EndTask(agent, task_id):
+            tasks.end(db, agent, task_id)
+        case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
+            memory.change(db, effect)
+        case OpenSession():
+            memory.open_session(db, effect)
+        case Declare(agent, definition):
+            registry.declare(db, agent, definition, now)
         case _:
             assert_never(effect)

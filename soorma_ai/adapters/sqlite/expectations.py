@@ -27,13 +27,14 @@ WAITING = f"""{_SELECT} WHERE expectation.status = 'open' AND expectation.id IN 
 
 CAME_EARLY = """
     SELECT DISTINCT event_seq FROM early
-    WHERE tenant = ? AND event_type = ? AND key IN (SELECT value FROM json_each(?)) AND expires > ?
+    WHERE tenant = ? AND event_type IN (SELECT value FROM json_each(?))
+        AND key IN (SELECT value FROM json_each(?)) AND expires > ?
     ORDER BY event_seq
 """
 
 MET_WAIT = "SELECT 1 FROM expectation WHERE met_by = ? AND kind = 'wait'"
 
-MET_BY = f"{_SELECT} WHERE met_by = ? AND plan_id = ?"
+MET_BY = f"{_SELECT} WHERE met_by = ? AND ifnull(plan_id, task_id) = ?"
 
 
 def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
@@ -41,8 +42,8 @@ def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
     return _expectation(row) if row else None
 
 
-def met_by(db: sqlite3.Connection, plan_id: str, event_id: str) -> Expectation | None:
-    row = db.execute(MET_BY, (event_id, plan_id)).fetchone()
+def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | None:
+    row = db.execute(MET_BY, (event_id, owner)).fetchone()
     return _expectation(row) if row else None
 
 
@@ -64,6 +65,23 @@ def listed(db: sqlite3.Connection, plan_id: str | None, tenant_id: str | None, *
     return [_expectation(row) for row in db.execute(f"{_SELECT} {where} ORDER BY opened_at, id", wanted).fetchall()]
 
 
+def opened_of_task(db: sqlite3.Connection, agent: str, task_id: str) -> list[Expectation]:
+    found = db.execute(
+        f"{_SELECT} WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id", (task_id, agent)
+    ).fetchall()
+    return [_expectation(row) for row in found]
+
+
+def named(db: sqlite3.Connection, ids: Sequence[str]) -> list[Expectation]:
+    found = db.execute(f"{_SELECT} WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
+    return [_expectation(row) for row in found]
+
+
+def of_group(db: sqlite3.Connection, group_id: str) -> list[Expectation]:
+    found = db.execute(f"{_SELECT} WHERE group_id = ? ORDER BY opened_at, id", (group_id,)).fetchall()
+    return [_expectation(row) for row in found]
+
+
 def opened_of_kind(db: sqlite3.Connection, kind: ExpectationKind) -> list[Expectation]:
     found = db.execute(f"{_SELECT} WHERE status = 'open' AND kind = ? ORDER BY opened_at, id", (str(kind),)).fetchall()
     return [_expectation(row) for row in found]
@@ -74,7 +92,11 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
     if expectation.kind is ExpectationKind.WAIT and expectation.status is ExpectationStatus.OPEN:
         db.executemany(
             "INSERT OR IGNORE INTO wait_key (tenant, event_type, key, expectation_id) VALUES (?, ?, ?, ?)",
-            [(expectation.tenant_id, expectation.event_type, key, expectation.id) for key in expectation.keys],
+            [
+                (expectation.tenant_id, event_type, key, expectation.id)
+                for event_type in expectation.event_types
+                for key in expectation.keys
+            ],
         )
 
 
@@ -120,7 +142,7 @@ def forget(db: sqlite3.Connection, expectation_id: str) -> None:
 
 
 def owner_of(expectation: Expectation) -> str:
-    return expectation.plan_id or expectation.id
+    return expectation.plan_id or expectation.task_id or expectation.id
 
 
 def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
@@ -134,7 +156,9 @@ def waiting_for(db: sqlite3.Connection, event: EventEnvelope, keys: Sequence[str
 
 
 def fits(expectation: Expectation, event: EventEnvelope) -> bool:
-    return expectation.ask is None or not violations(expectation.ask.response_schema, event.data)
+    if expectation.ask is None or event.type in expectation.others:
+        return True
+    return not violations(expectation.ask.response_schema, event.data)
 
 
 def keep_early(db: sqlite3.Connection, event: EventEnvelope, seq: int, keys: Sequence[str], expires: datetime) -> None:
@@ -149,10 +173,11 @@ def drop_expired_early(db: sqlite3.Connection, now: datetime) -> None:
 
 
 def _come_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> tuple[int, EventEnvelope] | None:
-    found = db.execute(CAME_EARLY, (wait.tenant_id, wait.event_type, json.dumps(wait.keys), epoch(now))).fetchall()
+    types = json.dumps(wait.event_types)
+    found = db.execute(CAME_EARLY, (wait.tenant_id, types, json.dumps(wait.keys), epoch(now))).fetchall()
     for (seq,) in found:
-        event = log.event_by_seq(db, seq)
-        if _from_producer(wait, event) and fits(wait, event):
+        event = log.readable(db, seq)
+        if event is not None and _from_producer(wait, event) and fits(wait, event):
             return seq, event
     return None
 
@@ -164,7 +189,8 @@ def _from_producer(wait: Expectation, event: EventEnvelope) -> bool:
 def _insert(db: sqlite3.Connection, expectation: Expectation) -> None:
     done = db.execute(
         "INSERT INTO expectation (id, kind, agent, tenant, plan_id, event_type, event_topic, opened_at, status, "
-        "closed_at, met_by, answer, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+        "closed_at, met_by, answer, body, task_id, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (id) DO NOTHING",
         (
             expectation.id,
             str(expectation.kind),
@@ -179,6 +205,8 @@ def _insert(db: sqlite3.Connection, expectation: Expectation) -> None:
             expectation.met_by,
             ANSWER.text(expectation.answer) if expectation.answer else None,
             EXPECTATION.text(expectation),
+            expectation.task_id,
+            expectation.group_id,
         ),
     )
     if done.rowcount == 0:

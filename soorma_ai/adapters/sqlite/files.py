@@ -4,6 +4,7 @@ import sqlite3
 from pathlib import Path
 
 from soorma_ai.adapters.sqlite.faults import mapped
+from soorma_ai.adapters.sqlite.migrations import migrate
 from soorma_ai.adapters.sqlite.schema import APPLICATION_ID, STATEMENTS, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
@@ -24,7 +25,7 @@ def open_writer(path: Path | None) -> sqlite3.Connection:
         _prepare(connection, path)
     except sqlite3.Error as error:
         connection.close()
-        raise _unusable(error, path) from error
+        raise unusable(error, path) from error
     except ConfigError:
         connection.close()
         raise
@@ -33,6 +34,15 @@ def open_writer(path: Path | None) -> sqlite3.Connection:
 
 def open_reader(path: Path) -> sqlite3.Connection:
     """Sees what is committed. It cannot write, so it never checkpoints either: that is the writer's alone."""
+    return _opened_to_read(path, oldest=VERSION)
+
+
+def open_to_copy(path: Path) -> sqlite3.Connection:
+    """Of an older version too: before it is brought forward is when it is to be copied."""
+    return _opened_to_read(path, oldest=1)
+
+
+def _opened_to_read(path: Path, *, oldest: int) -> sqlite3.Connection:
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     try:
@@ -40,11 +50,17 @@ def open_reader(path: Path) -> sqlite3.Connection:
     except sqlite3.Error as error:
         raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
     try:
-        if _version(connection, path) == 0:
+        version = _version(connection, path)
+        if version == 0:
             raise ConfigError(f"{path} is no store yet: it is empty; start the platform on it once")
+        if version < oldest:
+            raise ConfigError(
+                f"{path} is of an older version: its schema is {version}, this one reads {VERSION}; "
+                "start the platform on it once, which brings it forward"
+            )
     except sqlite3.Error as error:
         connection.close()
-        raise _unusable(error, path) from error
+        raise unusable(error, path) from error
     except ConfigError:
         connection.close()
         raise
@@ -74,6 +90,8 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA cache_size = -16384")
     if version == 0:
         _create(connection)
+    elif version < VERSION:
+        migrate(connection, version)
 
 
 def _create(connection: sqlite3.Connection) -> None:
@@ -102,7 +120,7 @@ def _version(connection: sqlite3.Connection, path: Path | None) -> int:
     return version
 
 
-def _unusable(error: sqlite3.Error, path: Path | None) -> Exception:
+def unusable(error: sqlite3.Error, path: Path | None) -> Exception:
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"{path} is not an SQLite database; move it away, or give the store another path")

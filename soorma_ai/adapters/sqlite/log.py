@@ -6,13 +6,20 @@ import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
-from soorma_ai.domain.events import EventEnvelope
+from pydantic import ValidationError
+
+from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.values import clip, compact
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import StoredEvent
 
 _LOG = logging.getLogger("soorma_ai.store")
+
+UNREADABLE = "unreadable"
+MOST_OF_A_REASON = 500
 
 
 @dataclass(frozen=True)
@@ -32,7 +39,7 @@ def publish(db: sqlite3.Connection, event: EventEnvelope) -> bool:
     if stored is not None:
         if stored[1] == digest:
             return False
-        raise LocalProtocolError(_told(_event(db, stored[0]), event))
+        raise LocalProtocolError(_told(shown(db, stored[0], _body(db, stored[0])), event))
     _send(db, _insert(db, event, digest))
     return True
 
@@ -56,12 +63,68 @@ def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnve
 
 
 def event_by_id(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
-    row = db.execute("SELECT body FROM event WHERE id = ?", (event_id,)).fetchone()
+    row = db.execute("SELECT CAST(body AS BLOB) FROM event WHERE id = ?", (event_id,)).fetchone()
     return EventEnvelope.from_json(row[0]) if row else None
 
 
-def event_by_seq(db: sqlite3.Connection, seq: int) -> EventEnvelope:
-    return _event(db, seq)
+def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
+    try:
+        return _event(db, seq)
+    except RemoteProtocolError as error:
+        unreadable(error, event_seq=seq)
+        return None
+
+
+def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
+    """To look at: what cannot be read is stood in for."""
+    try:
+        return EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        return stand_in(db, seq, why_unreadable(error))
+
+
+def stand_in(db: sqlite3.Connection, seq: int, why: str) -> EventEnvelope:
+    """What the columns know; a topic that is not known here either stands in the data. Never handed to anybody."""
+    id, tenant, type, topic, plan_id, root_plan_id, time = db.execute(
+        "SELECT id, tenant, type, topic, plan_id, root_plan_id, time FROM event WHERE seq = ?", (seq,)
+    ).fetchone()
+    is_known = topic in set(EventTopic)
+    told = {UNREADABLE: why.removeprefix(f"{UNREADABLE}: ")}
+    return EventEnvelope(
+        id=id,
+        source=UNREADABLE,
+        type=type,
+        topic=EventTopic(topic) if is_known else EventTopic.SYSTEM_EVENTS,
+        time=moment(time),
+        data={**told} if is_known else {**told, "topic": topic},
+        tenant_id=tenant,
+        plan_id=plan_id,
+        root_plan_id=root_plan_id,
+    )
+
+
+def why_unreadable(error: RemoteProtocolError) -> str:
+    """The places and the faults, without what stands there."""
+    cause = error.__cause__
+    if not isinstance(cause, ValidationError):
+        return f"{UNREADABLE}: {error}"
+    faults = cause.errors(include_url=False, include_context=False, include_input=False)
+    told = (": ".join((*map(str, fault["loc"]), fault["msg"])) for fault in faults)
+    return clip(f"{UNREADABLE}: {'; '.join(told)}", MOST_OF_A_REASON)
+
+
+def unreadable(error: RemoteProtocolError, **fields: object) -> str:
+    """The reason, which the log is told as well."""
+    reason = why_unreadable(error)
+    told = " ".join(f"{name}={value}" for name, value in fields.items())
+    _LOG.warning("event_unreadable %s reason=%s", told, reason, extra={"fields": {**fields, "reason": reason}})
+    return reason
+
+
+def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
+    """Where an event with this id stands, whatever its content; it is written down if there is none."""
+    stored = _find(db, event.id)
+    return _insert(db, event, _digest(event)) if stored is None else stored[0]
 
 
 def events(db: sqlite3.Connection, query: EventQuery) -> list[StoredEvent]:
@@ -73,28 +136,50 @@ def events(db: sqlite3.Connection, query: EventQuery) -> list[StoredEvent]:
         found = _rows(db, f"{_SELECT} WHERE seq > :after", query)
     if query.newest:
         found.reverse()
-    return [StoredEvent(seq, EventEnvelope.from_json(body)) for seq, body in found]
+    return [StoredEvent(seq, shown(db, seq, body)) for seq, body in found]
 
 
-def unsent(db: sqlite3.Connection, limit: int) -> list[StoredEvent]:
-    found = db.execute(UNSENT, (limit,)).fetchall()
-    return [StoredEvent(seq, EventEnvelope.from_json(body)) for seq, body in found]
+def unsent(db: sqlite3.Connection, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
+    """The events, and those rows whose event cannot be read."""
+    found: list[StoredEvent] = []
+    broken: dict[int, RemoteProtocolError] = {}
+    for seq, body in db.execute(UNSENT, (limit,)).fetchall():
+        try:
+            found.append(StoredEvent(seq, EventEnvelope.from_json(body)))
+        except RemoteProtocolError as error:
+            broken[seq] = error
+    return found, broken
 
 
-def sent(db: sqlite3.Connection, seqs: Sequence[int]) -> None:
-    db.execute("DELETE FROM outbox WHERE event_seq IN (SELECT value FROM json_each(?))", (json.dumps(list(seqs)),))
+def sent(db: sqlite3.Connection, seqs: Sequence[int], now: datetime) -> None:
+    """The bus took them. Those that have arrived by now have left the outbox."""
+    db.execute(
+        "UPDATE outbox SET sent_at = ? WHERE event_seq IN (SELECT value FROM json_each(?))",
+        (epoch(now), json.dumps(list(seqs))),
+    )
 
 
+def arrived(db: sqlite3.Connection, seq: int) -> None:
+    db.execute("DELETE FROM outbox WHERE event_seq = ?", (seq,))
+
+
+def send_again(db: sqlite3.Connection, sent_before: datetime) -> int:
+    """What the bus took, and has not brought since."""
+    return db.execute("UPDATE outbox SET sent_at = NULL WHERE sent_at <= ?", (epoch(sent_before),)).rowcount
+
+
+# Bytes: a body that is no UTF-8 would else keep the whole statement from being read.
 UNSENT = """
-    SELECT event.seq, event.body FROM outbox JOIN event ON event.seq = outbox.event_seq
+    SELECT event.seq, CAST(event.body AS BLOB) FROM outbox JOIN event ON event.seq = outbox.event_seq
+    WHERE outbox.sent_at IS NULL
     ORDER BY outbox.event_seq LIMIT ?
 """
 
-_SELECT = "SELECT seq, body FROM event"
+_SELECT = "SELECT seq, CAST(body AS BLOB) FROM event"
 
 # The goal's event came before its plan had an id, so it does not carry it.
 _TREE = """
-    SELECT seq, body FROM event WHERE seq IN (
+    SELECT seq, CAST(body AS BLOB) FROM event WHERE seq IN (
         SELECT seq FROM (
             SELECT seq FROM event WHERE root_plan_id = :root AND seq > :after ORDER BY seq {direction} LIMIT :limit
         )
@@ -105,11 +190,11 @@ _TREE = """
 """
 
 
-def _of_tree(db: sqlite3.Connection, query: EventQuery) -> list[tuple[int, str]]:
+def _of_tree(db: sqlite3.Connection, query: EventQuery) -> list[tuple[int, bytes]]:
     return _rows(db, _TREE.format(direction=_direction(query)), query)
 
 
-def _rows(db: sqlite3.Connection, select: str, query: EventQuery) -> list[tuple[int, str]]:
+def _rows(db: sqlite3.Connection, select: str, query: EventQuery) -> list[tuple[int, bytes]]:
     parameters = {
         "after": query.after,
         "tenant": query.tenant_id,
@@ -132,13 +217,17 @@ def _find(db: sqlite3.Connection, event_id: str) -> tuple[int, bytes] | None:
 
 
 def _event(db: sqlite3.Connection, seq: int) -> EventEnvelope:
-    return EventEnvelope.from_json(db.execute("SELECT body FROM event WHERE seq = ?", (seq,)).fetchone()[0])
+    return EventEnvelope.from_json(_body(db, seq))
+
+
+def _body(db: sqlite3.Connection, seq: int) -> bytes:
+    return db.execute("SELECT CAST(body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
 
 
 def _insert(db: sqlite3.Connection, event: EventEnvelope, digest: bytes) -> int:
     cursor = db.execute(
-        "INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, body, time) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         (
             event.id,
             event.tenant_id,
@@ -148,6 +237,7 @@ def _insert(db: sqlite3.Connection, event: EventEnvelope, digest: bytes) -> int:
             event.root_plan_id,
             digest,
             event.to_json(),
+            epoch(event.time),
         ),
     )
     seq = cursor.lastrowid
@@ -160,10 +250,10 @@ def _send(db: sqlite3.Connection, seq: int) -> None:
 
 
 def _told(stored: EventEnvelope, event: EventEnvelope) -> str:
-    def shown(one: EventEnvelope) -> str:
+    def spelled(one: EventEnvelope) -> str:
         return f"{one.type} on {one.topic} with {clip(compact(one.data), 200)}"
 
     return (
-        f"event {event.id} exists with other content: stored is {shown(stored)}, "
-        f"given is {shown(event)}; another event needs another id or idempotency key"
+        f"event {event.id} exists with other content: stored is {spelled(stored)}, "
+        f"given is {spelled(event)}; another event needs another id or idempotency key"
     )

@@ -1,13 +1,16 @@
 """Plans and their steps."""
 
+import json
 import sqlite3
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite import inbox, log
+from soorma_ai.adapters.sqlite import inbox, log, memory
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
+from soorma_ai.core.ending import before_it_began
 from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step
+from soorma_ai.domain.effects import DropValue, SaveValue
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, Step, ValueKind
 from soorma_ai.errors import NotFound, VersionConflict
 
 
@@ -17,6 +20,7 @@ class PlanQuery:
     status: PlanStatus | None
     root_plan_id: str | None
     limit: int
+    session_id: str | None = None
 
 
 def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
@@ -26,10 +30,19 @@ def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
 
 def plans(db: sqlite3.Connection, query: PlanQuery) -> list[PlanRecord]:
     wanted = {"tenant": query.tenant_id, "status": query.status, "root_plan_id": query.root_plan_id}
+    wanted["session_id"] = query.session_id
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
     found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": query.limit})
     return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
+def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRecord | None:
+    """The newest whose goal is answered under this reply key."""
+    row = db.execute(
+        "SELECT body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1", (tenant_id, answer_key)
+    ).fetchone()
+    return PLAN.record(row[0]) if row else None
 
 
 def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
@@ -42,6 +55,8 @@ def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None)
     )
     if changed.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+    if plan.lineage.session_id is not None:
+        memory.active(db, plan)
 
 
 def append(db: sqlite3.Connection, step: Step) -> None:
@@ -61,18 +76,48 @@ def steps(db: sqlite3.Connection, plan_id: str, limit: int | None) -> list[Step]
     return [STEP.record(body) for (body,) in reversed(found)]
 
 
+def values(db: sqlite3.Connection, plan_id: str) -> list[PlanValue]:
+    found = db.execute("SELECT kind, key, body FROM plan_value WHERE plan_id = ? ORDER BY kind, key", (plan_id,))
+    return [PlanValue(ValueKind(kind), key, json.loads(body)) for kind, key, body in found.fetchall()]
+
+
+def save_value(db: sqlite3.Connection, effect: SaveValue) -> None:
+    db.execute(
+        "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
+        (effect.plan_id, str(effect.kind), effect.key, json.dumps(effect.value)),
+    )
+
+
+def drop_value(db: sqlite3.Connection, effect: DropValue) -> None:
+    db.execute(
+        "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
+        (effect.plan_id, str(effect.kind), effect.key),
+    )
+
+
 def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
     return db.execute(
         "SELECT count(*) FROM step WHERE plan_id = ? AND fingerprint = ?", (plan_id, fingerprint)
     ).fetchone()[0]
 
 
+def marked(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> list[Step]:
+    found = db.execute(
+        "SELECT body FROM step WHERE plan_id = ? AND fingerprint = ? ORDER BY ordinal", (plan_id, fingerprint)
+    ).fetchall()
+    return [STEP.record(body) for (body,) in found]
+
+
 def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
     found = plan(db, plan_id)
     if found is None:
-        if inbox.goal_of(db, plan_id) is None:
+        begun_by = inbox.goal_of(db, plan_id)
+        if begun_by is None:
             raise NotFound(f"there is no plan {plan_id}")
+        agent, goal = begun_by
         db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
+        log.publish_once(db, wake_plan(CANCEL_REQUESTED, before_it_began(goal, agent), now))
         return True
     if found.status.is_final:
         return False
@@ -92,8 +137,8 @@ def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
     if plan.cancel_requested is None and cancellation(db, plan.plan_id) is not None:
         raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
     done = db.execute(
-        "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",
+        "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, session_id, "
+        "answer_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",
         (
             plan.plan_id,
             plan.lineage.tenant_id,
@@ -103,7 +148,10 @@ def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
             plan.goal_id,
             plan.version,
             PLAN.text(plan),
+            plan.lineage.session_id,
+            plan.answer_key,
         ),
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
+    memory.joined(db, plan)

@@ -8,6 +8,7 @@ from datetime import datetime
 from soorma_ai.adapters.sqlite import expectations, log
 from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment, registration
 from soorma_ai.core.offer import make_offer
+from soorma_ai.core.route import patterns_of
 from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.registry import (
@@ -19,10 +20,8 @@ from soorma_ai.domain.registry import (
 )
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
-
-_ANY = "*"
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class _Table:
 
     takers: dict[tuple[str, str], list[Registration]] = field(default_factory=dict[tuple[str, str], list[Registration]])
     goals: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
+    takes: set[tuple[str, str, str]] = field(default_factory=set[tuple[str, str, str]])
     events: dict[str, list[tuple[str | None, EventRole, EventDefinition]]] = field(
         default_factory=dict[str, list[tuple[str | None, EventRole, EventDefinition]]]
     )
@@ -40,6 +40,8 @@ class _Table:
             self.takers.setdefault((subscription.topic, subscription.event_type), []).append(one)
         for role, definition in one.events:
             self.events.setdefault(definition.event_name, []).append((one.tenant_id, role, definition))
+            if role in (EventRole.TAKES, EventRole.TAKES_AS_GOAL):
+                self.takes.add((one.agent, definition.topic, definition.event_name))
             if role is EventRole.TAKES_AS_GOAL:
                 self.goals.add((one.agent, definition.topic, definition.event_name))
 
@@ -54,13 +56,15 @@ class Routes:
         self._table = None
 
     def takers(self, db: sqlite3.Connection, event: EventEnvelope) -> list[tuple[str, bool]]:
-        """Agents that subscribe to it, and whether it is a goal to them. A goal with a target is for that one only."""
+        """Agents that subscribe to it, and whether it is a goal to them. With a target, of those that do what it asks
+        for only the one of that name, or those of that capability; who only listens hears it all the same."""
         table = self._loaded(db)
         found: dict[str, bool] = {}
-        for event_type in (event.type, _ANY):
-            for one in table.takers.get((event.topic, event_type), ()):
+        for pattern in patterns_of(event.type):
+            for one in table.takers.get((event.topic, pattern), ()):
                 is_goal = (one.agent, event.topic, event.type) in table.goals
-                if is_goal and event.target not in (None, one.agent):
+                is_taker = (one.agent, event.topic, event.type) in table.takes
+                if is_taker and event.target is not None and not _is_meant(one, event.target):
                     continue
                 if one.tenant_id is None or one.tenant_id == event.tenant_id:
                     found[one.agent] = is_goal
@@ -88,6 +92,11 @@ class Routes:
                 table.add(registration(body))
             self._table = table
         return self._table
+
+
+def _is_meant(one: Registration, target: str) -> bool:
+    names = (capability if isinstance(capability, str) else capability.task_name for capability in one.capabilities)
+    return target == one.agent or target in names
 
 
 def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
@@ -119,6 +128,86 @@ def leave(db: sqlite3.Connection, agents: Sequence[str]) -> None:
     db.executemany("UPDATE agent SET has_left = 1 WHERE agent = ?", [(agent,) for agent in agents])
 
 
+def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now: datetime) -> None:
+    """One more event that the agent makes, until it registers anew. Raises LocalProtocolError."""
+    row = db.execute("SELECT body FROM agent WHERE agent = ?", (agent,)).fetchone()
+    if row is None:
+        raise LocalProtocolError(f"{agent} is not registered, so it cannot own {definition.event_name!r}; start it")
+    one = registration(row[0])
+    made = (EventRole.MAKES, definition)
+    if made in one.events:
+        return
+    try:
+        _define(db, one, definition)
+    except ConfigError as error:
+        raise LocalProtocolError(str(error)) from error
+    name = (EventRole.MAKES, definition.topic, definition.event_name)
+    others = (e for e in one.events if (e[0], e[1].topic, e[1].event_name) != name)
+    db.execute(
+        "UPDATE agent SET body = ? WHERE agent = ?", (REGISTRATION.text(replace(one, events=(*others, made))), agent)
+    )
+    _offer_changed(db, [one.tenant_id], now)
+
+
+def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime) -> list[EventDefinition]:
+    """The agent goes, and with it the definitions that no other agent registered; returns those. Raises NotFound, and
+    LocalProtocolError for one that lives or that something still needs."""
+    row = db.execute("SELECT tenant, body, heartbeat, has_left FROM agent WHERE agent = ?", (agent,)).fetchone()
+    if row is None:
+        raise NotFound(f"no agent {agent!r} is registered")
+    one, others = registration(row[1]), _others(db, agent)
+    reason = "it lives: stop it first" if _is_live(row[2], row[3], now) else _still_needed(db, one, others)
+    if reason:
+        raise LocalProtocolError(f"{agent} cannot be deregistered: {reason}")
+    db.execute("DELETE FROM agent WHERE agent = ?", (agent,))
+    routes.forget()
+    heirs = {_key(other, definition): other.agent for other in others for definition in _definitions_of(other)}
+    gone: list[EventDefinition] = []
+    for *key, body in db.execute(
+        "SELECT tenant, topic, event_name, version, body FROM definition WHERE agent = ? ORDER BY topic, event_name",
+        (agent,),
+    ).fetchall():
+        where = "WHERE tenant = ? AND topic = ? AND event_name = ? AND version = ?"
+        heir = heirs.get((key[0], key[1], key[2], key[3]))
+        if heir is None:
+            db.execute(f"DELETE FROM definition {where}", key)
+            gone.append(EventDefinition.model_validate_json(body))
+        else:
+            db.execute(f"UPDATE definition SET agent = ? {where}", (heir, *key))
+    return gone
+
+
+def _others(db: sqlite3.Connection, agent: str) -> list[Registration]:
+    found = db.execute("SELECT body FROM agent WHERE agent <> ? ORDER BY agent", (agent,)).fetchall()
+    return [registration(body) for (body,) in found]
+
+
+def _still_needed(db: sqlite3.Connection, one: Registration, others: Sequence[Registration]) -> str:
+    """Work of its own that is not done, and what plans wait for that only it makes or takes."""
+    if db.execute(
+        "SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased', 'in_doubt') LIMIT 1", (one.agent,)
+    ).fetchone():
+        return "deliveries wait for it: start it, or cancel what they belong to"
+    if db.execute("SELECT 1 FROM task WHERE agent = ? LIMIT 1", (one.agent,)).fetchone():
+        return "it has tasks that have not ended: start it, or cancel what they belong to"
+    plan = db.execute(
+        "SELECT plan_id FROM plan WHERE agent = ? AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT 1",
+        (one.agent,),
+    ).fetchone()
+    if plan:
+        return f"plan {plan[0]} is pursued by it: start it, or cancel the plan"
+    shared = {definition.event_name for other in others for _, definition in other.events}
+    for name in sorted({definition.event_name for _, definition in one.events} - shared):
+        waiting = db.execute(
+            "SELECT plan_id FROM expectation WHERE event_type = :name AND status = 'open' AND plan_id IS NOT NULL "
+            "AND (:tenant IS NULL OR tenant = :tenant) LIMIT 1",
+            {"name": name, "tenant": one.tenant_id},
+        ).fetchone()
+        if waiting:
+            return f"plan {waiting[0]} waits for {name!r}, which nobody else registers: cancel the plan"
+    return ""
+
+
 def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
     """With `live_at`, only those of agents that live then. In a fixed order, whoever registered first."""
     found = db.execute(
@@ -132,6 +221,15 @@ def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | Non
         for role, definition in one.events
     ]
     return sorted(events, key=_place)
+
+
+def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list[EventDefinition]:
+    """Every version on every topic, of agents that are gone too."""
+    found = db.execute(
+        "SELECT body FROM definition WHERE event_name = ? AND tenant IN ('', ?) ORDER BY topic, version",
+        (event_name, tenant_id),
+    ).fetchall()
+    return [EventDefinition.model_validate_json(body) for (body,) in found]
 
 
 def agents(db: sqlite3.Connection, now: datetime) -> list[AgentRow]:
@@ -162,7 +260,7 @@ def _definitions_of(one: Registration) -> Iterable[EventDefinition]:
 
 
 def _define(db: sqlite3.Connection, one: Registration, definition: EventDefinition) -> None:
-    key = (one.tenant_id or "", str(definition.topic), definition.event_name, definition.version)
+    key = _key(one, definition)
     content = compact({"payload": definition.payload_schema, "response": definition.response_schema})
     stored = db.execute(
         "SELECT agent, content FROM definition WHERE tenant = ? AND topic = ? AND event_name = ? AND version = ?", key
@@ -186,10 +284,14 @@ def _define(db: sqlite3.Connection, one: Registration, definition: EventDefiniti
         )
 
 
+def _key(one: Registration, definition: EventDefinition) -> tuple[str, str, str, str]:
+    return one.tenant_id or "", str(definition.topic), definition.event_name, definition.version
+
+
 def park(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
     """Waits for an offer. One that came since the plan looked is an answer at once: its registration saw no wait."""
     live = known_events(db, expectation.tenant_id, live_at=now)
-    if make_offer(expectation.agent, live, (), None).is_empty:
+    if not make_offer(expectation.agent, live, (), None).takes(expectation.event_type):
         expectations.expect(db, expectation, now)
         return
     wake = wake_for(OFFER_CHANGED, expectation, now)

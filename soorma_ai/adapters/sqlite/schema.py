@@ -1,11 +1,18 @@
-"""The tables. A step adds rows; nothing that grows is ever rewritten.
+"""The tables as they are now; `migrations` brings older files here. A step adds rows; nothing that grows is ever
+rewritten.
 
-`inbox.state`: one row per (agent, owner) is its head, queued or leased; those behind it are blocked and move up
-when the head is done or dead. So a claim reads heads only, however much is stored. `ready_at` is when a head may be
-claimed: the end of its delay when it is queued, the end of its lease when it is leased.
+`inbox.state`: one row per (agent, owner) is its head: queued, leased or in doubt; those behind it are blocked and move
+up when the head is done or dead. So a claim reads heads only, however much is stored. `ready_at` is when a head may be
+claimed: the end of its delay when it is queued, the end of its lease when it is leased. `started`: a handler that must
+not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven` how often a dead
+letter was brought back.
+
+`memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
+
+`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 1
+VERSION = 3
 APPLICATION_ID = 0x536F6F72
 
 _STATEMENTS = """
@@ -18,12 +25,16 @@ CREATE TABLE event (
     plan_id TEXT,
     root_plan_id TEXT,
     digest BLOB NOT NULL,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    time REAL NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX event_tenant ON event (tenant, seq);
 CREATE INDEX event_tree ON event (root_plan_id, seq) WHERE root_plan_id IS NOT NULL;
+CREATE INDEX event_loose ON event (tenant, time) WHERE root_plan_id IS NULL;
 
-CREATE TABLE outbox (event_seq INTEGER PRIMARY KEY) STRICT;
+CREATE TABLE outbox (event_seq INTEGER PRIMARY KEY, sent_at REAL) STRICT;
+CREATE INDEX outbox_unsent ON outbox (event_seq) WHERE sent_at IS NULL;
+CREATE INDEX outbox_sent ON outbox (sent_at) WHERE sent_at IS NOT NULL;
 
 CREATE TABLE inbox (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -31,22 +42,28 @@ CREATE TABLE inbox (
     event_seq INTEGER NOT NULL,
     owner TEXT NOT NULL,
     priority INTEGER NOT NULL,
-    state TEXT NOT NULL CHECK (state IN ('blocked', 'queued', 'leased', 'done', 'dead')),
+    state TEXT NOT NULL CHECK (state IN ('blocked', 'queued', 'leased', 'in_doubt', 'done', 'dead')),
     ready_at REAL NOT NULL DEFAULT 0,
     attempt INTEGER NOT NULL DEFAULT 0,
     fence INTEGER NOT NULL DEFAULT 0,
     reason TEXT,
     ended_at REAL,
+    started INTEGER NOT NULL DEFAULT 0,
+    crashes INTEGER NOT NULL DEFAULT 0,
+    redriven INTEGER NOT NULL DEFAULT 0,
     UNIQUE (agent, event_seq)
 ) STRICT;
-CREATE UNIQUE INDEX inbox_head ON inbox (agent, owner) WHERE state IN ('queued', 'leased');
+CREATE UNIQUE INDEX inbox_head ON inbox (agent, owner) WHERE state IN ('queued', 'leased', 'in_doubt');
 CREATE INDEX inbox_ready ON inbox (agent, priority, seq, ready_at) WHERE state IN ('queued', 'leased');
 CREATE INDEX inbox_due ON inbox (agent, ready_at) WHERE state IN ('queued', 'leased') AND ready_at > 0;
+CREATE INDEX inbox_suspect ON inbox (crashes, seq) WHERE state IN ('queued', 'leased') AND crashes > 1;
 CREATE INDEX inbox_blocked ON inbox (agent, owner, seq) WHERE state = 'blocked';
 CREATE INDEX inbox_dead ON inbox (seq) WHERE state = 'dead';
+CREATE INDEX inbox_event ON inbox (event_seq);
+CREATE INDEX inbox_owner ON inbox (owner) WHERE state IN ('blocked', 'queued', 'leased', 'in_doubt');
 CREATE INDEX inbox_goal ON inbox (owner) WHERE priority = 1;
 
-CREATE TABLE timer (id TEXT PRIMARY KEY, due REAL NOT NULL, guards TEXT, body TEXT NOT NULL) STRICT;
+CREATE TABLE timer (id TEXT PRIMARY KEY, due REAL NOT NULL, guards TEXT, body TEXT NOT NULL, series TEXT) STRICT;
 CREATE INDEX timer_due ON timer (due, id);
 CREATE INDEX timer_guards ON timer (guards) WHERE guards IS NOT NULL;
 
@@ -63,13 +80,18 @@ CREATE TABLE expectation (
     closed_at REAL,
     met_by TEXT,
     answer TEXT,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    task_id TEXT,
+    group_id TEXT
 ) STRICT;
+CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task_id IS NOT NULL;
 CREATE INDEX expectation_plan ON expectation (plan_id, opened_at, id) WHERE plan_id IS NOT NULL;
 CREATE INDEX expectation_open_plan ON expectation (plan_id, opened_at, id) WHERE status = 'open';
 CREATE INDEX expectation_open_tenant ON expectation (tenant, opened_at, id) WHERE status = 'open';
 CREATE INDEX expectation_open_kind ON expectation (kind, opened_at, id) WHERE status = 'open';
 CREATE INDEX expectation_met_by ON expectation (met_by) WHERE met_by IS NOT NULL;
+CREATE INDEX expectation_group ON expectation (group_id, opened_at, id) WHERE group_id IS NOT NULL;
+CREATE INDEX expectation_open_type ON expectation (event_type) WHERE status = 'open';
 
 CREATE TABLE wait_key (
     tenant TEXT NOT NULL,
@@ -109,12 +131,19 @@ CREATE TABLE plan (
     root_plan_id TEXT NOT NULL,
     goal_id TEXT NOT NULL,
     version INTEGER NOT NULL,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    session_id TEXT,
+    answer_key TEXT
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
 CREATE TABLE cancellation (plan_id TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_status ON plan (status, seq);
 CREATE INDEX plan_root ON plan (root_plan_id, seq);
+CREATE INDEX plan_ended ON plan (tenant, julianday(json_extract(body, '$.updated_at')))
+    WHERE status IN ('completed', 'failed', 'cancelled') AND plan_id = root_plan_id;
+CREATE INDEX plan_session ON plan (tenant, session_id, seq) WHERE session_id IS NOT NULL;
+CREATE INDEX plan_answer ON plan (tenant, answer_key, seq) WHERE answer_key IS NOT NULL;
+CREATE INDEX plan_open_agent ON plan (agent) WHERE status NOT IN ('completed', 'failed', 'cancelled');
 
 CREATE TABLE step (
     plan_id TEXT NOT NULL,
@@ -124,6 +153,66 @@ CREATE TABLE step (
     PRIMARY KEY (plan_id, ordinal)
 ) STRICT;
 CREATE INDEX step_repeat ON step (plan_id, fingerprint) WHERE fingerprint IS NOT NULL;
+
+CREATE TABLE plan_value (
+    plan_id TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    key TEXT NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (plan_id, kind, key)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE task (
+    agent TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    root_plan_id TEXT,
+    version INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (agent, task_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX task_tree ON task (root_plan_id) WHERE root_plan_id IS NOT NULL;
+CREATE INDEX task_id ON task (task_id);
+
+CREATE TABLE sub_task (
+    agent TEXT NOT NULL,
+    task_id TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (agent, task_id, ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE memory (
+    tenant TEXT NOT NULL,
+    plan_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    version INTEGER NOT NULL,
+    items INTEGER NOT NULL DEFAULT 0,
+    body TEXT,
+    PRIMARY KEY (tenant, plan_id, key)
+) STRICT;
+
+CREATE TABLE memory_item (
+    tenant TEXT NOT NULL,
+    plan_id TEXT NOT NULL,
+    key TEXT NOT NULL,
+    ordinal INTEGER NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (tenant, plan_id, key, ordinal)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE session (
+    tenant TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    name TEXT,
+    metadata TEXT NOT NULL,
+    created_at REAL NOT NULL,
+    last_activity REAL NOT NULL,
+    plans INTEGER NOT NULL,
+    PRIMARY KEY (tenant, session_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX session_recent ON session (tenant, last_activity DESC, session_id);
 
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
@@ -162,6 +251,13 @@ CREATE TABLE definition (
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, topic, event_name, version)
 ) STRICT;
+CREATE INDEX definition_agent ON definition (agent);
+CREATE INDEX definition_name ON definition (event_name, topic, version);
 """
 
-STATEMENTS: tuple[str, ...] = tuple(part.strip() for part in _STATEMENTS.split(";") if part.strip())
+
+def statements(script: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in script.split(";") if part.strip())
+
+
+STATEMENTS = statements(_STATEMENTS)

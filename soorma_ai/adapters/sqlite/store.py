@@ -13,9 +13,14 @@ from soorma_ai.adapters.sqlite import (
     expectations,
     files,
     inbox,
+    letters,
     log,
+    memory,
     plans,
     registry,
+    retention,
+    sweep,
+    tasks,
     timers,
 )
 from soorma_ai.adapters.sqlite.codec import moment
@@ -23,10 +28,14 @@ from soorma_ai.adapters.sqlite.faults import in_our_words
 from soorma_ai.adapters.sqlite.writer import Writer
 from soorma_ai.core.answer import judge_answer
 from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Charge, Limits, Spent
-from soorma_ai.domain.plans import JournalEntry, PlanRecord, PlanStatus, Step
-from soorma_ai.domain.registry import RegisteredEvent, Registration
+from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
+from soorma_ai.domain.plans import JournalEntry, PlanRecord, PlanStatus, PlanValue, Step
+from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tracking import Handed
 from soorma_ai.domain.waits import (
     ACCEPTED,
     FOR_PEOPLE,
@@ -37,7 +46,7 @@ from soorma_ai.domain.waits import (
     Person,
 )
 from soorma_ai.errors import LocalProtocolError, NotFound, SoormaError, StoreUnavailable
-from soorma_ai.ports import AgentRow, Arrival, DeadLetterRow, Delivery, StoredEvent, Work
+from soorma_ai.ports import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 
 T = TypeVar("T")
 
@@ -98,29 +107,57 @@ class SqliteStore:
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return await self._write(lambda db: arrivals.arrive(db, self._routes, events, now))
 
-    async def claim(self, agent: str, now: datetime, lease: timedelta, limit: int) -> list[Delivery]:
-        return await self._write(lambda db: inbox.claim(db, agent, now, lease, limit))
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        return await self._write(lambda db: inbox.claim(db, agent, inbox.Claim(now, lease, held), limit))
+
+    async def claim_suspect(
+        self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+    ) -> Delivery | None:
+        return await self._write(lambda db: inbox.claim_suspect(db, agents, inbox.Claim(now, lease, held)))
+
+    async def begin(self, delivery: Delivery) -> None:
+        await self._write(lambda db: inbox.begin(db, delivery))
+
+    async def release(self, deliveries: Sequence[Delivery]) -> None:
+        await self._write(lambda db: inbox.release(db, deliveries))
 
     async def renew(self, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
         return await self._write(lambda db: inbox.renew(db, deliveries, until))
 
     async def commit(self, work: Work, now: datetime) -> None:
-        await self._write(lambda db: effects.commit(db, work, now))
+        await self._write(lambda db: self._commit(db, work, now))
 
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
         await self._write(lambda db: _send(db, events, expect))
 
-    async def unsent(self, limit: int) -> list[StoredEvent]:
-        return await self._read(lambda db: log.unsent(db, limit))
+    def _commit(self, db: sqlite3.Connection, work: Work, now: datetime) -> None:
+        effects.commit(db, work, now)
+        if any(isinstance(effect, Declare) for effect in work.effects):
+            self._routes.forget()
 
-    async def sent(self, seqs: Sequence[int]) -> None:
-        await self._write(lambda db: log.sent(db, seqs))
+    async def unsent(self, limit: int) -> list[StoredEvent]:
+        while True:
+            found, unreadable = await self._read(lambda db: log.unsent(db, limit))
+            if not unreadable:
+                return found
+            await self._write(lambda db, rows=unreadable: letters.set_unreadable_aside(db, rows))
+
+    async def sent(self, seqs: Sequence[int], now: datetime) -> None:
+        await self._write(lambda db: log.sent(db, seqs, now))
 
     async def fire(self, now: datetime, limit: int) -> int:
         return await self._write(lambda db: timers.fire(db, now, limit))
 
     async def pending(self, agent: str, owner: str) -> int:
         return await self._read(lambda db: inbox.pending(db, agent, owner))
+
+    async def backlog(self, at_most: int) -> int:
+        return await self._read(lambda db: inbox.backlog(db, at_most))
+
+    async def sweep(self, now: datetime) -> Swept:
+        return await self._write(lambda db: sweep.sweep(db, now))
 
     async def next_due(self, agents: Sequence[str]) -> datetime | None:
         return await self._read(lambda db: _next_due(db, agents))
@@ -131,22 +168,43 @@ class SqliteStore:
         return await self._read(lambda db: plans.plan(db, plan_id))
 
     async def plans(
-        self, *, tenant_id: str | None, status: PlanStatus | None, root_plan_id: str | None, limit: int
+        self,
+        *,
+        tenant_id: str | None,
+        status: PlanStatus | None,
+        root_plan_id: str | None,
+        limit: int,
+        session_id: str | None = None,
     ) -> list[PlanRecord]:
-        query = plans.PlanQuery(tenant_id, status, root_plan_id, limit)
+        query = plans.PlanQuery(tenant_id, status, root_plan_id, limit, session_id)
         return await self._read(lambda db: plans.plans(db, query))
 
     async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
         return await self._read(lambda db: plans.steps(db, plan_id, limit))
 
+    async def plan_values(self, plan_id: str) -> list[PlanValue]:
+        return await self._read(lambda db: plans.values(db, plan_id))
+
     async def repeats(self, plan_id: str, fingerprint: str) -> int:
         return await self._read(lambda db: plans.repeats(db, plan_id, fingerprint))
+
+    async def marked(self, plan_id: str, fingerprint: str) -> list[Step]:
+        return await self._read(lambda db: plans.marked(db, plan_id, fingerprint))
 
     async def expectation(self, expectation_id: str) -> Expectation | None:
         return await self._read(lambda db: expectations.find(db, expectation_id))
 
-    async def met_by(self, plan_id: str, event_id: str) -> Expectation | None:
-        return await self._read(lambda db: expectations.met_by(db, plan_id, event_id))
+    async def met_by(self, owner: str, event_id: str) -> Expectation | None:
+        return await self._read(lambda db: expectations.met_by(db, owner, event_id))
+
+    async def task(self, agent: str, task_id: str) -> TaskRecord | None:
+        return await self._read(lambda db: tasks.task(db, agent, task_id))
+
+    async def sub_tasks(self, agent: str, task_id: str) -> list[SubTaskInfo]:
+        return await self._read(lambda db: tasks.sub_tasks(db, agent, task_id))
+
+    async def task_expectations(self, agent: str, task_id: str) -> list[Expectation]:
+        return await self._read(lambda db: expectations.opened_of_task(db, agent, task_id))
 
     async def expectations(
         self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
@@ -197,6 +255,38 @@ class SqliteStore:
     async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
         await self._write(lambda db: budget.settle(db, reserved, actual, entry))
 
+    async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
+        return await self._read(lambda db: plans.answering(db, tenant_id, answer_key))
+
+    async def agents_of_task(self, task_id: str) -> list[str]:
+        return await self._read(lambda db: tasks.agents_of(db, task_id))
+
+    async def group(self, group_id: str) -> list[Expectation]:
+        return await self._read(lambda db: expectations.of_group(db, group_id))
+
+    async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]:
+        return await self._read(lambda db: expectations.named(db, ids))
+
+    async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
+        return await self._read(lambda db: inbox.handed(db, event_ids))
+
+    # Memory
+
+    async def recall(self, at: MemoryKey) -> Remembered:
+        return await self._read(lambda db: memory.recall(db, at))
+
+    async def memory_keys(self, tenant_id: str, plan_id: str) -> list[str]:
+        return await self._read(lambda db: memory.keys(db, tenant_id, plan_id))
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        await self._write(lambda db: effects.apply(db, changes, now))
+
+    async def session(self, tenant_id: str, session_id: str) -> SessionSummary | None:
+        return await self._read(lambda db: memory.session(db, tenant_id, session_id))
+
+    async def sessions(self, tenant_id: str, limit: int) -> list[SessionSummary]:
+        return await self._read(lambda db: memory.sessions(db, tenant_id, limit))
+
     # Registry
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
@@ -213,6 +303,12 @@ class SqliteStore:
 
     async def known_events(self, tenant_id: str) -> list[RegisteredEvent]:
         return await self._read(lambda db: registry.known_events(db, tenant_id))
+
+    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
+        return await self._write(lambda db: registry.deregister(db, self._routes, agent, now))
+
+    async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        return await self._read(lambda db: registry.definitions(db, tenant_id, event_name))
 
     async def agents(self, now: datetime) -> list[AgentRow]:
         return await self._read(lambda db: registry.agents(db, now))
@@ -235,7 +331,38 @@ class SqliteStore:
         return await self._read(lambda db: log.event_by_id(db, event_id))
 
     async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-        return await self._read(lambda db: inbox.dead_letters(db, tenant_id, limit))
+        return await self._read(lambda db: letters.listed(db, tenant_id, limit))
+
+    # DeadLetters
+
+    async def dead_letter(self, seq: int) -> DeadLetterRow | None:
+        return await self._read(lambda db: letters.find(db, seq))
+
+    async def redrive(self, seq: int) -> bool:
+        return await self._write(lambda db: letters.redrive(db, seq))
+
+    async def discard(self, seq: int, note: str, now: datetime) -> bool:
+        return await self._write(lambda db: letters.discard(db, seq, note, now))
+
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        await self._write(lambda db: letters.set_aside(db, event, reason, now))
+
+    # Upkeep
+
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        old = retention.Old(tenant_id, before, statuses, now)
+        act = self._read if dry_run else self._write
+        return await act(lambda db: retention.prune(db, old, limit, after, dry_run=dry_run))
 
     async def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         return await self.writer.do(operation)

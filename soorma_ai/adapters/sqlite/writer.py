@@ -109,32 +109,57 @@ class Writer:
         return group
 
     def _commit(self, group: list[_Job]) -> None:
-        """All in one go, which is cheap, unless one fails that has to be undone without the others."""
-        self.connection.execute("BEGIN IMMEDIATE")
-        if not self._run_together(group):
-            self.connection.execute("ROLLBACK")
-            self._forget()
+        """All in one go, which is cheap, unless one fails that has to be undone without the others. One that makes
+        SQLite give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
+        for run in (self._run_together, self._run_apart):
+            self.connection.execute("BEGIN IMMEDIATE")
+            if run(group):
+                self.connection.execute("COMMIT")
+                return
+            self._undo()
             if len(group) == 1:
                 return
-            self.connection.execute("BEGIN IMMEDIATE")
-            self._run_apart(group)
-        self.connection.execute("COMMIT")
+        for job in group:
+            self._commit_alone(job)
 
     def _run_together(self, group: list[_Job]) -> bool:
-        """False when one failed after it had written."""
+        """False when one failed after it had written, or ended the transaction of all."""
         for job in group:
             before = self.connection.total_changes
-            if job.wanted and not self._run(job) and self.connection.total_changes != before:
+            if not job.wanted or self._run(job):
+                continue
+            if self.connection.total_changes != before or not self.connection.in_transaction:
                 return False
         return True
 
-    def _run_apart(self, group: list[_Job]) -> None:
+    def _run_apart(self, group: list[_Job]) -> bool:
+        """False when one ended the transaction of all."""
         for job in group:
             if job.wanted:
                 self.connection.execute("SAVEPOINT job")
                 if not self._run(job):
+                    if not self.connection.in_transaction:
+                        return False
                     self.connection.execute("ROLLBACK TO job")
                 self.connection.execute("RELEASE job")
+        return True
+
+    def _commit_alone(self, job: _Job) -> None:
+        if not job.wanted:
+            return
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            if self._run(job):
+                self.connection.execute("COMMIT")
+            else:
+                self._undo()
+        except sqlite3.Error as error:
+            self._lose([job], error)
+
+    def _undo(self) -> None:
+        if self.connection.in_transaction:
+            self.connection.execute("ROLLBACK")
+        self._forget()
 
     def _run(self, job: _Job) -> bool:
         try:
@@ -142,8 +167,6 @@ class Writer:
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
             job.fail(_chained(error))
-            if not self.connection.in_transaction:
-                raise sqlite3.OperationalError("the transaction was rolled back") from error
             return False
         return True
 

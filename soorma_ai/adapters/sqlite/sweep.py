@@ -1,0 +1,47 @@
+"""What would hang: found and set going again."""
+
+import logging
+import sqlite3
+from datetime import datetime, timedelta
+
+from soorma_ai.adapters.sqlite import inbox, log
+from soorma_ai.adapters.sqlite.codec import PLAN
+from soorma_ai.core.wake import STRANDED, wake_plan
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import Swept
+
+_LOG = logging.getLogger("soorma_ai.store")
+
+ARRIVES_WITHIN = timedelta(seconds=30)
+
+STRANDED_PLANS = """
+    SELECT body FROM plan WHERE status IN ('pending', 'running', 'paused')
+        AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.plan_id = plan.plan_id AND status = 'open'
+            AND json_extract(expectation.body, '$.branch_of') IS NULL)
+        AND NOT EXISTS (
+            SELECT 1 FROM inbox WHERE owner = plan.plan_id AND state IN ('blocked', 'queued', 'leased', 'in_doubt')
+        )
+        AND NOT EXISTS (
+            SELECT 1 FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE event.plan_id = plan.plan_id
+        )
+"""
+
+
+def sweep(db: sqlite3.Connection, now: datetime) -> Swept:
+    """A plan's own deadline does not count as something that comes: it may be days away."""
+    sent_again = log.send_again(db, now - ARRIVES_WITHIN)
+    unblocked = inbox.unblock(db)
+    stranded = [plan for (body,) in db.execute(STRANDED_PLANS).fetchall() if (plan := _read(body)) is not None]
+    for plan in stranded:
+        log.publish_once(db, wake_plan(STRANDED, plan, now))
+    return Swept(sent_again, unblocked, tuple(plan.plan_id for plan in stranded))
+
+
+def _read(body: str) -> PlanRecord | None:
+    """One that cannot be read holds up no other."""
+    try:
+        return PLAN.record(body)
+    except LocalProtocolError as error:
+        _LOG.warning("a plan cannot be set going", extra={"reason": str(error)})
+        return None

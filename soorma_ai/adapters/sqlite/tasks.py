@@ -1,0 +1,61 @@
+"""Tasks that wait for something, and what they have asked of others."""
+
+import sqlite3
+
+from soorma_ai.adapters.sqlite.codec import SUB_TASK, TASK
+from soorma_ai.domain.effects import SaveSubTask, SaveTask
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.errors import VersionConflict
+
+
+def task(db: sqlite3.Connection, agent: str, task_id: str) -> TaskRecord | None:
+    row = db.execute("SELECT body FROM task WHERE agent = ? AND task_id = ?", (agent, task_id)).fetchone()
+    return TASK.record(row[0]) if row else None
+
+
+def sub_tasks(db: sqlite3.Connection, agent: str, task_id: str) -> list[SubTaskInfo]:
+    """In the order in which they were asked."""
+    found = db.execute(
+        "SELECT body FROM sub_task WHERE agent = ? AND task_id = ? ORDER BY ordinal", (agent, task_id)
+    ).fetchall()
+    return [SUB_TASK.record(body) for (body,) in found]
+
+
+def agents_of(db: sqlite3.Connection, task_id: str) -> list[str]:
+    return [agent for (agent,) in db.execute("SELECT agent FROM task WHERE task_id = ?", (task_id,)).fetchall()]
+
+
+def save(db: sqlite3.Connection, effect: SaveTask) -> None:
+    task = effect.task
+    if effect.expected_version is None:
+        done = db.execute(
+            "INSERT INTO task (agent, task_id, tenant, root_plan_id, version, body) VALUES (?, ?, ?, ?, ?, ?) "
+            "ON CONFLICT DO NOTHING",
+            (
+                task.agent,
+                task.task_id,
+                task.lineage.tenant_id,
+                task.lineage.root_plan_id,
+                task.version,
+                TASK.text(task),
+            ),
+        )
+    else:
+        done = db.execute(
+            "UPDATE task SET version = ?, body = ? WHERE agent = ? AND task_id = ? AND version = ?",
+            (task.version, TASK.text(task), task.agent, task.task_id, effect.expected_version),
+        )
+    if done.rowcount == 0:
+        raise VersionConflict(f"task {task.task_id} of {task.agent} has changed since it was read; read it again")
+
+
+def save_sub_task(db: sqlite3.Connection, effect: SaveSubTask) -> None:
+    db.execute(
+        "INSERT OR REPLACE INTO sub_task (agent, task_id, ordinal, body) VALUES (?, ?, ?, ?)",
+        (effect.agent, effect.task_id, effect.ordinal, SUB_TASK.text(effect.sub_task)),
+    )
+
+
+def end(db: sqlite3.Connection, agent: str, task_id: str) -> None:
+    db.execute("DELETE FROM task WHERE agent = ? AND task_id = ?", (agent, task_id))
+    db.execute("DELETE FROM sub_task WHERE agent = ? AND task_id = ?", (agent, task_id))

@@ -1,0 +1,46 @@
+"""What can be found out about a call outside that may or may not have happened."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class OutsideEffects(StrEnum):
+    """What a handler does outside, and so what a repetition of it does.
+
+    PURE: nothing. KEYED: it hands its idempotency key on, so that a repetition is recognised there.
+    AT_MOST_ONCE: it cannot, so it is never repeated unless somebody has found out that it was not done.
+    """
+
+    PURE = "pure"
+    KEYED = "keyed"
+    AT_MOST_ONCE = "at_most_once"
+
+
+@dataclass(frozen=True)
+class Done:
+    """It was done, and this is its result."""
+
+    result: Any = None
+
+
+@dataclass(frozen=True)
+class NotDone:
+    """It was not done, and may be done now."""
+
+
+@dataclass(frozen=True)
+class Failed:
+    """It was tried and did not work; the requester is told so."""
+
+    message: str
+
+
+@dataclass(frozen=True)
+class StillUnknown:
+    """Nobody can say yet: a person is asked."""
+
+    reason: str = ""
+
+
+Finding = Done | NotDone | Failed | StillUnknown

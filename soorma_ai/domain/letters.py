@@ -1,0 +1,40 @@
+"""Dead letters: deliveries that nobody could handle, kept until a person has decided about them."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from soorma_ai.domain.events import EventEnvelope
+
+NOBODY = ""  # the agent of a letter whose event could not be brought to any
+
+
+class LetterStatus(StrEnum):
+    DEAD = "dead"
+    REDRIVEN = "redriven"  # in line again, or in hand
+    HANDLED = "handled"
+    DISCARDED = "discarded"
+
+
+@dataclass(frozen=True)
+class Letter:
+    """A delivery of `event` to `agent` that could not be handled, and what became of it since.
+
+    `reason` begins with a stable code. `attempts` counts since the letter was last redriven. `at` is when it died, or
+    was discarded. `plan_id` is the plan that it came for, else the one that its event belongs to. `hindrance` says why
+    it cannot be redriven; None: it can. The `agent` of an event that could not be brought to any is "". An event that
+    cannot be read comes with what is known of it, and nothing of its own data.
+    """
+
+    letter_id: int
+    status: LetterStatus
+    agent: str
+    event: EventEnvelope
+    reason: str
+    attempts: int
+    redriven: int
+    at: datetime
+    tenant_id: str
+    plan_id: str | None
+    root_plan_id: str | None
+    hindrance: str | None

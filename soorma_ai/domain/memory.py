@@ -1,0 +1,98 @@
+"""Working memory of plans, and the conversations that plans belong to."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.values import Json, JsonObject
+
+
+@dataclass(frozen=True)
+class MemoryKey:
+    """One value of one plan. Another tenant's plan of the same id is another plan."""
+
+    tenant_id: str
+    plan_id: str
+    key: str
+
+
+@dataclass(frozen=True)
+class Remembered:
+    """`version` grows with every change, a deletion included; 0 is a key that never was."""
+
+    version: int = 0
+    exists: bool = False
+    value: Json = None
+
+
+@dataclass(frozen=True)
+class StoreMemory:
+    """In all four: with `expected_version`, the stored one must be that, else it is a VersionConflict."""
+
+    at: MemoryKey
+    value: Json
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True)
+class DropMemory:
+    at: MemoryKey
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True)
+class IncrementMemory:
+    """What is not there counts as 0."""
+
+    at: MemoryKey
+    by: int | float
+    expected_version: int | None = None
+
+
+@dataclass(frozen=True)
+class AppendMemory:
+    """What is not there counts as an empty list; each item is a row, so a long list is never rewritten."""
+
+    at: MemoryKey
+    items: tuple[Json, ...]
+    expected_version: int | None = None
+
+
+MemoryChange = StoreMemory | DropMemory | IncrementMemory | AppendMemory
+
+
+@dataclass(frozen=True)
+class PlanSummary:
+    plan_id: str
+    goal_event: str
+    status: PlanStatus
+    session_id: str | None
+    created_at: datetime
+    updated_at: datetime
+
+    @classmethod
+    def of(cls, plan: PlanRecord) -> "PlanSummary":
+        return cls(
+            plan.plan_id, plan.goal_event, plan.status, plan.lineage.session_id, plan.created_at, plan.updated_at
+        )
+
+
+@dataclass(frozen=True)
+class SessionSummary:
+    """A conversation: plans that belong together. Made by hand, or by the first plan that names it."""
+
+    session_id: str
+    plan_count: int
+    created_at: datetime
+    last_activity: datetime
+    user_id: str
+    name: str | None
+    metadata: JsonObject
+
+
+@dataclass(frozen=True)
+class OpenSession:
+    """Of a session that exists, fills in what it does not have yet."""
+
+    tenant_id: str
+    session: SessionSummary

@@ -1,0 +1,59 @@
+"""A task that a worker has taken and not ended, and what it has asked of others."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.values import Json, JsonObject
+
+SubTaskStatus = Literal["pending", "completed", "failed"]
+
+
+@dataclass(frozen=True)
+class TaskRecord:
+    """The row of a task that waits for something; one that ends at once never has one.
+
+    `task_id` is the id of the request that began it, and the owner key of its deliveries. `lineage` is what its own
+    events inherit; `answer_*` is where its result goes.
+    """
+
+    task_id: str
+    agent: str
+    event_type: str
+    data: JsonObject
+    lineage: Lineage
+    answer_key: str
+    answer_event: str
+    answer_topic: EventTopic
+    created_at: datetime
+    state: JsonObject
+    sub_tasks: int = 0
+    version: int = 0
+
+
+@dataclass
+class SubTaskInfo:
+    """Something asked of another agent. `result` is the reply as it came: {success, status, result | error}."""
+
+    sub_task_id: str
+    event_type: str
+    response_event: str
+    status: SubTaskStatus = "pending"
+    parallel_group_id: str | None = None
+    result: JsonObject | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status != "pending"
+
+
+@dataclass(frozen=True)
+class DelegationSpec:
+    """One of several requests that are sent together. `assigned_to` names the one agent, or the capability, that
+    it is for."""
+
+    event_type: str
+    data: dict[str, Json]
+    response_event: str
+    assigned_to: str | None = None

@@ -1,0 +1,113 @@
+"""How far plans are, as it is told to whoever watches."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from soorma_ai.domain.memory import PlanSummary
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.values import Json
+
+
+class ActionStatus(StrEnum):
+    """Pending: nobody has begun. The last four are final."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed_out"
+
+    @property
+    def is_final(self) -> bool:
+        return self not in (ActionStatus.PENDING, ActionStatus.RUNNING)
+
+
+@dataclass(frozen=True)
+class Handed:
+    """One event that came to one agent. `has_begun`: it was taken in hand at least once."""
+
+    event_id: str
+    agent: str
+    has_begun: bool
+    is_dead: bool
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a worker said last about how far its task is: `progress` as it gave it."""
+
+    progress: float
+    message: str
+    at: datetime
+
+
+@dataclass(frozen=True)
+class Action:
+    """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
+    a part of its task, which is then `parent_id`. `agents` have taken it."""
+
+    action_id: str
+    event_type: str
+    asked_by: str
+    agents: tuple[str, ...]
+    status: ActionStatus
+    requested_at: datetime
+    ended_at: datetime | None
+    error: str | None = None
+    parent_id: str | None = None
+    group_id: str | None = None
+    report: Report | None = None
+
+
+@dataclass(frozen=True)
+class PlanProgress:
+    """`counts` has every status; `done` of `total` actions have ended, in whatever way. A planner may ask for more, so
+    `total` is what was asked so far."""
+
+    plan_id: str
+    agent: str
+    goal_event: str
+    status: PlanStatus
+    reason: str | None
+    started_at: datetime
+    updated_at: datetime
+    counts: dict[ActionStatus, int]
+    total: int
+    done: int
+    reports: dict[str, Report]
+
+
+@dataclass(frozen=True)
+class TimelineEntry:
+    """One line of a plan's trace. `what` happened, by `who`."""
+
+    at: datetime
+    kind: str
+    who: str
+    what: str
+    note: str
+    data: Json
+    event_id: str | None
+    is_failure: bool
+
+
+@dataclass(frozen=True)
+class PlanNode:
+    plan: PlanSummary
+    agent: str
+    children: tuple["PlanNode", ...]
+
+
+@dataclass(frozen=True)
+class DelegationGroup:
+    """Requests that a task sent together. `missing` are those whose answers may still come."""
+
+    group_id: str
+    task_id: str
+    agent: str
+    total: int
+    came: int
+    missing: tuple[str, ...]
+    members: tuple[Action, ...]

@@ -1,0 +1,34 @@
+"""The seams: what the shell needs from the outside, as small as its callers."""
+
+from soorma_ai.ports.bus import Bus, Clock
+from soorma_ai.ports.model import Message, ModelAnswer, Prompt, Prompts, Question, Reasoner
+from soorma_ai.ports.rows import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Stray, Swept, Work
+from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, Registry, Store, Upkeep
+
+__all__ = [
+    "AgentRow",
+    "Arrival",
+    "Bus",
+    "Clock",
+    "DeadLetterRow",
+    "DeadLetters",
+    "Delivery",
+    "EventLog",
+    "Memory",
+    "Message",
+    "ModelAnswer",
+    "Plans",
+    "Prompt",
+    "Prompts",
+    "Pruned",
+    "Question",
+    "Queue",
+    "Reasoner",
+    "Registry",
+    "Store",
+    "StoredEvent",
+    "Stray",
+    "Swept",
+    "Upkeep",
+    "Work",
+]

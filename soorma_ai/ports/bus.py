@@ -1,0 +1,33 @@
+"""Time, and what carries events."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from datetime import datetime
+from typing import Protocol
+
+from soorma_ai.domain.events import EventEnvelope
+
+
+class Clock(Protocol):
+    def now(self) -> datetime: ...
+
+    def monotonic(self) -> float: ...
+
+    async def sleep(self, seconds: float) -> None: ...
+
+    def new_id(self) -> str:
+        """A fresh random id; the only source of ids that are not derived."""
+        ...
+
+
+class Bus(Protocol):
+    """Carries, at least once. It may drop nothing that it took, and may double, delay and reorder."""
+
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        """Returns when the bus has taken them all. Raises BusUnavailable."""
+        ...
+
+    async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
+        """`receive` returning is the ack; raising means: bring these again."""
+        ...
+
+    async def close(self) -> None: ...

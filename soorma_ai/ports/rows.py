@@ -1,0 +1,110 @@
+"""What a store is given and gives back."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from soorma_ai.domain.effects import Disposition, Effect
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.letters import LetterStatus
+from soorma_ai.domain.registry import Registration
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
+
+    `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
+    came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters.
+    """
+
+    seq: int
+    agent: str
+    owner: str
+    event: EventEnvelope
+    attempt: int
+    fence: int
+    started: int = 0
+    redriven: int = 0
+
+
+@dataclass(frozen=True)
+class Work:
+    """The one transaction of a handling: how the delivery ends, and all that it leads to."""
+
+    delivery: Delivery
+    disposition: Disposition
+    effects: tuple[Effect, ...]
+
+
+@dataclass(frozen=True)
+class Stray:
+    """An event that an expectation did not take: too early, too late, once too often, off its schema,
+    or fitting several, of which the oldest took it."""
+
+    event_id: str
+    event_type: str
+    reason: Literal["early", "late", "surplus", "ambiguous", "invalid"]
+    expectation_id: str | None
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """What became of events that came in: agents with new work, client requests answered, strays."""
+
+    agents: frozenset[str]
+    answered: frozenset[str]
+    strays: tuple[Stray, ...]
+
+
+@dataclass(frozen=True)
+class Swept:
+    """What was found that would have hung: events that the bus took and did not bring, deliveries behind no other,
+    live plans that nothing was coming for."""
+
+    sent_again: int = 0
+    unblocked: int = 0
+    stranded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class DeadLetterRow:
+    """As `domain.letters.Letter` explains it. An event that cannot be read is stood in for by what the store knows."""
+
+    seq: int
+    agent: str
+    event: EventEnvelope
+    reason: str
+    attempts: int
+    at: datetime
+    status: LetterStatus
+    redriven: int
+    plan_id: str | None
+    root_plan_id: str | None
+    hindrance: str | None
+
+
+@dataclass(frozen=True)
+class StoredEvent:
+    seq: int
+    event: EventEnvelope
+
+
+@dataclass(frozen=True)
+class AgentRow:
+    agent: str
+    tenant_id: str | None
+    registration: Registration
+    heartbeat_at: datetime
+    live: bool
+
+
+@dataclass(frozen=True)
+class Pruned:
+    """What was removed. `kept` counts plans that were old enough, and stay because something of theirs is not done.
+    `after` is where the next batch goes on; None: there is none."""
+
+    plans: int = 0
+    events: int = 0
+    kept: int = 0
+    after: str | None = None

@@ -1,0 +1,317 @@
+"""The truth: what the shell needs of a store, by who needs it."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import Charge, Limits, Spent
+from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
+from soorma_ai.domain.plans import JournalEntry, PlanRecord, PlanStatus, PlanValue, Step
+from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tracking import Handed
+from soorma_ai.domain.waits import Answer, AnswerOutcome, Expectation, Person
+from soorma_ai.ports.rows import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
+
+
+class Queue(Protocol):
+    """Inbox, leases, outbox and timers."""
+
+    async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
+        """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent."""
+        ...
+
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        """Take up to `limit` deliveries, one per owner, in order of arrival; on disk when this returns.
+
+        Not those of `held`, which the caller has in hand: when a clock steps, a lease is over and its holder is not.
+        Not those that were in hand at several ends of the process; see `claim_suspect`.
+        """
+        ...
+
+    async def claim_suspect(
+        self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+    ) -> Delivery | None:
+        """One of those that were in hand at several ends of the process. Taken one at a time, so that what ends it
+        is counted alone, and its neighbours are not set aside with it."""
+        ...
+
+    async def begin(self, delivery: Delivery) -> None:
+        """On disk before a handler runs that must not run twice. Raises LeaseLost."""
+        ...
+
+    async def release(self, deliveries: Sequence[Delivery]) -> None:
+        """Give back what is in hand and not handled: it may be claimed at once, and this attempt does not count."""
+        ...
+
+    async def renew(self, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
+        """Prolong leases; returns those that are still ours."""
+        ...
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        """All of it or nothing. Raises LeaseLost, VersionConflict, LocalProtocolError, StoreUnavailable."""
+        ...
+
+    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
+        """A client's own publish, with the reply it expects, if any. An event sent before is not sent again;
+        the same id with other content is a LocalProtocolError."""
+        ...
+
+    async def unsent(self, limit: int) -> list[StoredEvent]:
+        """The outbox: what the bus has not taken yet."""
+        ...
+
+    async def sent(self, seqs: Sequence[int], now: datetime) -> None:
+        """The bus took them; what does not arrive either is sent again by `sweep`."""
+        ...
+
+    async def fire(self, now: datetime, limit: int) -> int:
+        """Publish what is due. One transaction: the timer goes, its guard expires, its event is in the outbox."""
+        ...
+
+    async def pending(self, agent: str, owner: str) -> int:
+        """Deliveries of this owner that are not done: what waits in line, and what is in hand."""
+        ...
+
+    async def backlog(self, at_most: int) -> int:
+        """Deliveries that are not done, of all agents; counted up to `at_most`."""
+        ...
+
+    async def sweep(self, now: datetime) -> Swept:
+        """Every live plan owns an unsent event, a delivery or an open expectation; what does not is set going."""
+        ...
+
+    async def next_due(self, agents: Sequence[str]) -> datetime | None:
+        """The earliest moment at which a timer or a delayed delivery wants attention."""
+        ...
+
+
+class Plans(Protocol):
+    """Plans, their history, decisions, budgets and what they wait for."""
+
+    async def plan(self, plan_id: str) -> PlanRecord | None: ...
+
+    async def plans(
+        self,
+        *,
+        tenant_id: str | None,
+        status: PlanStatus | None,
+        root_plan_id: str | None,
+        limit: int,
+        session_id: str | None = None,
+    ) -> list[PlanRecord]:
+        """Newest first."""
+        ...
+
+    async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
+        """The newest whose goal is answered under this reply key."""
+        ...
+
+    async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
+        """In order; with `limit`, the last ones."""
+        ...
+
+    async def plan_values(self, plan_id: str) -> list[PlanValue]:
+        """What it remembers by keys."""
+        ...
+
+    async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
+
+    async def marked(self, plan_id: str, fingerprint: str) -> list[Step]:
+        """The steps that `repeats` counts, in order."""
+        ...
+
+    async def expectation(self, expectation_id: str) -> Expectation | None: ...
+
+    async def met_by(self, owner: str, event_id: str) -> Expectation | None:
+        """The expectation of this plan or task that this event closed, whether by meeting it or by its expiry."""
+        ...
+
+    async def task(self, agent: str, task_id: str) -> TaskRecord | None:
+        """One that has not ended."""
+        ...
+
+    async def agents_of_task(self, task_id: str) -> list[str]:
+        """Several workers may have taken one request."""
+        ...
+
+    async def sub_tasks(self, agent: str, task_id: str) -> list[SubTaskInfo]:
+        """In the order in which they were asked."""
+        ...
+
+    async def task_expectations(self, agent: str, task_id: str) -> list[Expectation]:
+        """What a task is waiting for."""
+        ...
+
+    async def expectations(
+        self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
+    ) -> list[Expectation]: ...
+
+    async def group(self, group_id: str) -> list[Expectation]:
+        """Of the requests that a task sent together, also when it has ended."""
+        ...
+
+    async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]: ...
+
+    async def answer(self, wait_id: str, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
+        """Judge and record in one transaction: the first valid answer wins. Raises NotFound."""
+        ...
+
+    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
+        """Ask a plan to stop; False when it has ended. Raises NotFound.
+
+        A plan that is still being begun is cancelled as soon as it is: whoever began it without knowing gets a
+        VersionConflict.
+        """
+        ...
+
+    async def cancellation(self, plan_id: str) -> str | None:
+        """Why a plan that is not begun yet must stop."""
+        ...
+
+    async def goal_of(self, plan_id: str) -> tuple[str, EventEnvelope] | None:
+        """The planner and the goal of a plan, from the goal's arrival on, which is before the plan is begun."""
+        ...
+
+    async def journal(self, agent: str, cause_id: str) -> list[JournalEntry]: ...
+
+    async def decisions(self, plan_id: str) -> list[JournalEntry]: ...
+
+    async def spent(self, root_plan_id: str) -> Spent: ...
+
+    async def reserve(self, charge: Charge, limits: Limits) -> None:
+        """On disk before the call is sent. Raises LimitExceeded, and then nothing is reserved."""
+        ...
+
+    async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
+        """Replace the reservation by what it cost, and write the answer into the journal, together."""
+        ...
+
+
+class Memory(Protocol):
+    async def recall(self, at: MemoryKey) -> Remembered: ...
+
+    async def memory_keys(self, tenant_id: str, plan_id: str) -> list[str]: ...
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        """Outside a handling. Raises VersionConflict, and LocalProtocolError for a value of another kind."""
+        ...
+
+    async def session(self, tenant_id: str, session_id: str) -> SessionSummary | None: ...
+
+    async def sessions(self, tenant_id: str, limit: int) -> list[SessionSummary]:
+        """The one that something happened in last first."""
+        ...
+
+
+class Registry(Protocol):
+    async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
+        """Raises ConfigError when a version is registered with another content."""
+        ...
+
+    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None: ...
+
+    async def leave(self, agents: Sequence[str]) -> None:
+        """No longer live; what comes for them is kept."""
+        ...
+
+    async def live_events(self, tenant_id: str, now: datetime) -> list[RegisteredEvent]: ...
+
+    async def known_events(self, tenant_id: str) -> list[RegisteredEvent]:
+        """Those of agents that are gone too."""
+        ...
+
+    async def agents(self, now: datetime) -> list[AgentRow]: ...
+
+    async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
+        """Every version on every topic, of agents that are gone too."""
+        ...
+
+    async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
+        """Returns the definitions that went with it. Raises NotFound, and LocalProtocolError while it is needed."""
+        ...
+
+
+class EventLog(Protocol):
+    async def events(
+        self,
+        *,
+        after: int = 0,
+        tenant_id: str | None = None,
+        root_plan_id: str | None = None,
+        limit: int = 500,
+        newest: bool = False,
+    ) -> list[StoredEvent]:
+        """In order of arrival; with `newest`, the last `limit` of them."""
+        ...
+
+    async def event(self, event_id: str) -> EventEnvelope | None: ...
+
+    async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
+        """Which agents these events came to, and how far each is with them."""
+        ...
+
+    async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
+        """Those that are dead now, newest first."""
+        ...
+
+
+class DeadLetters(Protocol):
+    """What could not be handled, set aside so that it holds up nothing else. A row whose event cannot be read gets
+    here by itself, from wherever it is met."""
+
+    async def dead_letter(self, seq: int) -> DeadLetterRow | None:
+        """Also one that is redriven or discarded by now."""
+        ...
+
+    async def redrive(self, seq: int) -> bool:
+        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead (any more).
+        Raises NotFound, and LocalProtocolError when something hinders it."""
+        ...
+
+    async def discard(self, seq: int, note: str, now: datetime) -> bool:
+        """Done with, for this reason; its event is still known when it comes again. False, and nothing changes, when
+        it is not dead (any more). Raises NotFound."""
+        ...
+
+    async def set_aside(self, event: EventEnvelope, reason: str, now: datetime) -> None:
+        """Keep an event that cannot arrive as a letter to nobody, and send it no more until it is redriven."""
+        ...
+
+
+class Upkeep(Protocol):
+    async def prune(
+        self,
+        before: datetime,
+        statuses: Sequence[PlanStatus],
+        limit: int,
+        *,
+        tenant_id: str,
+        now: datetime,
+        after: str | None = None,
+        dry_run: bool = False,
+    ) -> Pruned:
+        """One batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
+
+        Plan trees of the tenant go whole, when every plan in them is final and was last changed before `before`, the
+        root in one of `statuses`, and everything of them is done; then its old events of no plan. What is live, queued,
+        on its way, in doubt or a dead letter stays.
+        """
+        ...
+
+
+class Store(Queue, Plans, Memory, Registry, EventLog, DeadLetters, Upkeep, Protocol):
+    """The truth. One file or one database; every method is one transaction."""
+
+    def notify(self, on_commit: Callable[[], None]) -> None:
+        """Call this on the loop's thread after every commit that wrote. To be given before `open`."""
+        ...
+
+    async def open(self, now: datetime) -> None:
+        """Raises ConfigError for what cannot be used (and says why), StoreUnavailable for what may come back."""
+        ...
+
+    async def close(self) -> None: ...

@@ -1,0 +1,55 @@
+"""The working memory as one handling sees it: what is stored, and what this handling does to it."""
+
+from copy import deepcopy
+from dataclasses import dataclass, replace
+
+from soorma_ai.core.memory import combined, seen
+from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
+from soorma_ai.ports import Store
+
+
+@dataclass
+class _Cell:
+    stored: Remembered | None = None
+    change: MemoryChange | None = None
+
+
+class MemoryInHand:
+    """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
+    not have changed meanwhile; what is only written, incremented or appended never conflicts."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+        self._cells: dict[MemoryKey, _Cell] = {}
+
+    async def look(self, at: MemoryKey) -> Remembered:
+        cell = self._cells.setdefault(at, _Cell())
+        known = cell.change
+        if cell.stored is None and not isinstance(known, StoreMemory | DropMemory):
+            cell.stored = await self._store.recall(at)
+        return deepcopy(seen(cell.stored or Remembered(), known))
+
+    def change(self, change: MemoryChange) -> None:
+        """Raises LocalProtocolError for what is known to be no number, or no list."""
+        cell = self._cells.setdefault(change.at, _Cell())
+        then = combined(cell.change, change)
+        if cell.stored is not None:
+            seen(cell.stored, then)
+        cell.change = then
+
+    async def keys(self, tenant_id: str, plan_id: str) -> list[str]:
+        found = set(await self._store.memory_keys(tenant_id, plan_id))
+        for at, cell in self._cells.items():
+            if (at.tenant_id, at.plan_id) == (tenant_id, plan_id) and cell.change is not None:
+                found.discard(at.key)
+                if not isinstance(cell.change, DropMemory):
+                    found.add(at.key)
+        return sorted(found)
+
+    @property
+    def changes(self) -> tuple[MemoryChange, ...]:
+        return tuple(
+            replace(cell.change, expected_version=cell.stored.version if cell.stored else None)
+            for cell in self._cells.values()
+            if cell.change is not None
+        )

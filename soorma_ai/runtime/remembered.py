@@ -1,0 +1,46 @@
+"""What a plan remembers by keys, as a working copy: results, free state, and its state machine."""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+
+from soorma_ai.domain.effects import DropValue, SaveValue
+from soorma_ai.domain.plans import PlanValue, ValueKind
+from soorma_ai.domain.states import StateConfig, states_of
+from soorma_ai.domain.values import Json, JsonObject, json_object
+
+_ONLY = ""
+
+
+class PlanValues:
+    """`results` and `state` are changed in place, by the plan's author as well; `changes` finds out what changed."""
+
+    def __init__(self, stored: Sequence[PlanValue]) -> None:
+        self._stored = {(value.kind, value.key): value.value for value in stored}
+        self.results = self._of(ValueKind.RESULT)
+        self.state = self._of(ValueKind.STATE)
+        self.machine = states_of({name: config for name, config in self._written().items() if isinstance(config, dict)})
+
+    def declare(self, machine: Mapping[str, StateConfig]) -> None:
+        self.machine = dict(machine)
+
+    def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
+        """Raises LocalProtocolError for what is no JSON."""
+        now: dict[tuple[ValueKind, str], Json] = {}
+        if self.machine:
+            written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}
+            now[ValueKind.MACHINE, _ONLY] = written
+        for kind, values in ((ValueKind.RESULT, self.results), (ValueKind.STATE, self.state)):
+            now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
+        saved = [
+            SaveValue(plan_id, *at, value)
+            for at, value in now.items()
+            if at not in self._stored or self._stored[at] != value
+        ]
+        return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
+
+    def _written(self) -> JsonObject:
+        written = self._stored.get((ValueKind.MACHINE, _ONLY))
+        return written if isinstance(written, dict) else {}
+
+    def _of(self, kind: ValueKind) -> dict[str, Json]:
+        return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}

@@ -1,0 +1,272 @@
+"""`soorma dead-letters` as people and scripts meet it."""
+
+import json
+import re
+import shutil
+import sqlite3
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import SOORMA, Shop
+
+DONE, ERROR, USAGE = 0, 1, 2
+TERMINAL = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+RUN = (*SOORMA, "run", "breaking:agents")
+
+
+@pytest.fixture(scope="session")
+def seeded(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Five letters: a request of a client, one of a plan that went on, a goal, and one fact for two agents."""
+    store = tmp_path_factory.mktemp("letters") / "shop.db"
+    run = Shop(store).process(sys.executable, "breaking.py")
+    assert run.returncode == 0, run.stderr
+    return store
+
+
+@pytest.fixture
+def shop(seeded: Path, tmp_path: Path) -> Shop:
+    shutil.copy(seeded, tmp_path / "shop.db")
+    return Shop(tmp_path / "shop.db")
+
+
+def letters(shop: Shop) -> list[dict[str, Any]]:
+    return shop.json("dead-letters", "ls")
+
+
+def letter(shop: Shop, type: str, *, in_plan: bool = False) -> dict[str, Any]:
+    return next(one for one in letters(shop) if one["event"]["type"] == type and bool(one["plan_id"]) is in_plan)
+
+
+def number(shop: Shop, type: str, *, in_plan: bool = False) -> str:
+    return str(letter(shop, type, in_plan=in_plan)["letter_id"])
+
+
+def put_paper_in(shop: Shop) -> None:
+    shop.store.with_name("paper").touch()
+
+
+def wait_until(shop: Shop, number: str, status: str) -> dict[str, Any]:
+    """The test's own time limit ends it."""
+    while (one := shop.json("dead-letters", "show", number))["status"] != status:
+        pass
+    return one
+
+
+@pytest.mark.parametrize("command", ["", "ls", "show", "redrive", "discard"])
+def test_every_command_explains_itself(shop: Shop, command: str) -> None:
+    result = shop("dead-letters", *command.split(), "--help")
+    assert result.exit_code == DONE
+    assert "Usage:" in result.stdout
+
+
+def test_help_of_the_program_names_it(shop: Shop) -> None:
+    assert "\n  dead-letters " in shop("--help").stdout
+
+
+# What is there
+
+
+def test_letters_are_listed_the_newest_first_as_lines_that_a_script_can_cut(shop: Shop) -> None:
+    rows = [line.split("\t") for line in shop("dead-letters", "ls").stdout.splitlines()]
+    assert sorted(row[1:3] for row in rows[:2]) == [["alarm", "drawer.opened"], ["till", "drawer.opened"]]
+    assert [row[1:3] for row in rows[2:]] == [
+        ["books", "day.closed"],
+        ["till", "receipt.print"],
+        ["till", "receipt.print"],
+    ]
+    assert [int(row[0]) for row in rows] == sorted((int(row[0]) for row in rows), reverse=True)
+    assert rows[4][4:6] == ["1", "0"]
+    assert rows[4][8] == "handler_error: RuntimeError: no paper for o-0"
+    assert len(shop("dead-letters", "ls", "--limit", "2").stdout.splitlines()) == 2
+
+
+def test_where_there_are_none_the_remark_about_it_is_no_data(shop: Shop) -> None:
+    result = shop("dead-letters", "ls", "--tenant", "other")
+    assert (result.exit_code, result.stdout, result.stderr) == (DONE, "", "no dead letters\n")
+    assert shop("dead-letters", "show", number(shop, "receipt.print"), "--tenant", "other").exit_code == ERROR
+
+
+def test_a_letter_is_shown_with_its_event_its_reason_and_what_can_be_done(shop: Shop) -> None:
+    one = letter(shop, "receipt.print", in_plan=True)
+    result = shop("dead-letters", "show", str(one["letter_id"]))
+    assert result.exit_code == DONE
+    for told in (
+        f"letter {one['letter_id']}  receipt.print for till  dead",
+        "handler_error: RuntimeError: no paper for o-1",
+        one["plan_id"],
+        f"{one['event']['id']} on action-requests, from sales",
+        '{"order": "o-1"}',
+        f"soorma plans show {one['plan_id'][:8]}",
+        f"soorma dead-letters redrive {one['letter_id']}",
+        f"soorma dead-letters discard {one['letter_id']} --note",
+    ):
+        assert told in result.stdout
+
+
+def test_what_is_typed_repeats_the_store_that_was_given(shop: Shop) -> None:
+    told = shop("dead-letters", "show", number(shop, "receipt.print"), "--store", shop.url).stdout
+    assert f" --store {shop.url}" in told.split("soorma dead-letters redrive")[1]
+
+
+def test_a_letter_of_a_plan_that_has_ended_says_what_to_do_instead(shop: Shop) -> None:
+    one = number(shop, "day.closed", in_plan=True)
+    shown = shop("dead-letters", "show", one).stdout
+    assert "has ended (failed)" in shown
+    assert "soorma dead-letters redrive" not in shown
+    result = shop("dead-letters", "redrive", one)
+    assert (result.exit_code, result.stdout) == (ERROR, "")
+    assert len(result.stderr.splitlines()) == 1
+    assert "submit the goal again" in result.stderr
+
+
+def test_a_letter_as_json_has_everything_a_program_needs(shop: Shop) -> None:
+    one = letter(shop, "receipt.print")
+    told = shop.json("dead-letters", "show", str(one["letter_id"]))
+    assert told == one
+    assert (told["agent"], told["status"], told["attempts"], told["redriven"]) == ("till", "dead", 1, 0)
+    assert (told["tenant_id"], told["plan_id"], told["hindrance"]) == ("default", None, None)
+    assert told["event"]["data"] == {"order": "o-0"}
+
+
+def test_an_event_that_cannot_be_read_is_listed_with_what_is_known_of_it(shop: Shop) -> None:
+    one = letter(shop, "receipt.print")
+    with sqlite3.connect(shop.store) as db:
+        db.execute("UPDATE event SET body = CAST(x'FF' AS TEXT) WHERE id = ?", (one["event"]["id"],))
+    db.close()
+    assert len(letters(shop)) == 5
+    shown = shop("dead-letters", "show", str(one["letter_id"]))
+    assert "receipt.print for till" in shown.stdout
+    assert "cannot be redriven: unreadable: " in shown.stdout
+    assert shop("events", "tail", "--limit", "99").exit_code == DONE
+    assert shop("dead-letters", "discard", str(one["letter_id"])).exit_code == DONE
+
+
+# What is meant
+
+
+def test_a_letter_is_meant_by_its_number_or_by_the_beginning_of_its_events_id(shop: Shop) -> None:
+    one = letter(shop, "receipt.print")
+    for named in (str(one["letter_id"]), one["event"]["id"], one["event"]["id"][:6]):
+        assert shop.json("dead-letters", "show", named)["letter_id"] == one["letter_id"]
+
+
+def test_an_event_that_died_at_two_agents_needs_a_number(shop: Shop) -> None:
+    both = [one for one in letters(shop) if one["event"]["type"] == "drawer.opened"]
+    result = shop("dead-letters", "redrive", both[0]["event"]["id"][:8])
+    assert (result.exit_code, result.stdout) == (ERROR, "")
+    for one in both:
+        assert str(one["letter_id"]) in result.stderr
+    assert len(letters(shop)) == 5
+
+
+@pytest.mark.parametrize("named", ["999", "zzzz", "z", "-1", "9" * 30, "\u00b2"])
+def test_what_names_no_letter_is_an_error_on_one_line(shop: Shop, named: str) -> None:
+    result = shop("dead-letters", "show", "--", named)
+    assert (result.exit_code, result.stdout) == (ERROR, "")
+    assert result.stderr.startswith("Error: no dead letter of tenant 'default' has the number")
+    assert len(result.stderr.splitlines()) == 1
+
+
+def test_a_store_that_is_not_there_is_an_error_and_is_not_made(tmp_path: Path) -> None:
+    empty = Shop(tmp_path / "new.db")
+    for command in ("ls", "show 1", "redrive 1", "discard 1"):
+        result = empty("dead-letters", *command.split())
+        assert result.exit_code == ERROR
+        assert "there is no store at" in result.stderr
+    assert not empty.store.exists()
+
+
+# What is done
+
+
+def test_a_letter_redriven_while_nothing_runs_is_handled_when_its_agent_does(shop: Shop) -> None:
+    one = number(shop, "receipt.print")
+    result = shop("dead-letters", "redrive", one)
+    assert (result.exit_code, result.stdout) == (DONE, f"redriven letter {one} (receipt.print for till)\n")
+    assert result.stderr == "no agents run on this store now; it is handled when till runs\n"
+    assert shop.json("dead-letters", "show", one)["status"] == "redriven"
+    assert len(letters(shop)) == 4
+    put_paper_in(shop)
+    with shop.background(*RUN, ready="Ctrl-C stops"):
+        assert wait_until(shop, one, "handled")["redriven"] == 1
+
+
+def test_a_letter_is_redriven_through_the_running_application_which_handles_it_at_once(shop: Shop) -> None:
+    one = number(shop, "receipt.print", in_plan=True)
+    plan_id = letter(shop, "receipt.print", in_plan=True)["plan_id"]
+    with shop.background(*RUN, ready="Ctrl-C stops"):
+        assert shop("dead-letters", "redrive", one).exit_code == DONE
+        assert wait_until(shop, one, "dead")["redriven"] == 1, "there was no paper yet"
+        put_paper_in(shop)
+        result = shop("dead-letters", "redrive", one)
+        assert (result.exit_code, result.stderr) == (DONE, "")
+        wait_until(shop, one, "handled")
+    assert "receipt.printed" in shop("events", "tail").stdout
+    plan = shop.json("plans", "show", plan_id)
+    assert (plan["status"], plan["result"]) == ("completed", {"sold": True}), "it went on without, and stays as it is"
+
+
+def test_a_second_redrive_is_told_so_and_changes_nothing(shop: Shop) -> None:
+    one = number(shop, "receipt.print")
+    shop("dead-letters", "redrive", one)
+    again = shop("dead-letters", "redrive", one)
+    assert (again.exit_code, again.stderr) == (ERROR, "")
+    told = f"not redriven letter {one} (receipt.print for till): it was redriven before, and is in line or in hand\n"
+    assert again.stdout == told
+    assert json.loads(shop("dead-letters", "redrive", one, "--json").stdout) == {
+        "letter_id": int(one),
+        "redriven": False,
+        "status": "redriven",
+    }
+    assert shop("dead-letters", "discard", one).exit_code == ERROR
+    assert shop.json("dead-letters", "show", one)["redriven"] == 1
+
+
+def test_a_letter_is_discarded_once_with_who_and_why(shop: Shop) -> None:
+    one = number(shop, "day.closed", in_plan=True)
+    first = shop("dead-letters", "discard", one, "--as", "ann", "--note", "kept elsewhere")
+    assert (first.exit_code, first.stdout) == (DONE, f"discarded letter {one} (day.closed for books)\n")
+    assert "discarded by ann: kept elsewhere; it had died of handler_error" in shop("dead-letters", "show", one).stdout
+    for command in (("discard", one, "--as", "bob"), ("redrive", one)):
+        again = shop("dead-letters", *command)
+        assert again.exit_code == ERROR
+        assert "discarded by ann: kept elsewhere" in again.stdout
+    assert int(one) not in [open_now["letter_id"] for open_now in letters(shop)]
+
+
+def test_a_letter_is_discarded_through_the_running_application(shop: Shop) -> None:
+    one = number(shop, "receipt.print")
+    with shop.background(*RUN, ready="Ctrl-C stops"):
+        result = shop("dead-letters", "discard", one, "--as", "ann", "--note", "no", "--json")
+    assert json.loads(result.stdout) == {"letter_id": int(one), "discarded": True, "status": "discarded"}
+    assert "discarded by ann: no" in shop.json("dead-letters", "show", one)["reason"]
+
+
+# What it looks like
+
+
+def test_on_a_terminal_there_is_a_table_and_no_line_is_longer_than_it_is_wide(shop: Shop) -> None:
+    commands = (("ls",), ("show", number(shop, "day.closed", in_plan=True)))
+    told = [shop("dead-letters", *command, env={**TERMINAL, "COLUMNS": "80"}).stdout for command in commands]
+    table, shown = (re.sub(r"\x1b\[[0-9;]*m", "", text) for text in told)
+    assert table.split()[:6] == ["ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON"]
+    assert max(len(line) for text in (table, shown) for line in text.splitlines()) <= 80
+
+
+def test_colours_are_for_terminals(shop: Shop) -> None:
+    one = number(shop, "receipt.print")
+    assert "\x1b[" not in shop("dead-letters", "show", one).stdout
+    assert "\x1b[31m" in shop("dead-letters", "show", one, env={"FORCE_COLOR": "1"}).stdout
+
+
+def test_what_others_wrote_cannot_move_the_cursor(tmp_path: Path) -> None:
+    evil = Shop(tmp_path / "evil.db")
+    run = evil.process(sys.executable, "breaking.py", "\x1b[2J\x07\u202e\x9b2J\n\t!")
+    assert run.returncode == 0, run.stderr
+    one = number(evil, "receipt.print")
+    everything = [evil("dead-letters", *c).stdout for c in (("ls",), ("show", one), ("show", one, "--json"))]
+    for told in everything:
+        assert not {"\x1b", "\x07", "\u202e", "\x9b"} & set(told)
+    assert len(everything[0].splitlines()) == 5

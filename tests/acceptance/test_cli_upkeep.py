@@ -1,0 +1,255 @@
+"""`soorma prune` and `soorma backup`, beside an application and without one."""
+
+import asyncio
+import json
+import os
+import pty
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cli_kit import APPS, SOORMA, Shop
+
+from soorma_ai import Platform
+from soorma_ai.adapters.system import SystemClock
+from soorma_ai.testing.clock import VirtualClock
+
+DONE, ERROR, USAGE = 0, 1, 2
+READY = "Ctrl-C stops"
+SUBMITTING = """
+import asyncio, orders
+from soorma_ai import Platform
+
+async def main():
+    async with Platform() as platform:
+        await platform.start(*orders.agents)
+        plans = []
+        for number in range(100000):
+            plans.append(await platform.submit("order.check", {"order_id": str(number)}, idempotency_key=str(number)))
+            if number == 20:
+                print("ready", flush=True)
+            if number % 10 == 0:
+                await plans[number // 2].result()
+
+asyncio.run(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def old(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Forty days ago one plan completed, one failed, and one came to wait for an approval; nobody ran since."""
+    store = tmp_path_factory.mktemp("old") / "shop.db"
+    with shop_at_hand() as orders:
+        asyncio.run(forty_days_ago(store, orders))
+    return store
+
+
+@contextmanager
+def shop_at_hand() -> Iterator[Any]:
+    sys.path.insert(0, str(APPS))
+    try:
+        import orders
+
+        yield orders
+    finally:
+        sys.path.remove(str(APPS))
+
+
+async def forty_days_ago(store: Path, orders: Any) -> None:
+    clock = VirtualClock(SystemClock().now() - timedelta(days=40))
+    async with Platform(f"sqlite:///{store}", clock=clock) as platform:
+        await platform.start(*orders.agents)
+        for goal in ("order.check", "order.break"):
+            await asyncio.wait([asyncio.ensure_future((await platform.submit(goal, {})).result())])
+        assert await (await platform.submit("order.place", {})).next_wait()
+
+
+@pytest.fixture
+def shop(old: Path, tmp_path: Path) -> Shop:
+    shutil.copy(old, tmp_path / "shop.db")
+    return Shop(tmp_path / "shop.db")
+
+
+def goals(shop: Shop) -> list[str]:
+    return [plan["goal_event"] for plan in shop.json("plans", "ls")]
+
+
+# prune
+
+
+@pytest.mark.parametrize("has_owner", [False, True])
+def test_plans_that_are_over_are_removed_and_the_rest_stays(shop: Shop, has_owner: bool) -> None:
+    if has_owner:
+        with shop.background(*SOORMA, "run", "orders:agents", ready=READY):
+            told = shop("prune", "--yes")
+            assert goals(shop) == ["order.place"]
+    else:
+        told = shop("prune", "--yes")
+    assert (told.exit_code, told.stdout) == (DONE, "removed 2 plans and 7 events\n")
+    assert goals(shop) == ["order.place"]
+    assert shop("prune", "--yes").stdout == "removed 0 plans and 0 events\n"
+
+
+def test_a_dry_run_says_what_would_go_and_removes_nothing(shop: Shop) -> None:
+    assert shop("prune", "--dry-run").stdout == "would remove 2 plans and 7 events\n"
+    assert shop.json("prune", "--dry-run", "--status", "failed") == {
+        "plans": 1,
+        "events": 2,
+        "kept": 0,
+        "dry_run": True,
+    }
+    assert len(goals(shop)) == 3
+
+
+def test_age_status_and_tenant_say_which(shop: Shop) -> None:
+    for nothing in (("--older-than", "41d"), ("--older-than", "8w"), ("--status", "cancelled"), ("--tenant", "acme")):
+        assert shop("prune", "--yes", *nothing).stdout == "removed 0 plans and 0 events\n"
+    assert shop.json("prune", "--yes", "--status", "failed", "--status", "cancelled")["plans"] == 1
+    assert goals(shop) == ["order.place", "order.check"]
+    assert shop.json("prune", "--yes", "--older-than", "24h")["plans"] == 1
+
+
+def test_nothing_is_removed_unasked(shop: Shop) -> None:
+    told = shop("prune")
+    assert (told.exit_code, told.stdout) == (USAGE, "")
+    assert "--yes" in told.stderr
+    assert shop("prune", "--json").exit_code == USAGE
+    assert len(goals(shop)) == 3
+
+
+@pytest.mark.parametrize(("typed", "left"), [(b"y\n", 1), (b"n\n", 3), (b"\n", 3)])
+def test_on_a_terminal_one_is_asked_and_told_how_much(shop: Shop, typed: bytes, left: int) -> None:
+    controller, terminal = pty.openpty()
+    environment = {**os.environ, "SOORMA_STORE_URL": shop.url, "TERM": "xterm", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        (*SOORMA, "prune"), stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
+    )
+    os.close(terminal)
+    seen = b""
+    while b"[y/N]: " not in seen:
+        seen += os.read(controller, 4096)
+    os.write(controller, typed)
+    process.communicate()
+    os.close(controller)
+    assert b"Remove 2 plans and 7 events, older than 30 d?" in seen
+    assert process.returncode == (DONE if left == 1 else ERROR)
+    assert len(goals(shop)) == left
+
+
+@pytest.mark.parametrize("age", ["", "30", "d", "1.5d", "-30d", "30m", "99999d"])
+def test_an_age_that_is_none_is_wrong_usage(shop: Shop, age: str) -> None:
+    assert shop("prune", "--yes", "--older-than", age).exit_code == USAGE
+
+
+@pytest.mark.parametrize("has_owner", [False, True])
+def test_less_than_a_day_is_refused(shop: Shop, has_owner: bool) -> None:
+    if has_owner:
+        with shop.background(*SOORMA, "run", "orders:agents", ready=READY):
+            told = shop("prune", "--yes", "--older-than", "23h")
+    else:
+        told = shop("prune", "--yes", "--older-than", "23h")
+    assert told.exit_code == ERROR
+    assert "kept for 24 hours" in told.stderr
+    assert len(goals(shop)) == 3
+
+
+def test_the_help_says_what_is_forgotten_and_that_the_file_keeps_its_size(shop: Shop) -> None:
+    told = " ".join(shop("prune", "--help").stdout.split())
+    for part in ("counts as new", "keeps its size", "dead letters", "default: 30d"):
+        assert part in told
+
+
+def test_a_plan_is_shown_with_what_it_was_begun_with(shop: Shop) -> None:
+    plan_id = shop.plan("order.check")["plan_id"]
+    shown = shop("plans", "show", plan_id).stdout.splitlines()
+    assert shown[0].endswith(", pursued by orders 0.1.0")
+    assert ", prompt planner/decide " in shown[1]
+    told = shop.json("plans", "show", plan_id)
+    assert (told["agent_version"], told["prompt"].rsplit(" ", 1)[0]) == ("0.1.0", "planner/decide 2")
+
+
+# backup
+
+
+def test_a_backup_made_while_nobody_runs_goes_on_from_there(shop: Shop, tmp_path: Path) -> None:
+    told = shop("backup", str(tmp_path / "copy.db"))
+    assert (told.exit_code, told.stderr) == (DONE, "")
+    assert told.stdout.endswith(f" bytes in {tmp_path}/copy.db\n")
+    copy = Shop(tmp_path / "copy.db")
+    assert goals(copy) == goals(shop)
+    assert copy("approve", copy.wait("payment.charge")).exit_code == ERROR, "it is late for that"
+    assert shop.json("backup", str(tmp_path / "two.db"))["bytes"] == (tmp_path / "two.db").stat().st_size
+
+
+def test_backups_beside_a_busy_application_go_on_from_there(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop.db")
+    copies: list[Shop] = []
+    with shop.background(sys.executable, "-c", SUBMITTING, ready="ready"):
+        for number in range(3):
+            assert shop("backup", str(tmp_path / f"{number}.db")).exit_code == DONE
+            copies.append(Shop(tmp_path / f"{number}.db"))
+    sizes: list[int] = []
+    with shop_at_hand() as orders:
+        for copy in copies:
+            sizes.append(asyncio.run(all_ended(copy, orders)))
+    assert sizes == sorted(sizes)
+    assert sizes[0] > 0
+
+
+async def all_ended(copy: Shop, orders: Any) -> int:
+    """How many plans there are, each of which has come to its end by itself, once."""
+    async with Platform(copy.url) as platform:
+        await platform.start(*orders.agents)
+        goals = [row.event for row in await platform.services.store.events(limit=99999) if row.event.source == "client"]
+        for goal in goals:
+            handle = await platform.submit(goal.type, goal.data, idempotency_key=str(goal.data["order_id"]))
+            assert await handle.result(timeout=60) == {"in_stock": True}
+        events = [row.event for row in await platform.services.store.events(limit=99999)]
+    assert [event.type for event in events].count("stock.reserve") == len(goals)
+    assert [event.type for event in events].count("order.check.completed") == len(goals)
+    return len(goals)
+
+
+def test_a_backup_replaces_nothing_unasked_and_nothing_that_is_in_use(shop: Shop, tmp_path: Path) -> None:
+    other = Shop(tmp_path / "other.db")
+    other.store.write_text("mine")
+    refused = shop("backup", str(other.store))
+    assert (refused.exit_code, other.store.read_text()) == (ERROR, "mine")
+    assert "--force" in refused.stderr
+    assert shop("backup", "--force", str(other.store)).exit_code == DONE
+    with other.background(*SOORMA, "run", "orders:agents", ready=READY) as owner:
+        told = shop("backup", "--force", str(other.store))
+    assert told.exit_code == ERROR
+    assert f"in use by process {owner.pid} (orders, stock, till)" in told.stderr
+
+
+@pytest.mark.parametrize("store", ["sqlite://", "sqlite:///nowhere.db"])
+def test_a_store_that_is_no_file_cannot_be_copied(shop: Shop, tmp_path: Path, store: str) -> None:
+    assert shop("backup", "--store", store, str(tmp_path / "copy.db")).exit_code == ERROR
+    assert not (tmp_path / "copy.db").exists()
+
+
+def test_the_help_warns_of_two_that_run_at_once(shop: Shop) -> None:
+    told = " ".join(shop("backup", "--help").stdout.split())
+    assert "all outside work is done twice" in told
+
+
+def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) -> None:
+    program = (
+        "import os, signal, sqlite3, sys\n"
+        "from soorma_ai.adapters.sqlite import backup\n"
+        "from soorma_ai.cli.main import main\n"
+        "backup._verify = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
+        "main()\n"
+    )
+    killed = shop.process(sys.executable, "-c", program, "backup", str(tmp_path / "copy.db"))
+    assert killed.returncode == -signal.SIGKILL
+    assert not (tmp_path / "copy.db").exists()
+    assert json.loads(shop("backup", "--json", str(tmp_path / "copy.db")).stdout)["bytes"] > 0

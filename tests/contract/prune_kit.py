@@ -1,0 +1,151 @@
+"""Plan trees and events that came long ago, made as a platform makes them."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from store_kit import (
+    NOW,
+    agent,
+    awaiting_payment,
+    claimed,
+    do,
+    entry,
+    event,
+    expectation,
+    plan,
+    planner,
+    reply,
+    step,
+)
+
+from soorma_ai.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.waits import Expectation, ExpectationStatus
+from soorma_ai.ports import Delivery, Pruned, Store, Work
+
+LONG_AGO = NOW - timedelta(days=60)
+BEFORE = NOW - timedelta(days=30)
+YOUNG = NOW - timedelta(days=2)
+ALL = tuple(status for status in PlanStatus if status.is_final)
+BROKEN = DeadLetter("handler_error: it broke")
+CALL = Charge("", 1, 10, 0.5)
+
+
+async def prune(
+    store: Store,
+    *statuses: PlanStatus,
+    limit: int = 1000,
+    before: datetime = BEFORE,
+    tenant: str = "default",
+    dry_run: bool = False,
+) -> Pruned:
+    """All batches, added up."""
+    total, after = Pruned(), None
+    while True:
+        batch = await store.prune(
+            before, statuses or ALL, limit, tenant_id=tenant, now=NOW, after=after, dry_run=dry_run
+        )
+        total = Pruned(total.plans + batch.plans, total.events + batch.events, total.kept + batch.kept)
+        if batch.after is None:
+            return total
+        after = batch.after
+
+
+async def registered(store: Store) -> None:
+    """A planner that takes goals and waits for payments, and a worker."""
+    both = replace(planner(), events=(*planner().events, *awaiting_payment().events))
+    await store.register([both, agent("worker", "work.asked")], NOW)
+
+
+def dated(one: EventEnvelope, at: datetime = LONG_AGO) -> EventEnvelope:
+    return one.model_copy(update={"time": at})
+
+
+def of_plan(one: Expectation, made: PlanRecord, at: datetime = LONG_AGO) -> Expectation:
+    tenant = made.lineage.tenant_id
+    return replace(one, plan_id=made.plan_id, root_plan_id=made.root_plan_id, tenant_id=tenant, opened_at=at)
+
+
+def in_tree(one: EventEnvelope, made: PlanRecord, at: datetime = LONG_AGO) -> EventEnvelope:
+    named = {"plan_id": made.plan_id, "root_plan_id": made.root_plan_id, "tenant_id": made.lineage.tenant_id}
+    return dated(one.model_copy(update=named), at)
+
+
+async def carried(store: Store, at: datetime = LONG_AGO) -> None:
+    """The bus takes and brings everything that is in the outbox."""
+    waiting = await store.unsent(1000)
+    await store.sent([row.seq for row in waiting], at)
+    await store.arrive([row.event for row in waiting], at)
+
+
+async def handled(store: Store, name: str, *effects: Effect, at: datetime = LONG_AGO) -> Delivery:
+    (delivery,) = await claimed(store, name, limit=1, now=at)
+    await store.commit(Work(delivery, Ack(), effects), at)
+    return delivery
+
+
+async def begun(
+    store: Store, name: str, *, at: datetime = LONG_AGO, tenant: str = "default", **changes: Any
+) -> PlanRecord:
+    """A plan whose goal came and was handled."""
+    goal = dated(event(f"goal-{name}", "goal.given", tenant=tenant), at)
+    await store.arrive([goal], at)
+    (delivery,) = await claimed(store, "planner", limit=1, now=at)
+    made = plan(delivery.owner, goal_id=goal.id, tenant=tenant, updated_at=at, **changes)
+    effects = (SavePlan(made, None), AppendStep(step(0, made.plan_id, fingerprint="x")))
+    await store.commit(Work(delivery, Ack(), effects), at)
+    return made
+
+
+async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
+    """The plan thought, asked the worker, and took its answer."""
+    call = replace(CALL, root_plan_id=made.root_plan_id)
+    await store.reserve(call, Limits())
+    await store.settle(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id))
+    request = in_tree(event(f"ask-{name}"), made, at)
+    waiting = of_plan(expectation(request.id), made, at)
+    await do(store, Publish(request), Expect(waiting), Spend(made.root_plan_id, 1, None), now=at)
+    await carried(store, at)
+    await handled(store, "worker", Publish(in_tree(reply(f"reply-{name}", request.id), made, at)), at=at)
+    await carried(store, at)
+    await handled(store, "planner", AppendStep(step(1, made.plan_id)), at=at)
+
+
+async def ended(
+    store: Store,
+    name: str,
+    status: PlanStatus = PlanStatus.COMPLETED,
+    *,
+    at: datetime = LONG_AGO,
+    tenant: str = "default",
+    **changes: Any,
+) -> PlanRecord:
+    """A plan with three events, that is over: its goal, what it asked, and what it was answered."""
+    made = await begun(store, name, at=at, tenant=tenant, **changes)
+    await answered(store, made, name, at)
+    over = replace(made, status=status, version=1)
+    await do(store, SavePlan(over, 0), now=at)
+    return over
+
+
+async def close(store: Store, expectation_id: str, at: datetime = LONG_AGO) -> None:
+    await do(store, Close(expectation_id, ExpectationStatus.CLOSED, at), now=at)
+
+
+async def is_gone(store: Store, made: PlanRecord) -> bool:
+    """Everything that the port shows of it, which is all or nothing."""
+    shown = [
+        await store.plan(made.plan_id),
+        await store.goal_of(made.plan_id),
+        await store.event(made.goal_id),
+        await store.events(root_plan_id=made.plan_id),
+        await store.steps(made.plan_id),
+        await store.decisions(made.plan_id),
+        await store.expectations(plan_id=made.plan_id, only_open=False),
+        (await store.spent(made.plan_id)).llm_calls,
+    ]
+    assert all(shown) or not any(shown), shown
+    return not any(shown)

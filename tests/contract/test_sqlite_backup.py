@@ -1,0 +1,238 @@
+"""A backup is all of one moment, checked and in its place in one step, while the owner of the file works on."""
+
+import asyncio
+import os
+import resource
+import sqlite3
+import stat
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from store_kit import NOW, agent, claimed, do, event, plan, running, step
+
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.backup import back_up
+from soorma_ai.domain.effects import AppendStep, SavePlan
+from soorma_ai.errors import ConfigError, NotFound
+
+LIMITED = """
+import resource, signal, sys
+from pathlib import Path
+from soorma_ai.adapters.sqlite.backup import back_up
+from soorma_ai.errors import ConfigError
+
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[3]), resource.RLIM_INFINITY))
+try:
+    back_up(Path(sys.argv[1]), Path(sys.argv[2]))
+except ConfigError as error:
+    print(error)
+"""
+
+
+@pytest.fixture
+async def source(tmp_path: Path) -> Path:
+    """Left by an owner that closed it."""
+    path = tmp_path / "store.db"
+    store = await opened(path)
+    await running(store)
+    await store.close()
+    return path
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    (tmp_path / "kept").mkdir()
+    return tmp_path / "kept"
+
+
+async def opened(path: Path) -> SqliteStore:
+    store = SqliteStore(path)
+    await store.open(NOW)
+    return store
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(found.name for found in folder.iterdir())
+
+
+def size_and_mode(path: Path) -> tuple[int, int]:
+    return path.stat().st_size, stat.S_IMODE(path.stat().st_mode)
+
+
+def dump(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as db:
+        return list(db.iterdump())
+
+
+async def test_a_backup_is_a_store_that_only_its_user_can_read(source: Path, place: Path) -> None:
+    size = back_up(source, place / "copy.db")
+    assert names(place) == ["copy.db"]
+    assert (size, 0o600) == size_and_mode(place / "copy.db")
+    assert dump(place / "copy.db") == dump(source)
+    store = await opened(place / "copy.db")
+    assert await store.plan("plan-1") == plan()
+    await store.close()
+
+
+async def test_what_only_the_log_of_a_killed_owner_holds_is_in_the_backup(tmp_path: Path, place: Path) -> None:
+    store = await opened(tmp_path / "store.db")
+    await running(store)
+    assert (tmp_path / "store.db-wal").stat().st_size > 0
+    back_up(tmp_path / "store.db", place / "copy.db")
+    await store.close()
+    copy = await opened(place / "copy.db")
+    assert await copy.plan("plan-1") == plan()
+    await copy.close()
+
+
+async def test_a_lease_in_the_backup_is_nobodys_when_it_is_opened(tmp_path: Path, place: Path) -> None:
+    store = await opened(tmp_path / "store.db")
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event("e-1")], NOW)
+    (held,) = await claimed(store)
+    back_up(tmp_path / "store.db", place / "copy.db")
+    await store.close()
+    copy = await opened(place / "copy.db")
+    (again,) = await claimed(copy)
+    assert (again.event.id, again.attempt) == (held.event.id, 2)
+    await copy.close()
+
+
+async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobody_waiting(
+    tmp_path: Path, place: Path
+) -> None:
+    store = await opened(tmp_path / "store.db")
+    filling = "CREATE TABLE filling AS WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4000) "
+    await store.writer.do(lambda db: db.execute(f"{filling} SELECT n, hex(randomblob(1000)) AS text FROM n"))
+    count, done = 0, asyncio.Event()
+
+    async def writing() -> None:
+        nonlocal count
+        while not done.is_set():
+            name = f"plan-{count}"
+            # A commit is a plan, its step and the event that was in hand: never one without the others.
+            await do(store, SavePlan(plan(name), None), AppendStep(step(0, name)))
+            count += 1
+
+    busy = asyncio.create_task(writing())
+    meanwhile: list[int] = []
+    for number in range(3):
+        before = count
+        await asyncio.to_thread(back_up, tmp_path / "store.db", place / f"{number}.db")
+        meanwhile.append(count - before)
+    done.set()
+    await busy
+    await store.close()
+    assert min(meanwhile) > 0
+    plans: list[int] = []
+    for number in range(3):
+        with closing(sqlite3.connect(place / f"{number}.db")) as db:
+            assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+            odd = "SELECT (SELECT count(*) FROM plan), (SELECT count(*) FROM step), "
+            found = db.execute(f"{odd} (SELECT count(*) FROM inbox WHERE state = 'done')").fetchone()
+            assert len(set(found)) == 1
+            plans.append(found[0])
+    assert plans == sorted(set(plans))
+
+
+async def test_a_file_that_exists_is_replaced_only_when_that_is_asked_for(source: Path, place: Path) -> None:
+    (place / "copy.db").write_text("mine")
+    with pytest.raises(ConfigError, match="exists; give another name, or --force"):
+        back_up(source, place / "copy.db")
+    assert (place / "copy.db").read_text() == "mine"
+    back_up(source, place / "copy.db", replace=True)
+    assert dump(place / "copy.db") == dump(source)
+    assert names(place) == ["copy.db"]
+
+
+async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path) -> None:
+    other = await opened(place / "other.db")
+    await running(other)
+    with pytest.raises(ConfigError, match="in use"):
+        back_up(source, place / "other.db", replace=True)
+    assert await other.plan("plan-1") == plan()
+    await other.close()
+
+
+def test_a_log_left_behind_would_be_taken_for_the_backups_own(source: Path, place: Path) -> None:
+    (place / "copy.db-wal").write_bytes(b"left")
+    with pytest.raises(ConfigError, match="in use, or its owner was killed"):
+        back_up(source, place / "copy.db")
+    assert names(place) == ["copy.db-wal"]
+
+
+async def test_somebody_who_looked_at_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
+    back_up(source, place / "copy.db")
+    looking = SqliteStore(place / "copy.db", read_only=True)
+    await looking.open(NOW)
+    await looking.close()
+    assert len(names(place)) > 1
+    back_up(source, place / "copy.db", replace=True)
+    assert dump(place / "copy.db") == dump(source)
+
+
+def test_the_store_itself_is_no_backup_of_it(source: Path, place: Path) -> None:
+    (place / "link.db").symlink_to(source)
+    for target in (source, place / "link.db"):
+        with pytest.raises(ConfigError, match="the store itself"):
+            back_up(source, target, replace=True)
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [("nowhere/copy.db", "no directory"), ("kept", "is a directory"), ("store.db/copy.db", "no directory")],
+)
+def test_a_place_that_is_none_is_told(source: Path, place: Path, target: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=told):
+        back_up(source, source.parent / target)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write anywhere")
+def test_a_directory_that_cannot_be_written_is_told(source: Path, place: Path) -> None:
+    place.chmod(0o500)
+    with pytest.raises(ConfigError, match="cannot be written"):
+        back_up(source, place / "copy.db")
+
+
+async def test_what_is_no_store_is_not_backed_up(tmp_path: Path, place: Path) -> None:
+    with pytest.raises(NotFound, match="no store at"):
+        back_up(tmp_path / "nothing.db", place / "copy.db")
+    with closing(sqlite3.connect(tmp_path / "theirs.db")) as theirs:
+        theirs.execute("CREATE TABLE plan (theirs)")
+    with pytest.raises(ConfigError, match="another program"):
+        back_up(tmp_path / "theirs.db", place / "copy.db")
+    (tmp_path / "notes.txt").write_text("Dear diary, " * 500)
+    with pytest.raises(ConfigError, match="not an SQLite database"):
+        back_up(tmp_path / "notes.txt", place / "copy.db")
+    assert names(place) == []
+
+
+def test_a_damaged_store_gives_no_backup_that_one_would_trust(source: Path, place: Path) -> None:
+    content = bytearray(source.read_bytes())
+    content[8 * 4096 : 9 * 4096] = b"\xff" * 4096
+    source.write_bytes(content)
+    with pytest.raises(ConfigError, match="damaged"):
+        back_up(source, place / "copy.db")
+    assert names(place) == []
+
+
+async def test_an_older_version_can_be_kept_before_it_is_brought_forward(source: Path, place: Path) -> None:
+    with closing(sqlite3.connect(source)) as older:
+        older.execute("PRAGMA user_version = 1")
+    back_up(source, place / "copy.db")
+    with closing(sqlite3.connect(place / "copy.db")) as copy:
+        assert copy.execute("PRAGMA user_version").fetchone() == (1,)
+
+
+def test_a_backup_without_room_says_how_much_it_needs_and_leaves_nothing(source: Path, place: Path) -> None:
+    size = source.stat().st_size
+    command = [sys.executable, "-c", LIMITED, str(source), str(place / "copy.db"), str(size // 2)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    assert "does not fit" in told
+    assert f"{size:,} bytes" in told
+    assert names(place) == []
+    assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY, "the limit was the child's alone"

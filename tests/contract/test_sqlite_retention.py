@@ -1,0 +1,269 @@
+"""What a prune costs, what it leaves behind in the file, and that others get their turn meanwhile."""
+
+import asyncio
+import json
+import sqlite3
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from prune_kit import (
+    ALL,
+    BEFORE,
+    LONG_AGO,
+    begun,
+    carried,
+    close,
+    dated,
+    ended,
+    handled,
+    in_tree,
+    of_plan,
+    prune,
+    registered,
+)
+from store_kit import NOW, claimed, do, end, event, expectation, fact, later, plan, reply, wait
+
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.core.tasks import taken as begun_task
+from soorma_ai.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
+from soorma_ai.ports import Pruned
+
+LASTING = {"agent", "definition", "sqlite_sequence"}
+# As short as what one batch looks at, or as what is asked for.
+SMALL = ("json_each", "(subquery", "CONSTANT")
+
+
+@pytest.fixture
+async def store() -> AsyncIterator[SqliteStore]:
+    made = SqliteStore(None)
+    await made.open(NOW)
+    await registered(made)
+    yield made
+    await made.close()
+
+
+async def everything(store: SqliteStore) -> None:
+    """An old row in every table that has rows of plans or events."""
+    made = await ended(store, "a")
+    await store.cancel((await claimed_goal(store)), "no", NOW)
+    await do(store, Expect(of_plan(wait("w", keys=("a", "b")), made)), now=LONG_AGO)
+    await close(store, "w")
+    early = dated(fact("early", {"order_id": "o-1"}))
+    await store.arrive([early, in_tree(fact("early-2", {"order_id": "o-2"}), made)], LONG_AGO)
+    await store.arrive([in_tree(reply("late", "ask-a"), made)], LONG_AGO)
+    asked = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, deadline=LONG_AGO)
+    await store.send([dated(event("q-1", correlation_id="q-1"))], replace(asked, opened_at=LONG_AGO), LONG_AGO)
+    await carried(store)
+    await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
+    await carried(store)
+    vain = replace(asked, id="q-2", opened_at=LONG_AGO)
+    await store.send([dated(event("q-2", "untaken"))], vain, LONG_AGO)
+    await carried(store)
+
+
+async def claimed_goal(store: SqliteStore) -> str:
+    """The id of a plan that is asked to stop before it is begun; then it is begun, and over."""
+    await store.arrive([dated(event("goal-c", "goal.given"))], LONG_AGO)
+    (delivery,) = await claimed(store, "planner", now=LONG_AGO)
+    await store.cancel(delivery.owner, "no", LONG_AGO)
+    over = plan(delivery.owner, status=PlanStatus.CANCELLED, cancel_requested="no", updated_at=LONG_AGO)
+    await do(store, SavePlan(replace(over, goal_id="goal-c"), None), now=LONG_AGO)
+    await end(store, delivery, now=LONG_AGO)
+    await carried(store)
+    await handled(store, "planner")
+    return delivery.owner
+
+
+async def rows(store: SqliteStore) -> dict[str, int]:
+    """How many there are by table, without those of the tests' own hands."""
+
+    def count(db: sqlite3.Connection) -> dict[str, int]:
+        hands = "SELECT seq FROM event WHERE tenant = 'hands'"
+        db.execute(f"DELETE FROM inbox WHERE event_seq IN ({hands})")
+        db.execute("DELETE FROM event WHERE tenant = 'hands'")
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
+
+    return await store.writer.do(count)
+
+
+async def test_what_was_removed_leaves_no_row_anywhere(store: SqliteStore) -> None:
+    await everything(store)
+    before = {table for table, count in (await rows(store)).items() if count}
+    assert before >= {"event", "inbox", "plan", "step", "journal", "budget", "cancellation", "stray", "early"}
+    assert (await prune(store)).plans == 2
+    left = {table: count for table, count in (await rows(store)).items() if count}
+    assert set(left) == LASTING
+
+
+async def test_a_delivery_in_doubt_keeps_its_tree(store: SqliteStore) -> None:
+    made = await ended(store, "a")
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.writer.do(lambda db: db.execute("UPDATE inbox SET state = 'in_doubt' WHERE state = 'queued'"))
+    assert await prune(store) == Pruned(kept=1)
+
+
+async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteStore) -> None:
+    await everything(store)
+    big = await begun(store, "big")
+    for n in range(9):
+        await store.arrive([in_tree(event(f"fact-{n}", "told", EventTopic.BUSINESS_FACTS), big)], LONG_AGO)
+    await do(store, SavePlan(replace(big, status=PlanStatus.FAILED, version=1), 0), now=LONG_AGO)
+    seen: set[str] = set()
+    store.writer.connection.set_trace_callback(seen.add)
+    await prune(store, dry_run=True)
+    assert (await prune(store, limit=5)).plans == 3
+    store.writer.connection.set_trace_callback(None)
+    statements = [sql for sql in seen if sql.lstrip().startswith(("SELECT", "DELETE"))]
+    assert len(statements) > 30
+    faults = {
+        f"{line}  <-  {' '.join(sql.split())}"
+        for sql in statements
+        for line in await explained(store, sql)
+        if line.startswith("SCAN") and not line.removeprefix("SCAN ").startswith(SMALL)
+    }
+    assert faults == set()
+    walks = [sql for sql in statements if "LIMIT 5" in sql and "ORDER BY" in sql]
+    assert len(walks) >= 3
+    assert [sql for sql in walks if any("ORDER BY" in line for line in await explained(store, sql))] == []
+
+
+async def explained(store: SqliteStore, sql: str) -> list[str]:
+    found = await store.writer.do(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+    return [row[3] for row in found]
+
+
+class Effort:
+    """Counts the steps of the database's machine: the same on every computer, however busy."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self.hundreds = 0
+        connection.set_progress_handler(self._more, 100)
+
+    def _more(self) -> int:
+        self.hundreds += 1
+        return 0
+
+
+MANY = 20_000
+_NUMBERS = f"WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {MANY})"
+# Plans that live or are young, each with a goal of its own and two events; other tenants' old ones; young facts.
+CROWD = (
+    f"""INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body) {_NUMBERS}
+        SELECT 'p' || n, iif(n % 3 = 2, 'acme', 'default'), 'planner', iif(n % 3 = 0, 'running', 'completed'),
+            'p' || n, 'g' || n, 0, iif(n % 3 = 1, :young, :old) FROM n""",
+    f"""INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, body, time) {_NUMBERS}
+        SELECT 'e' || n, iif(n % 3 = 2, 'acme', 'default'), 'x', 'x', 'p' || n, 'p' || n, x'', '{{}}', 0 FROM n""",
+    f"""INSERT INTO event (id, tenant, type, topic, digest, body, time) {_NUMBERS}
+        SELECT 'f' || n, 'default', 'x', 'x', x'', '{{}}', 2e10 FROM n""",
+)
+
+
+async def test_a_prune_costs_what_it_removes_however_much_stays(store: SqliteStore) -> None:
+    for n in range(10):
+        await ended(store, f"first-{n}")
+    few = Effort(store.writer.connection)
+    assert (await prune(store, limit=50)).plans == 10
+    store.writer.connection.set_progress_handler(None, 0)
+    await store.writer.do(crowd)
+    for n in range(10):
+        await ended(store, f"second-{n}")
+    many = Effort(store.writer.connection)
+    assert (await prune(store, limit=50)).plans == 10
+    assert many.hundreds <= 2 * few.hundreds + 20
+
+
+def crowd(db: sqlite3.Connection) -> None:
+    for statement in CROWD:
+        db.execute(statement, {"young": changed(NOW), "old": changed(LONG_AGO)})
+
+
+def changed(at: datetime) -> str:
+    return json.dumps({"updated_at": at.isoformat()})
+
+
+async def test_others_write_between_the_batches(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open(NOW)
+    await registered(store)
+    for n in range(20):
+        await ended(store, f"{n}")
+    order: list[str] = []
+
+    async def pruning() -> None:
+        after = None
+        while True:
+            batch = await store.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            order.append("batch")
+            if (after := batch.after) is None:
+                return
+
+    async def writing() -> None:
+        for n in range(20):
+            await store.send([event(f"new-{n}")], None, NOW)
+            order.append("write")
+
+    await asyncio.gather(pruning(), writing())
+    await store.close()
+    batches = order.count("batch")
+    assert batches >= 20
+    first, last = order.index("batch"), len(order) - 1 - order[::-1].index("batch")
+    assert order[first:last].count("write") >= 15
+
+
+async def test_room_that_was_freed_is_used_again(tmp_path: Path) -> None:
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open(NOW)
+    await registered(store)
+    sizes: list[int] = []
+    for time in range(4):
+        for n in range(20):
+            await ended(store, f"{time}-{n}")
+        assert (await prune(store)).plans == 20
+        sizes.append(await store.writer.do(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
+    await store.close()
+    assert sizes[-1] <= sizes[0] * 1.5, "three times as much would be needed without"
+
+
+@pytest.mark.parametrize("microseconds", [0, 1000, 999000, 120])
+async def test_the_index_orders_moments_and_not_their_spelling(store: SqliteStore, microseconds: int) -> None:
+    at = BEFORE.replace(microsecond=microseconds)
+    made = await begun(store, "a", at=at, status=PlanStatus.COMPLETED)
+    assert (await prune(store, before=at)).plans == 0
+    assert (await prune(store, before=at.replace(microsecond=0) + (later(1) - NOW))).plans == 1
+    assert await store.plan(made.plan_id) is None
+
+
+async def taken(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
+    """A worker has it as a task, and has asked for a part of it."""
+    await store.arrive([request], LONG_AGO)
+    task = replace(begun_task(request, "worker", "work.done", LONG_AGO), sub_tasks=1)
+    part = replace(expectation("part"), plan_id=None, agent="worker", task_id=task.task_id, opened_at=LONG_AGO)
+    asked = SubTaskInfo("part", "part.requested", "work.done")
+    effects = (SaveTask(task, None), SaveSubTask("worker", task.task_id, 0, asked), Expect(part))
+    await handled(store, "worker", *effects)
+    return task
+
+
+@pytest.mark.parametrize("in_a_plan", [False, True])
+async def test_a_task_that_has_not_ended_stays_and_goes_when_it_has(store: SqliteStore, in_a_plan: bool) -> None:
+    request = dated(event("asked"))
+    if in_a_plan:
+        request = in_tree(request, await ended(store, "a"))
+    task = await taken(store, request)
+    await prune(store)
+    assert await store.event("asked") is not None
+    assert await store.task("worker", task.task_id) == task
+    await store.arrive([dated(event("again"))], LONG_AGO)
+    await handled(store, "worker", Close("part", ExpectationStatus.CLOSED, LONG_AGO), EndTask("worker", task.task_id))
+    await prune(store)
+    assert await store.event("asked") is None
+    left = {table: count for table, count in (await rows(store)).items() if count}
+    assert set(left) == LASTING

@@ -1,0 +1,160 @@
+"""Who owns which event, and what goes when its owner does."""
+
+from dataclasses import replace
+
+import pytest
+from store_kit import LEASE, NOW, agent, claimed, do, event, expectation, handed, later, plan, running, wait
+
+from soorma_ai.domain.effects import Ack, Declare, Expect, SavePlan, SaveTask
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole
+from soorma_ai.domain.tasks import TaskRecord
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import Store, Work
+
+FACTS = EventTopic.BUSINESS_FACTS
+LATER = later(AGENT_GONE_AFTER.total_seconds())
+
+
+def made(name: str, version: str = "1", topic: EventTopic = FACTS, **more: object) -> tuple[EventRole, EventDefinition]:
+    given = {"event_name": name, "version": version, "topic": topic, **more}
+    return EventRole.MAKES, EventDefinition.model_validate(given)
+
+
+async def stored(store: Store, name: str, tenant: str = "default") -> list[tuple[str, str]]:
+    return [(one.topic, one.version) for one in await store.definitions(tenant, name)]
+
+
+async def test_every_version_on_every_topic_is_known(store: Store) -> None:
+    twice = (made("a"), made("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"}))
+    await store.register([agent("one", events=twice)], NOW)
+    await store.register([agent("one", events=(made("a", "2"),))], NOW)
+    assert await stored(store, "a") == [("action-results", "1"), ("business-facts", "1"), ("business-facts", "2")]
+    assert await stored(store, "b") == []
+
+
+async def test_definitions_of_another_tenant_are_not_seen(store: Store) -> None:
+    await store.register([agent("one", tenant="other", events=(made("a"),)), agent("two", events=(made("a"),))], NOW)
+    assert len(await stored(store, "a", "other")) == 2
+    assert len(await stored(store, "a")) == 1
+
+
+async def test_an_agent_goes_with_the_definitions_that_it_alone_owns(store: Store) -> None:
+    await store.register([agent("one", "a", events=(made("a"), made("b"))), agent("two", events=(made("b"),))], NOW)
+    await store.leave(["one", "two"])
+    await store.arrive([event("e-0", "b")], NOW)
+    gone = await store.deregister("one", NOW)
+    assert [one.event_name for one in gone] == ["a"]
+    assert await stored(store, "a") == []
+    assert len(await stored(store, "b")) == 1
+    assert [row.agent for row in await store.agents(NOW)] == ["two"]
+    assert (await store.arrive([event("e-1", "a")], NOW)).agents == frozenset(), "nothing comes for it any more"
+    assert [one.event_name for one in await store.deregister("two", NOW)] == ["b"], "it inherited what they shared"
+    assert await stored(store, "b") == []
+
+
+async def test_a_version_is_free_again_when_its_owner_went(store: Store) -> None:
+    await store.register([agent("one", events=(made("a"),))], NOW)
+    await store.deregister("one", LATER)
+    await store.register([agent("two", events=(made("a", payload_schema={"type": "object", "title": "new"}),))], LATER)
+
+
+async def test_who_lives_is_not_deregistered_and_nobody_is_not_found(store: Store) -> None:
+    await store.register([agent("one")], NOW)
+    with pytest.raises(LocalProtocolError, match=r"one.*lives"):
+        await store.deregister("one", NOW)
+    with pytest.raises(NotFound, match="'nobody'"):
+        await store.deregister("nobody", NOW)
+    assert await store.deregister("one", LATER) == []
+
+
+async def test_who_has_work_in_line_is_not_deregistered(store: Store) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event("e-1")], NOW)
+    with pytest.raises(LocalProtocolError, match="deliveries"):
+        await store.deregister("worker", LATER)
+    (delivery,) = await store.claim("worker", NOW, LEASE, 1)
+    await store.commit(Work(delivery, Ack(), ()), NOW)
+    await store.deregister("worker", LATER)
+
+
+async def test_who_has_an_open_plan_or_task_is_not_deregistered(store: Store) -> None:
+    await store.register([agent("planner"), agent("worker")], NOW)
+    await do(store, SavePlan(plan("p-1"), None))
+    with pytest.raises(LocalProtocolError, match="plan p-1"):
+        await store.deregister("planner", LATER)
+    await do(store, SavePlan(plan("p-1", status=PlanStatus.FAILED, version=1), 0))
+    await store.deregister("planner", LATER)
+    task = TaskRecord("t", "worker", "work.asked", {}, Lineage(), "t", "done", EventTopic.ACTION_RESULTS, NOW, {})
+    await do(store, SaveTask(task, None))
+    with pytest.raises(LocalProtocolError, match="tasks"):
+        await store.deregister("worker", LATER)
+
+
+async def test_what_a_live_plan_waits_for_keeps_the_one_who_makes_it(store: Store) -> None:
+    await store.register([agent("shop", events=(made("order.paid"),)), agent("other", tenant="x")], NOW)
+    await running(store, wait("w-1"))
+    with pytest.raises(LocalProtocolError, match=r"plan-1.*'order\.paid'"):
+        await store.deregister("shop", LATER)
+    await store.deregister("other", LATER)
+    await store.register([agent("second", events=(made("order.paid"),))], LATER)
+    assert await store.deregister("shop", LATER) == [], "somebody else makes it now"
+
+
+async def test_an_event_that_an_agent_declares_is_its_own(store: Store) -> None:
+    await store.register([agent("shop")], NOW)
+    await do(store, Declare("shop", made("a", "1")[1]), Declare("shop", made("b")[1]))
+    await do(store, Declare("shop", made("a", "2")[1]))
+    found = [(one.agent, one.definition.event_name, one.definition.version) for one in await store.known_events("x")]
+    assert found == [("shop", "a", "2"), ("shop", "b", "1")]
+    assert {version for _, version in await stored(store, "a")} == {"1", "2"}
+    assert len(await store.deregister("shop", LATER)) == 3
+
+
+async def test_a_declared_event_is_awaited_from_then_on(store: Store) -> None:
+    await store.register([agent("shop")], NOW)
+    declared = EventDefinition(event_name="order.paid", topic=FACTS, correlate={"/order_id": "goal_data.order_id"})
+    early = event("f-0", "order.paid", FACTS, data={"order_id": "o-1"})
+    await store.arrive([early], NOW)
+    await do(store, Declare("shop", declared))
+    strays = (await store.arrive([replace_id(early, "f-1")], NOW)).strays
+    assert [stray.reason for stray in strays] == ["early"]
+
+
+def replace_id(given: EventEnvelope, event_id: str) -> EventEnvelope:
+    return given.model_copy(update={"id": event_id})
+
+
+async def test_what_is_declared_with_another_content_is_refused_and_nothing_of_it_happens(store: Store) -> None:
+    await store.register([agent("shop", events=(made("a"),))], NOW)
+    other = made("a", payload_schema={"type": "object", "title": "other"})[1]
+    with pytest.raises(LocalProtocolError, match="new version"):
+        await do(store, Expect(expectation("q-1")), Declare("shop", other))
+    assert await store.expectation("q-1") is None
+    with pytest.raises(LocalProtocolError, match="not registered"):
+        await do(store, Declare("nobody", other))
+
+
+@pytest.mark.parametrize(
+    ("event_type", "expected"),
+    [
+        ("order.paid", ["all", "exact", "family"]),
+        ("order.paid.late", ["all", "deep", "family"]),
+        ("order", ["all"]),
+        ("orders.paid", ["all"]),
+    ],
+)
+async def test_a_family_of_events_goes_to_who_listens_to_it(store: Store, event_type: str, expected: list[str]) -> None:
+    patterns = {"all": "*", "exact": "order.paid", "family": "order.*", "deep": "order.paid.*"}
+    await store.register([agent(name, takes, topic=FACTS) for name, takes in patterns.items()], NOW)
+    came = await store.arrive([event("e-1", event_type, FACTS), event("e-2", event_type)], NOW)
+    assert sorted(came.agents) == expected
+
+
+async def test_an_agent_with_several_patterns_gets_one_copy(store: Store) -> None:
+    both = replace(agent("one", "order.*", "*", "order.paid", topic=FACTS))
+    await store.register([both], NOW)
+    await store.arrive([event("e-1", "order.paid", FACTS)], NOW)
+    assert len(await claimed(store, "one")) == 1
+    assert await handed(store)

@@ -1,0 +1,561 @@
+"""What is over can be removed, whole trees at a time; what is live, or may still be handed over, stays."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from prune_kit import (
+    ALL,
+    BEFORE,
+    BROKEN,
+    LONG_AGO,
+    YOUNG,
+    answered,
+    begun,
+    carried,
+    close,
+    dated,
+    ended,
+    handled,
+    in_tree,
+    is_gone,
+    of_plan,
+    prune,
+    registered,
+)
+from store_kit import (
+    LEASE,
+    NOW,
+    PAID,
+    PAID_KEY,
+    agent,
+    awaiting_payment,
+    claimed,
+    do,
+    end,
+    event,
+    expectation,
+    fact,
+    later,
+    plan,
+    planner,
+    reply,
+    wait,
+)
+
+from soorma_ai.core.wake import CANCEL_REQUESTED
+from soorma_ai.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.registry import EventRole, Subscription
+from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import Pruned, Store
+
+
+@pytest.fixture(autouse=True)
+async def agents(store: Store) -> None:
+    await registered(store)
+
+
+@pytest.mark.parametrize("status", ALL)
+async def test_an_old_plan_goes_with_all_that_belongs_to_it(store: Store, status: PlanStatus) -> None:
+    made = await ended(store, "a", status)
+    assert not await is_gone(store, made)
+    assert await prune(store) == Pruned(plans=1, events=3)
+    assert await is_gone(store, made)
+    assert await prune(store) == Pruned()
+
+
+async def test_a_plan_that_changed_since_stays_to_the_moment(store: Store) -> None:
+    made = await ended(store, "a", at=BEFORE)
+    assert await prune(store) == Pruned()
+    assert not await is_gone(store, made)
+    assert (await prune(store, before=later(0.001) - (NOW - BEFORE))).plans == 1
+
+
+async def test_only_the_statuses_that_are_named_go(store: Store) -> None:
+    completed, failed = await ended(store, "a"), await ended(store, "b", PlanStatus.FAILED)
+    assert (await prune(store, PlanStatus.FAILED)).plans == 1
+    assert (await is_gone(store, completed), await is_gone(store, failed)) == (False, True)
+
+
+@pytest.mark.parametrize("status", [s for s in PlanStatus if not s.is_final])
+async def test_a_plan_that_lives_stays_whatever_is_named(store: Store, status: PlanStatus) -> None:
+    made = await ended(store, "a", status)
+    assert await prune(store, *PlanStatus) == Pruned()
+    assert not await is_gone(store, made)
+
+
+async def test_another_tenant_keeps_its_history(store: Store) -> None:
+    made = await ended(store, "a", tenant="acme")
+    await store.arrive([dated(event("loose", "told", EventTopic.BUSINESS_FACTS, tenant="acme"))], LONG_AGO)
+    assert await prune(store) == Pruned()
+    assert not await is_gone(store, made)
+    assert await prune(store, tenant="acme") == Pruned(plans=1, events=4)
+
+
+async def child_of(store: Store, root: PlanRecord, status: PlanStatus, **changes: Any) -> PlanRecord:
+    made = await ended(store, "child", status, root_plan_id=root.plan_id, parent_plan_id=root.plan_id)
+    if changes:
+        await do(store, SavePlan(replace(made, version=2, **changes), 1), now=LONG_AGO)
+    return made
+
+
+@pytest.mark.parametrize("status", list(PlanStatus))
+async def test_a_tree_goes_when_its_last_plan_is_final_whichever_way_that_ended(
+    store: Store, status: PlanStatus
+) -> None:
+    root = await ended(store, "a")
+    child = await child_of(store, root, status)
+    told = await prune(store, PlanStatus.COMPLETED)
+    expected = Pruned(plans=2, events=6) if status.is_final else Pruned(kept=1)
+    assert told == expected
+    assert (await store.plan(root.plan_id) is None) == (await store.plan(child.plan_id) is None) == status.is_final
+
+
+async def test_a_tree_is_as_old_as_the_last_change_in_it(store: Store) -> None:
+    root = await ended(store, "a")
+    await child_of(store, root, PlanStatus.COMPLETED, updated_at=YOUNG)
+    assert await prune(store) == Pruned(kept=1)
+    assert await store.plan(root.plan_id) is not None
+
+
+def asked_by_client(request_id: str) -> Expectation:
+    made = expectation(request_id, ExpectationKind.CLIENT, agent="client", plan_id=None, root_plan_id=None)
+    return replace(made, opened_at=LONG_AGO, deadline=LONG_AGO)
+
+
+# What keeps a tree: each makes one thing that is not done, and says how it gets done.
+
+Undoing = Callable[[], Awaitable[object]]
+
+
+async def queued(store: Store, made: PlanRecord) -> Undoing:
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    return lambda: handled(store, "worker")
+
+
+async def delayed(store: Store, made: PlanRecord) -> Undoing:
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    (delivery,) = await claimed(store, now=LONG_AGO)
+    await end(store, delivery, RetryAfter(LEASE, "busy"), LONG_AGO)
+
+    async def done() -> None:
+        (again,) = await claimed(store, now=BEFORE)
+        await end(store, again, now=LONG_AGO)
+
+    return done
+
+
+async def leased(store: Store, made: PlanRecord) -> Undoing:
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    (delivery,) = await claimed(store, now=LONG_AGO)
+    return lambda: end(store, delivery, now=LONG_AGO)
+
+
+async def dead(store: Store, made: PlanRecord) -> Undoing:
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    (delivery,) = await claimed(store, now=LONG_AGO)
+    await end(store, delivery, BROKEN, LONG_AGO)
+    return _none
+
+
+async def unsent(store: Store, made: PlanRecord) -> Undoing:
+    await store.send([in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)], None, LONG_AGO)
+    return lambda: carried(store)
+
+
+async def sent_and_not_arrived(store: Store, made: PlanRecord) -> Undoing:
+    told = in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)
+    await store.send([told], None, LONG_AGO)
+    await store.sent([row.seq for row in await store.unsent(9)], LONG_AGO)
+    return lambda: store.arrive([told], LONG_AGO)
+
+
+async def still_open(store: Store, made: PlanRecord) -> Undoing:
+    await do(store, Expect(of_plan(expectation("q", deadline=None), made)), now=LONG_AGO)
+    return lambda: close(store, "q")
+
+
+async def a_fact_for_it_that_it_never_took(store: Store, made: PlanRecord) -> Undoing:
+    await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
+    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    return lambda: handled(store, "planner")
+
+
+async def a_fact_for_it_that_broke_it(store: Store, made: PlanRecord) -> Undoing:
+    await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
+    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    (delivery,) = await claimed(store, "planner", now=LONG_AGO)
+    await end(store, delivery, BROKEN, LONG_AGO)
+    return _none
+
+
+async def a_wake_up_that_somebody_forged(store: Store, made: PlanRecord) -> Undoing:
+    forged = event("forged", CANCEL_REQUESTED, EventTopic.PLAN_EVENTS, plan_id=made.plan_id)
+    await store.arrive([dated(forged)], LONG_AGO)
+    return lambda: handled(store, "planner")
+
+
+async def somebody_else_who_takes_its_goal(store: Store, made: PlanRecord) -> Undoing:
+    await store.register([agent("clerk", "goal.given")], NOW)
+    goal = await store.event(made.goal_id)
+    assert goal is not None
+    await store.arrive([goal], LONG_AGO)
+    return lambda: handled(store, "clerk")
+
+
+async def a_client_that_waits_for_its_answer(store: Store, made: PlanRecord) -> Undoing:
+    goal = await store.event(made.goal_id)
+    assert goal is not None
+    await store.send([goal], replace(asked_by_client(goal.id), deadline=None), LONG_AGO)
+    return lambda: store.arrive([dated(reply("answer", goal.id))], LONG_AGO)
+
+
+async def _none() -> None:
+    """There is nothing that a test could do."""
+
+
+KEEPING = [
+    queued,
+    delayed,
+    leased,
+    unsent,
+    sent_and_not_arrived,
+    still_open,
+    a_fact_for_it_that_it_never_took,
+    a_wake_up_that_somebody_forged,
+    somebody_else_who_takes_its_goal,
+    a_client_that_waits_for_its_answer,
+    dead,
+    a_fact_for_it_that_broke_it,
+]
+FOR_GOOD = (dead, a_fact_for_it_that_broke_it)
+
+
+@pytest.mark.parametrize("keeping", KEEPING)
+async def test_a_tree_with_something_to_do_stays_until_that_is_done(
+    store: Store, keeping: Callable[[Store, PlanRecord], Awaitable[Undoing]]
+) -> None:
+    made = await ended(store, "a")
+    undo = await keeping(store, made)
+    before = await store.events(limit=9999)
+    assert await prune(store) == Pruned(kept=1)
+    assert await store.events(limit=9999) == before
+    assert not await is_gone(store, made)
+    await undo()
+    assert (await prune(store)).plans == (0 if keeping in FOR_GOOD else 1)
+    assert len(await store.dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
+
+
+async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_its_dead_letter(store: Store) -> None:
+    await store.arrive([dated(event("goal", "goal.given"))], LONG_AGO)
+    (delivery,) = await claimed(store, "planner", now=LONG_AGO)
+    await end(store, delivery, BROKEN, LONG_AGO)
+    failed = plan(delivery.owner, goal_id="goal", status=PlanStatus.FAILED, updated_at=LONG_AGO)
+    await do(store, SavePlan(failed, None), now=LONG_AGO)
+    assert await prune(store) == Pruned(kept=1)
+    assert len(await store.dead_letters(None, 9)) == 1
+
+
+async def test_a_tree_with_an_event_of_late_stays(store: Store) -> None:
+    made = await ended(store, "a")
+    await store.arrive([in_tree(event("late", "told", EventTopic.BUSINESS_FACTS), made, YOUNG)], YOUNG)
+    assert await prune(store) == Pruned(kept=1)
+
+
+async def test_a_tree_that_was_still_served_lately_stays(store: Store) -> None:
+    made = await ended(store, "a")
+    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await handled(store, "worker", at=YOUNG)
+    assert await prune(store) == Pruned(kept=1)
+    assert (await prune(store, before=NOW)).plans == 1
+
+
+async def test_a_fact_of_a_tree_that_came_too_early_for_another_keeps_it_while_it_may_be_met(store: Store) -> None:
+    made = await ended(store, "a")
+    await store.arrive([in_tree(fact("paid", {"order_id": "o-1"}), made)], later(-3600))
+    assert await prune(store) == Pruned(kept=1)
+    await begun(store, "b")
+    await do(store, SavePlan(plan("plan-2"), None), Expect(wait("w", plan_id="plan-2", keys=(PAID_KEY,))))
+    met = await store.expectation("w")
+    assert met is not None and met.met_by == "paid"
+
+
+async def test_plans_that_share_a_goal_stay_until_the_last_of_them_is_old(store: Store) -> None:
+    await store.register([planner("second")], NOW)
+    one = await begun(store, "a", status=PlanStatus.COMPLETED)
+    (delivery,) = await claimed(store, "second", now=LONG_AGO)
+    other = replace(plan(delivery.owner, status=PlanStatus.FAILED), agent="second", goal_id=one.goal_id)
+    await end(store, delivery, now=LONG_AGO)
+    await do(store, SavePlan(replace(other, updated_at=YOUNG), None))
+    assert await prune(store) == Pruned(kept=1)
+    await do(store, SavePlan(replace(other, updated_at=LONG_AGO, version=1), 0))
+    assert await prune(store, PlanStatus.COMPLETED) == Pruned(kept=1)
+    assert await prune(store, dry_run=True) == Pruned(plans=2, events=1)
+    assert await prune(store, limit=1, dry_run=True) == Pruned(plans=2, events=1)
+    assert await prune(store) == Pruned(plans=2, events=1)
+    assert await store.event(one.goal_id) is None
+
+
+async def test_a_goal_that_another_plan_had_waited_for_stays_with_it(store: Store) -> None:
+    goal = (EventRole.TAKES_AS_GOAL, PAID)
+    await store.register([agent("after-sales", "order.paid", topic=PAID.topic, events=(goal,))], NOW)
+    waiting = await begun(store, "w")
+    await do(store, Expect(of_plan(wait("w"), waiting)), now=LONG_AGO)
+    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await handled(store, "planner")
+    (delivery,) = await claimed(store, "after-sales", now=LONG_AGO)
+    begun_by_it = plan(delivery.owner, goal_id="paid", status=PlanStatus.COMPLETED, updated_at=LONG_AGO)
+    await do(store, SavePlan(begun_by_it, None), now=LONG_AGO)
+    await end(store, delivery, now=LONG_AGO)
+    assert await prune(store) == Pruned(kept=1)
+    await do(store, SavePlan(replace(waiting, status=PlanStatus.FAILED, version=1), 0), now=LONG_AGO)
+    assert await prune(store) == Pruned(plans=2, events=2)
+
+
+# Events of no plan
+
+
+async def test_an_old_fact_that_everybody_took_goes(store: Store) -> None:
+    await store.register([agent("clerk", "told", topic=EventTopic.BUSINESS_FACTS)], NOW)
+    told = dated(event("told-1", "told", EventTopic.BUSINESS_FACTS))
+    await store.arrive([told, dated(event("told-2", "told", EventTopic.BUSINESS_FACTS))], LONG_AGO)
+    await handled(store, "clerk")
+    await handled(store, "clerk", at=YOUNG)
+    await store.arrive([event("told-3", "untaken", EventTopic.BUSINESS_FACTS)], NOW)
+    assert await prune(store) == Pruned(events=1)
+    assert await store.event("told-1") is None
+    assert await store.event("told-2") is not None, "it was handled lately"
+    assert await store.event("told-3") is not None, "it is young"
+
+
+@pytest.mark.parametrize("how", ["queued", "leased", "delayed", "dead"])
+async def test_an_old_event_that_is_not_done_stays(store: Store, how: str) -> None:
+    await store.arrive([dated(event("e-1"))], LONG_AGO)
+    if how != "queued":
+        (delivery,) = await claimed(store, now=LONG_AGO)
+        if how != "leased":
+            await end(store, delivery, RetryAfter(LEASE, "") if how == "delayed" else DeadLetter("no"), LONG_AGO)
+    assert await prune(store) == Pruned()
+    assert await store.event("e-1") is not None
+    assert len(await store.dead_letters(None, 9)) == (how == "dead")
+
+
+async def test_an_old_event_on_its_way_stays(store: Store) -> None:
+    told = dated(event("e-1", "told", EventTopic.BUSINESS_FACTS))
+    await store.send([told], None, LONG_AGO)
+    assert await prune(store) == Pruned()
+    await carried(store)
+    assert await prune(store) == Pruned(events=1)
+
+
+async def test_an_event_kept_for_a_wait_to_come_stays_as_long_as_that(store: Store) -> None:
+    early = dated(fact("early", {"order_id": "o-1"}))
+    await store.arrive([early], later(-3600))
+    assert await prune(store) == Pruned()
+    await do(store, SavePlan(plan(), None), Expect(wait("w-1")))
+    met = await store.expectation("w-1")
+    assert met is not None and met.met_by == "early"
+
+
+async def test_an_event_nobody_waited_for_in_time_goes(store: Store) -> None:
+    told = await store.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
+    assert [stray.reason for stray in told.strays] == ["early"]
+    assert await prune(store) == Pruned(events=1)
+    again = await store.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
+    assert [stray.reason for stray in again.strays] == ["early"], "that it was told before is forgotten with it"
+
+
+async def test_what_a_living_plan_began_with_and_waited_for_stays_with_it(store: Store) -> None:
+    made = await begun(store, "a")
+    await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
+    paid = dated(fact("paid", {"order_id": "o-1"}))
+    await store.arrive([paid], LONG_AGO)
+    await handled(store, "planner")
+    assert await prune(store) == Pruned()
+    goal = await store.event(made.goal_id)
+    assert goal is not None
+    await store.arrive([goal, paid], NOW)
+    assert await claimed(store, "planner") == [], "what it took is recognised as long as it lives"
+    await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
+    assert await prune(store, dry_run=True) == Pruned(plans=1, events=2)
+    assert await prune(store) == Pruned(plans=1, events=2)
+    assert await store.event("paid") is None
+
+
+async def test_a_fact_stays_that_a_plan_gone_by_had_waited_for_and_others_still_take(store: Store) -> None:
+    await store.register([agent("clerk", "order.paid", topic=EventTopic.BUSINESS_FACTS)], NOW)
+    made = await begun(store, "a")
+    await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
+    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await handled(store, "planner")
+    await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
+    assert await prune(store) == Pruned(plans=1, events=1)
+    await handled(store, "clerk")
+    assert await prune(store) == Pruned(events=1)
+
+
+async def test_a_fact_that_came_early_and_was_taken_as_a_fact_stays_with_the_plan_it_met(store: Store) -> None:
+    takes_facts = replace(awaiting_payment(), subscriptions=(Subscription(PAID.topic, "order.paid"),))
+    await store.register([takes_facts], NOW)
+    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await handled(store, "planner")
+    await do(store, SavePlan(plan(), None), Expect(wait("w")), now=LONG_AGO)
+    met = await store.expectation("w")
+    assert met is not None and met.met_by == "paid"
+    await carried(store)
+    await handled(store, "planner")
+    await prune(store)
+    assert await store.event("paid") is not None
+
+
+async def test_a_clients_request_goes_with_its_reply(store: Store) -> None:
+    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await carried(store)
+    await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
+    await carried(store)
+    assert await prune(store, dry_run=True) == Pruned(events=2)
+    assert await prune(store) == Pruned(events=2)
+    assert await store.expectation("q-1") is None
+
+
+async def test_a_reply_that_a_client_may_still_ask_for_stays(store: Store) -> None:
+    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await carried(store)
+    (delivery,) = await claimed(store, now=LONG_AGO)
+    await store.send([dated(reply("r-1", "q-1"))], None, LONG_AGO)
+    await carried(store)
+    assert await prune(store) == Pruned(), "its request is not done"
+    assert await prune(store, dry_run=True) == Pruned()
+    assert await store.event("r-1") is not None
+    await end(store, delivery, now=LONG_AGO)
+    assert await prune(store) == Pruned(events=2)
+
+
+async def test_a_reply_that_came_of_late_stays_with_its_request(store: Store) -> None:
+    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await carried(store)
+    await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
+    await carried(store, YOUNG)
+    assert await prune(store) == Pruned()
+    assert await prune(store, before=NOW) == Pruned(events=2)
+
+
+async def test_what_a_client_asked_in_vain_is_forgotten_after_its_deadline(store: Store) -> None:
+    await store.send([dated(event("q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await store.send([dated(event("q-2"))], replace(asked_by_client("q-2"), deadline=later(60)), LONG_AGO)
+    theirs = replace(asked_by_client("q-3"), tenant_id="acme")
+    await store.send([dated(event("q-3", "untaken", tenant="acme"))], theirs, LONG_AGO)
+    await carried(store)
+    assert await prune(store) == Pruned(), "the requests themselves are in the worker's line"
+    assert await store.expectation("q-1") is not None, "it may still be answered, when the worker is back"
+    assert await store.expectation("q-2") is not None
+    assert await store.expectation("q-3") is not None
+    await handled(store, "worker")
+    await handled(store, "worker")
+    assert await prune(store) == Pruned(events=1)
+    assert await store.expectation("q-1") is None
+    assert await store.event("q-2") is not None, "its client still waits"
+
+
+# Batches
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 1000])
+async def test_small_batches_remove_the_same_as_one(store: Store, limit: int) -> None:
+    old = [await ended(store, f"old-{n}") for n in range(5)]
+    kept = await ended(store, "kept")
+    await queued(store, kept)
+    young = await ended(store, "young", at=YOUNG)
+    await store.arrive([dated(event(f"told-{n}", "told", EventTopic.BUSINESS_FACTS)) for n in range(5)], LONG_AGO)
+    counted = await prune(store, limit=limit, dry_run=True)
+    assert counted == Pruned(plans=5, events=20, kept=1)
+    assert [await is_gone(store, made) for made in old] == [False] * 5, "a dry run removes nothing"
+    assert await prune(store, limit=limit) == counted
+    assert [await is_gone(store, made) for made in old] == [True] * 5
+    assert [await is_gone(store, made) for made in (kept, young)] == [False, False]
+
+
+async def test_a_batch_is_about_as_big_as_it_may_be(store: Store) -> None:
+    for n in range(6):
+        await ended(store, f"{n}")
+    one = await store.prune(BEFORE, ALL, 15, tenant_id="default", now=NOW)
+    # A tree here is two events of its own, two steps, a decision and an expectation.
+    assert (one.plans, one.after is not None) == (2, True)
+
+
+async def test_a_tree_too_big_for_any_batch_goes_in_parts_its_plan_last(store: Store) -> None:
+    made = await begun(store, "big")
+    for n in range(10):
+        await answered_again(store, made, n)
+    await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
+    sizes: list[int] = []
+    after, plans = None, 0
+    while await store.plan(made.plan_id) is not None:
+        batch = await store.prune(BEFORE, ALL, 7, tenant_id="default", now=NOW, after=after)
+        after, plans = batch.after, plans + batch.plans
+        sizes.append(batch.events)
+    assert plans == 1
+    assert max(sizes) <= 8
+    assert sum(sizes) == 21
+    assert await is_gone(store, made)
+
+
+async def answered_again(store: Store, made: PlanRecord, n: int) -> None:
+    request = in_tree(event(f"ask-{n}"), made)
+    await do(store, Publish(request), Expect(of_plan(expectation(request.id), made)), now=LONG_AGO)
+    await carried(store)
+    await handled(store, "worker", Publish(in_tree(reply(f"reply-{n}", request.id), made)))
+    await carried(store)
+    await handled(store, "planner")
+
+
+async def test_a_dry_run_and_a_run_that_finds_nothing_write_nothing(store: Store, commits: list[str]) -> None:
+    made = await ended(store, "a")
+    commits.clear()
+    assert (await prune(store, dry_run=True)).plans == 1
+    assert (await prune(store, tenant="acme")).plans == 0
+    assert commits == []
+    assert not await is_gone(store, made)
+
+
+async def test_a_place_that_no_batch_gave_is_told(store: Store) -> None:
+    with pytest.raises(LocalProtocolError, match="batch before"):
+        await store.prune(BEFORE, ALL, 9, tenant_id="default", now=NOW, after="nowhere")
+
+
+# What is forgotten
+
+
+async def test_a_goal_that_was_forgotten_is_a_new_one_when_it_comes_again(store: Store) -> None:
+    made = await ended(store, "a")
+    goal = await store.event(made.goal_id)
+    assert goal is not None
+    await store.arrive([goal], NOW)
+    assert await claimed(store, "planner") == []
+    await prune(store)
+    await store.arrive([goal], NOW)
+    (delivery,) = await claimed(store, "planner")
+    assert (delivery.owner, delivery.attempt) == (made.plan_id, 1)
+
+
+async def test_numbers_go_on_after_everything_was_removed(store: Store) -> None:
+    await ended(store, "a")
+    last = (await store.events(limit=9999))[-1].seq
+    await prune(store)
+    await store.arrive([event("new", "told", EventTopic.BUSINESS_FACTS)], NOW)
+    assert [row.seq > last for row in await store.events(tenant_id="default")] == [True]
+
+
+async def test_what_lives_goes_on_after_its_neighbours_are_gone(store: Store) -> None:
+    living = await begun(store, "live")
+    await ended(store, "old")
+    await do(store, Schedule("t-1", later(60), event("tick")), Expect(of_plan(expectation("q"), living)))
+    await prune(store)
+    await answered(store, living, "live", NOW)
+    assert await store.next_due([]) == later(60)
+    open_now = await store.expectations(plan_id=living.plan_id)
+    assert [(one.id, one.status) for one in open_now] == [("q", ExpectationStatus.OPEN)]

@@ -1,0 +1,163 @@
+"""Planted bugs: what the store or a tool would be if it were wrong. The proof must catch each of them."""
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from sqlite3 import Connection
+from typing import Any
+
+from ledger import Outside
+
+from soorma_ai.adapters.sqlite import effects, expectations, inbox, log, timers
+from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.domain.effects import Publish
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.plans import JournalEntry
+from soorma_ai.domain.waits import Answer, Expectation, ExpectationStatus
+from soorma_ai.errors import StoreUnavailable
+from soorma_ai.ports import Delivery, Work
+
+
+class AcksFirst(SqliteStore):
+    """The delivery is done before its effects are stored."""
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        await super().commit(replace(work, effects=()), now)
+        await self._write(lambda db: effects.apply(db, work.effects, now))
+
+
+class PublishesOutside(SqliteStore):
+    """The state is stored in one transaction, the events that belong to it in another."""
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        events = [effect.event for effect in work.effects if isinstance(effect, Publish)]
+        kept = tuple(effect for effect in work.effects if not isinstance(effect, Publish))
+        await super().commit(replace(work, effects=kept), now)
+        if events:
+            await self.send(events, None, now)
+
+
+class KeepsNoMark(SqliteStore):
+    """What is handled is forgotten, so an event that is delivered again is handled again."""
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        def operation(db: Connection) -> None:
+            effects.commit(db, work, now)
+            db.execute("DELETE FROM inbox WHERE state = 'done'")
+
+        await self._write(operation)
+
+
+class AnswersBlindly(SqliteStore):
+    """An answer is recorded without looking whether the question is still open."""
+
+    def _record_answer(self, db: Connection, asked: Expectation, answer: Answer, now: datetime) -> bool:
+        wake = wake_for(ANSWERED, asked, now)
+        db.execute("UPDATE expectation SET status = 'open' WHERE id = ?", (asked.id,))
+        expectations.close(db, asked.id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer)
+        log.publish_once(db, wake)
+        return True
+
+
+class ClaimsInMemory(SqliteStore):
+    """A claim reaches the disk only with its commit, so a delivery that kills the process is never counted."""
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._held: set[int] = set()
+
+    async def claim(self, agent: str, now: datetime, lease: timedelta, limit: int) -> list[Delivery]:
+        def operation(db: Connection) -> list[Delivery]:
+            db.execute("SAVEPOINT claim")
+            found = inbox.claim(db, agent, now, lease, limit + len(self._held))
+            db.execute("ROLLBACK TO claim")
+            db.execute("RELEASE claim")
+            return found
+
+        free = [delivery for delivery in await self._write(operation) if delivery.seq not in self._held][:limit]
+        self._held |= {delivery.seq for delivery in free}
+        return free
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        claimed = work.delivery
+
+        def operation(db: Connection) -> None:
+            db.execute(
+                "UPDATE inbox SET state = 'leased', attempt = ?, fence = ? WHERE seq = ?",
+                (claimed.attempt, claimed.fence, claimed.seq),
+            )
+            effects.commit(db, work, now)
+
+        await self._write(operation)
+        self._held.discard(claimed.seq)
+
+
+class FiresOutside(SqliteStore):
+    """The timer goes in one transaction, and its event is published in another."""
+
+    async def fire(self, now: datetime, limit: int) -> int:
+        events = await self._write(lambda db: _fired_silently(db, now, limit))
+        if events:
+            await self.send(events, None, now)
+        return len(events)
+
+
+def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnvelope]:
+    """Everything that firing does, but for the events, which are taken back."""
+    last = db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
+    timers.fire(db, now, limit)
+    fired = db.execute("SELECT body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
+    db.execute("DELETE FROM outbox WHERE event_seq > ?", (last,))
+    db.execute("DELETE FROM event WHERE seq > ?", (last,))
+    return [EventEnvelope.from_json(body) for (body,) in fired]
+
+
+class JournalInMemory(SqliteStore):
+    """What a torn commit could be mended with is not on disk: only a kill inside a commit shows it."""
+
+    async def open(self, now: datetime) -> None:
+        await super().open(now)
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None  # so the writing thread reads
+        self.writer.connection.execute("PRAGMA journal_mode = MEMORY")
+
+
+class TakesErrorsForSuccess(SqliteStore):
+    """What could not be charged or journalled is believed to be: only a fault of the disk shows it."""
+
+    async def reserve(self, charge: Charge, limits: Limits) -> None:
+        with suppress(StoreUnavailable):
+            await super().reserve(charge, limits)
+
+    async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
+        with suppress(StoreUnavailable):
+            await super().settle(reserved, actual, entry)
+
+
+class NewKeyEachTime(Outside):
+    """The idempotency key is not the same when a tool is called again after a restart."""
+
+    def effect(self, name: str, key: str, **data: object) -> None:
+        super().effect(name, key if self.life == 1 else f"{key}.{self.life}", **data)
+
+
+@dataclass(frozen=True)
+class Bug:
+    store: type[SqliteStore] = SqliteStore
+    outside: type[Outside] = Outside
+
+
+BUGS = {
+    "ack before commit": Bug(AcksFirst),
+    "publish outside the transaction": Bug(PublishesOutside),
+    "new key for each attempt": Bug(outside=NewKeyEachTime),
+    "no duplicate mark": Bug(KeepsNoMark),
+    "answer without compare-and-set": Bug(AnswersBlindly),
+    "claim not on disk": Bug(ClaimsInMemory),
+    "timer fired outside the transaction": Bug(FiresOutside),
+    "journal file in memory": Bug(JournalInMemory),
+    "error of the disk taken for success": Bug(TakesErrorsForSuccess),
+}

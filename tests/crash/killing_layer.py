@@ -1,0 +1,31 @@
+"""An event that kills the process is set aside after its attempts, and whoever sent it is told."""
+
+import json
+
+from life import FINISHED
+from outcome import end_of
+from trial import Program, Stage, Trial
+
+from soorma_ai.core.settle import MAX_ATTEMPTS
+
+LAYER = "killing event"
+
+
+def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
+    with stage.case(program, bug) as case:
+        ended = None
+        while ended != FINISHED and case.lives <= MAX_ATTEMPTS:
+            ended = case.live()
+        if ended != FINISHED:
+            case.violations.append(f"the process still dies after {case.lives} lives")
+        end = end_of(case.folder, case.account)
+        dead = [json.loads(row) for row in end["dead letters"]]
+        if len(dead) != 1 or not dead[0][2].startswith("spent:"):
+            case.violations.append(f"dead letters: {dead}")
+        attempts = [row["attempt"] for row in case.account.notes("killed")]
+        if attempts != list(range(1, MAX_ATTEMPTS + 1)):
+            case.violations.append(f"attempts counted: {attempts}")
+        told = {(row["event"], row["code"]) for row in case.account.notes("reply")}
+        if told != {("label.show.requested", "ok"), ("label.print.requested", "spent")}:
+            case.violations.append(f"replies: {sorted(told)}")
+        return case.done(LAYER, program.name)

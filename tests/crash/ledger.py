@@ -1,0 +1,117 @@
+"""What happened outside, kept by another process than the one that is killed.
+
+The proof serves the ledger on a socket; a program of the proof tells it what it does outside. An effect honours its
+key, as payment providers do: the same key again is the same effect, and a further call.
+"""
+
+import json
+import os
+import socket
+import socketserver
+import threading
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Self
+
+from soorma_ai.testing.failpoints import Failpoints
+
+
+@dataclass
+class Account:
+    """One trial's part of the ledger, over all lives of its program."""
+
+    effects: dict[str, tuple[str, str]] = field(default_factory=dict)
+    calls: Counter[str] = field(default_factory=Counter)
+    changed: list[str] = field(default_factory=list)
+    noted: list[tuple[int, str, dict[str, Any]]] = field(default_factory=list)
+
+    @property
+    def absorbed(self) -> int:
+        """Calls that were made again and had no effect."""
+        return self.calls.total() - len(self.effects)
+
+    def notes(self, kind: str, life: int | None = None) -> list[dict[str, Any]]:
+        return [row for at, what, row in self.noted if what == kind and life in (None, at)]
+
+    def book(self, name: str, key: str, data: dict[str, Any]) -> None:
+        wanted = (name, json.dumps(data, sort_keys=True))
+        self.calls[key] += 1
+        if self.effects.setdefault(key, wanted) != wanted:
+            self.changed.append(f"{key}: {self.effects[key]}, later {wanted}")
+
+
+class Ledger:
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._lock = threading.Lock()
+        self._accounts: dict[str, Account] = {}
+        ledger = self
+
+        class Conversation(socketserver.StreamRequestHandler):
+            def handle(self) -> None:
+                line = self.rfile.readline()
+                if line.endswith(b"\n"):
+                    ledger.take(json.loads(line))
+                    self.wfile.write(b"\n")
+
+        class Server(socketserver.ThreadingUnixStreamServer):
+            daemon_threads = True
+            request_queue_size = 64
+
+            def handle_error(self, request: object, client_address: object) -> None:
+                """Whoever was killed reads no answer."""
+
+        self._server = Server(str(path), Conversation)
+        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.05})
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def account(self, name: str) -> Account:
+        with self._lock:
+            return self._accounts.setdefault(name, Account())
+
+    def close_account(self, name: str) -> None:
+        with self._lock:
+            self._accounts.pop(name, None)
+
+    def take(self, told: dict[str, Any]) -> None:
+        account = self.account(told["account"])
+        with self._lock:
+            if "key" in told:
+                account.book(told["name"], told["key"], told["data"])
+            else:
+                account.noted.append((told["life"], told["name"], told["data"]))
+
+
+class Outside:
+    """The program's side."""
+
+    def __init__(self, path: str, account: str, life: int, points: Failpoints) -> None:
+        self.life = life
+        self._path = path
+        self._who = {"account": account, "life": life}
+        self._points = points
+
+    def effect(self, name: str, key: str, **data: object) -> None:
+        self._tell(name, key=key, data=data)
+
+    def note(self, name: str, **data: object) -> None:
+        self._tell(name, data=data)
+
+    def _tell(self, name: str, **told: object) -> None:
+        """By write(2), so that a proof that kills at system calls kills here too."""
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.connect(self._path)
+            self._points.hit(f"{name}.before")
+            os.write(connection.fileno(), json.dumps({**self._who, "name": name, **told}).encode() + b"\n")
+            self._points.hit(f"{name}.told")
+            connection.recv(1)
+            self._points.hit(f"{name}.after")

@@ -1,0 +1,127 @@
+"""The proof of the proof: each planted bug must be caught by the layer that is there for it."""
+
+import random
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from itertools import chain, islice
+
+import doubt_layer
+import failpoint_layer
+import io_error_layer
+import killing_layer
+import syscall_layer
+from bugs import BUGS
+from programs import KILLING, ORDER
+from trial import PATIENCE, Crashless, Stage, Trial
+
+Attempt = Callable[[], Trial]
+
+
+@dataclass(frozen=True)
+class Planted:
+    """`shows` is what the violation must say: a bug is not caught by something else that breaks. `hints` are points
+    near which it shows; where they do not show it, the others are tried. One that is not `hidden` may show while
+    nobody disturbs the program."""
+
+    layer: str
+    shows: str
+    hints: tuple[str, ...] = ()
+    hidden: bool = True
+
+
+PLANTED = {
+    "ack before commit": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.step",)),
+    "publish outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event",)),
+    "new key for each attempt": Planted(failpoint_layer.LAYER, "effects: 1 too many", ("charge.told",)),
+    "no duplicate mark": Planted(failpoint_layer.LAYER, "was called", hidden=False),
+    "answer without compare-and-set": Planted(failpoint_layer.LAYER, "took the answers of", hidden=False),
+    "claim not on disk": Planted(killing_layer.LAYER, "attempts counted: [1, 1"),
+    "timer fired outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event:9",)),
+    "journal file in memory": Planted(syscall_layer.LAYER, "damaged", ("pwrite64",)),
+    "error of the disk taken for success": Planted(io_error_layer.LAYER, "journal", ("fdatasync",)),
+}
+REPEATED = "call that must not be repeated is repeated"
+PLANTED[REPEATED] = Planted(doubt_layer.LAYER, "2 payments")
+assert PLANTED.keys() == {*BUGS, REPEATED}
+
+NEEDS_STRACE = frozenset({syscall_layer.LAYER, io_error_layer.LAYER})
+
+
+@dataclass(frozen=True)
+class Hunt:
+    """`shown` is the trial that caught the bug, None when it got away."""
+
+    bug: str
+    tried: int
+    shown: Trial | None
+
+    @property
+    def said(self) -> str:
+        """What gave it away."""
+        found = self.shown.violations if self.shown else ()
+        return next((violation for violation in found if PLANTED[self.bug].shows in violation), "")
+
+
+class Hunter:
+    """`made` are the system calls of the program; empty where there is no strace."""
+
+    def __init__(self, stage: Stage, crashless: Crashless, made: Mapping[str, int], seed: int) -> None:
+        self._stage = stage
+        self._crashless = crashless
+        self._made = made
+        self._seed = seed
+
+    def hunt(self, bug: str) -> Hunt:
+        """Raises AssertionError for a bug that breaks more than it is meant to."""
+        if PLANTED[bug].hidden and bug in BUGS:
+            self._must_stay_hidden(bug)
+        attempts, tried = self._attempts(bug), 0
+        while batch := list(islice(attempts, self._stage.width)):
+            trials = self._stage.all(lambda attempt: attempt(), batch)
+            tried += len(trials)
+            if shown := next((trial for trial in trials if _shows(trial, PLANTED[bug].shows)), None):
+                return Hunt(bug, tried, shown)
+        return Hunt(bug, tried, None)
+
+    def _must_stay_hidden(self, bug: str) -> None:
+        with self._stage.case(ORDER, bug) as case:
+            case.last_life(patience=PATIENCE)
+            case.judge(self._crashless.end)
+            if case.violations:
+                raise AssertionError(f"{bug}: the program breaks even when nobody disturbs it: {case.violations}")
+
+    def _attempts(self, bug: str) -> Iterator[Attempt]:
+        """The likely ones first."""
+        planted = PLANTED[bug]
+        rng = random.Random(self._seed)
+        match planted.layer:
+            case failpoint_layer.LAYER:
+                undisturbed = [] if planted.hidden else [failpoint_layer.Position("")]
+                points = failpoint_layer.positions(self._crashless.passed)
+                order = _hinted(points, planted.hints, rng)
+                yield from self._at(failpoint_layer.trial, chain(undisturbed, order), bug)
+            case syscall_layer.LAYER:
+                calls = syscall_layer.sample(self._made, sum(self._made.values()), rng)
+                yield from self._at(syscall_layer.trial, _hinted(calls, planted.hints, rng), bug)
+            case io_error_layer.LAYER:
+                errors = io_error_layer.sample(self._made, sum(self._made.values()), rng)
+                yield from self._at(io_error_layer.trial, _hinted(errors, planted.hints, rng), bug)
+            case doubt_layer.LAYER:
+                for point in doubt_layer.IN_THE_MIDDLE:
+                    yield partial(doubt_layer.trial, self._stage, doubt_layer.REPEATED, point)
+            case _:
+                yield partial(killing_layer.trial, self._stage, KILLING, bug)
+
+    def _at(self, trial: Callable[..., Trial], positions: Iterable[object], bug: str) -> Iterator[Attempt]:
+        return (partial(trial, self._stage, ORDER, self._crashless.end, position, bug) for position in positions)
+
+
+def _shows(trial: Trial, what: str) -> bool:
+    return any(what in violation for violation in trial.violations)
+
+
+def _hinted(positions: Iterable[object], hints: tuple[str, ...], rng: random.Random) -> list[object]:
+    found = list(positions)
+    rng.shuffle(found)
+    return sorted(found, key=lambda position: not any(hint in str(position) for hint in hints))

@@ -1,0 +1,53 @@
+"""System calls of a program, counted and tampered with by strace(1). It counts the calls of each thread apart."""
+
+import re
+import shutil
+import subprocess
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from life import FINISHED
+from trial import Program, Stage
+
+_QUIET = ("-f", "-qq")
+_CALL = re.compile(r"^(\d+) +(\w+)\(", re.M)
+_INJECTED = "(INJECTED)"
+
+
+def why_not() -> str:
+    """What is in the way of strace here, or nothing."""
+    if shutil.which("strace") is None:
+        return "strace is not installed"
+    tried = subprocess.run(["strace", *_QUIET, "-o", "/dev/null", "true"], capture_output=True, text=True, check=False)
+    return f"strace cannot trace here: {tried.stderr.strip()[:200]}" if tried.returncode else ""
+
+
+def killing(call: str, n: int) -> Sequence[str]:
+    """The n-th such call of a thread kills the process before it is carried out."""
+    return _tampering(call, f"signal=KILL:when={n}", Path("/dev/null"))
+
+
+def failing(call: str, error: str, when: str, log: Path) -> Sequence[str]:
+    """`when` is 'n' for one call, 'n+' for all from there on."""
+    return _tampering(call, f"error={error}:when={when}", log)
+
+
+def failed(log: Path) -> int:
+    """How many calls were made to fail."""
+    return log.read_text(errors="replace").count(_INJECTED) if log.exists() else 0
+
+
+def calls_of(stage: Stage, program: Program, calls: Sequence[str], bug: str = "") -> dict[str, int]:
+    """How many of each the busiest thread makes when nobody disturbs it."""
+    with stage.case(program, bug) as case:
+        log = case.folder / "strace"
+        ended = case.live(under=("strace", *_QUIET, "-o", str(log), "-e", f"trace={','.join(calls)}"))
+        if ended != FINISHED:
+            raise AssertionError(f"{program.name} ends with {ended} under strace: {case.said()}")
+        made = Counter(_CALL.findall(log.read_text(errors="replace")))
+    return {call: max((n for (_, name), n in made.items() if name == call), default=0) for call in calls}
+
+
+def _tampering(call: str, how: str, log: Path) -> Sequence[str]:
+    return ("strace", *_QUIET, "-o", str(log), "-e", f"trace={call}", "-e", f"inject={call}:{how}")

@@ -1,0 +1,54 @@
+"""SIGKILL at every system call that changes a file: inside commits, checkpoints, and the making of the file."""
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import count
+
+import strace
+from outcome import End
+from sampling import one_of_each
+from trial import Program, Stage, Trial
+
+LAYER = "system calls"
+
+# How far apart the positions are; most openat calls are Python's imports.
+CALLS = {"pwrite64": 1, "write": 1, "fdatasync": 1, "fsync": 1, "ftruncate": 1, "unlink": 1, "openat": 25}
+
+
+@dataclass(frozen=True)
+class Position:
+    call: str
+    n: int
+
+    def __str__(self) -> str:
+        return f"{self.call}:{self.n}"
+
+
+def trial(stage: Stage, program: Program, expected: End, position: Position, bug: str = "") -> Trial:
+    with stage.case(program, bug) as case:
+        case.live(under=strace.killing(position.call, position.n))
+        case.last_life()
+        case.judge(expected)
+        return case.done(LAYER, f"{program.name}, {position}")
+
+
+def run_all(stage: Stage, program: Program, expected: End, made: Mapping[str, int]) -> list[Trial]:
+    """For each call as many as were `made` when nobody disturbed it, and further until a kill happens no more."""
+    one = partial(trial, stage, program, expected)
+    done: list[Trial] = []
+    for call, apart in CALLS.items():
+        further = (Position(call, n) for n in count(1, apart))
+        done += stage.exhaust(one, further, made[call] // apart, lambda trial: trial.kills)
+    return done
+
+
+def sample(made: Mapping[str, int], size: int, rng: random.Random) -> list[Position]:
+    return one_of_each(
+        ([Position(call, n) for n in range(1, made[call] + 1, apart)] for call, apart in CALLS.items()), size, rng
+    )
+
+
+def run(stage: Stage, program: Program, expected: End, chosen: Sequence[Position]) -> list[Trial]:
+    return stage.all(partial(trial, stage, program, expected), chosen)

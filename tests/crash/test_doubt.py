@@ -1,0 +1,25 @@
+"""A sample of the kills in and around a call that must not be made twice."""
+
+import random
+from collections.abc import Iterator
+
+import doubt_layer
+import pytest
+from test_crash import SEED, violations
+from trial import Stage
+
+pytestmark = pytest.mark.timeout(600)
+
+
+@pytest.fixture(scope="module")
+def stage() -> Iterator[Stage]:
+    with Stage() as stage:
+        yield stage
+
+
+@pytest.mark.parametrize("program", [doubt_layer.DONE, doubt_layer.NOT_DONE], ids=lambda program: program.name)
+def test_a_kill_anywhere_makes_it_at_most_once(stage: Stage, program: doubt_layer.Program) -> None:
+    print(f"SEED={SEED}")
+    everywhere = doubt_layer.all_positions(stage)
+    chosen = {*doubt_layer.IN_THE_MIDDLE, *random.Random(SEED).sample(everywhere, 6)}
+    assert violations(doubt_layer.run(stage, program, sorted(chosen))) == []

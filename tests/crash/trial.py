@@ -1,0 +1,206 @@
+"""One trial: a program lives, is killed or gets errors, lives again, and is judged."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+from ledger import Account, Ledger
+from life import COUNTS, FINISHED, Brief
+from outcome import End, broken_promises, differences, end_of, journalled
+
+T = TypeVar("T")
+
+KILLED = -signal.SIGKILL
+# Of a life, in seconds: many times what it needs, and more than a lease lasts.
+PATIENCE = 20.0
+PATIENCE_WITH_A_BUG = 5.0
+GRACE = 30.0
+# Where a file is in memory, nothing that a killed process wrote is lost either, and it is quick.
+IN_MEMORY = Path("/dev/shm")
+
+
+@dataclass(frozen=True)
+class Program:
+    """What is put under the proof: a file that calls `life.live`, its options, what a run that nobody disturbs must
+    come to, and points that it must pass. `expect` says what is wrong with an end, or nothing. One that is `sampled`
+    is never tried at every position."""
+
+    name: str
+    file: Path
+    expect: Callable[[End], Iterable[str]]
+    points: frozenset[str] = frozenset()
+    options: Mapping[str, Any] = field(default_factory=dict)
+    sampled: bool = False
+
+
+@dataclass(frozen=True)
+class Crashless:
+    """The run that nobody disturbed: its end, and how often it passed each point."""
+
+    end: End
+    passed: Mapping[str, int]
+
+
+@dataclass(frozen=True)
+class Trial:
+    layer: str
+    position: str
+    kills: int
+    violations: tuple[str, ...]
+    absorbed: int = 0
+    errors: int = 0
+    survived: bool = False
+
+
+class Case:
+    """One folder, and the lives of one program in it."""
+
+    def __init__(self, stage: "Stage", program: Program, bug: str, folder: Path) -> None:
+        self.folder = folder
+        self.kills = 0
+        self.lives = 0
+        self.violations: list[str] = []
+        self._stage = stage
+        self._program = program
+        self._bug = bug
+
+    @property
+    def account(self) -> Account:
+        return self._stage.ledger.account(self.folder.name)
+
+    def live(
+        self, *, point: str = "", under: Sequence[str] = (), counts: bool = False, patience: float | None = None
+    ) -> int:
+        """How it ended. What was journalled before must not be asked again."""
+        known = journalled(self.folder) if self.lives else frozenset[str]()
+        patience = patience or (PATIENCE_WITH_A_BUG if self._bug else PATIENCE)
+        self.lives += 1
+        brief = Brief(
+            folder=str(self.folder),
+            ledger=str(self._stage.ledger.path),
+            account=self.folder.name,
+            life=self.lives,
+            point=point,
+            bug=self._bug,
+            counts=counts,
+            patience=patience,
+            options=dict(self._program.options),
+        )
+        command = [*under, sys.executable, str(self._program.file), json.dumps(asdict(brief))]
+        ended = self._run(command, patience + GRACE)
+        self.kills += ended == KILLED
+        asked = {row["asked"] for row in self.account.notes("model", self.lives)}
+        if again := sorted(asked & known):
+            self.violations.append(f"{len(again)} journalled decisions were asked again: {', '.join(again)}")
+        return ended
+
+    def last_life(self, *, patience: float | None = None) -> None:
+        """The one that nobody disturbs; it must come to the end."""
+        ended = self.live(patience=patience)
+        if ended != FINISHED:
+            self.violations.append(f"the last life ended with {ended}: {self.said()}")
+
+    def judge(self, expected: End, *, errors: int | None = 0) -> None:
+        """`errors` None: there were many."""
+        disturbances = None if errors is None else self.kills + errors
+        self.violations += differences(expected, end_of(self.folder, self.account))
+        if not self.violations:
+            self.violations += broken_promises(self.folder, self.account, disturbances)
+
+    def said(self) -> str:
+        lines = (self.folder / "stderr").read_text(errors="replace").strip().splitlines()
+        return lines[-1][:300] if lines else "(nothing)"
+
+    def done(self, layer: str, position: str, *, errors: int = 0, survived: bool = False) -> Trial:
+        return Trial(layer, position, self.kills, tuple(self.violations), self.account.absorbed, errors, survived)
+
+    def _run(self, command: Sequence[str], seconds: float) -> int:
+        with (self.folder / "stderr").open("ab") as stderr:
+            process = subprocess.Popen(
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                env=self._stage.environment,
+                start_new_session=True,
+            )
+            try:
+                return process.wait(seconds)
+            except subprocess.TimeoutExpired:
+                self.violations.append(f"a life hung: no end after {seconds} s")
+                os.killpg(process.pid, signal.SIGKILL)
+                return process.wait()
+
+
+class Stage:
+    """What all trials share: the ledger, compiled modules, a place for folders, as many at once as there are cores."""
+
+    def __init__(self) -> None:
+        parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
+        self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
+        self.ledger = Ledger(self._place / "ledger.sock")
+        self.width = os.cpu_count() or 1
+        self.environment = {
+            **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
+            "PYTHONPYCACHEPREFIX": str(self._place / "compiled"),
+        }
+        self._pool = ThreadPoolExecutor(self.width)
+
+    def __enter__(self) -> Self:
+        self.ledger.__enter__()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._pool.shutdown(cancel_futures=True)
+        self.ledger.__exit__()
+        shutil.rmtree(self._place, ignore_errors=True)
+
+    @contextmanager
+    def case(self, program: Program, bug: str = "") -> Generator[Case]:
+        folder = Path(tempfile.mkdtemp(dir=self._place))
+        try:
+            yield Case(self, program, bug, folder)
+        finally:
+            self.ledger.close_account(folder.name)
+            shutil.rmtree(folder, ignore_errors=True)
+
+    def all(self, trial: Callable[[T], Trial], positions: Iterable[T]) -> list[Trial]:
+        return list(self._pool.map(trial, positions))
+
+    def exhaust(
+        self, trial: Callable[[T], Trial], positions: Iterator[T], first: int, happened: Callable[[Trial], int]
+    ) -> list[Trial]:
+        """`first` of the endless positions, and then further ones until a whole batch passes and nothing happens."""
+        done: list[Trial] = []
+        size = max(first, 2 * self.width)
+        while True:
+            batch = self.all(trial, list(islice(positions, size)))
+            done += [one for one in batch if happened(one) or one.violations]
+            if not any(happened(one) for one in batch):
+                return done
+            size = 2 * self.width
+
+    def crashless(self, program: Program) -> Crashless:
+        with self.case(program) as case:
+            ended = case.live(counts=True)
+            if ended != FINISHED:
+                raise AssertionError(f"{program.name} ends with {ended} even when nobody kills it: {case.said()}")
+            end = end_of(case.folder, case.account)
+            passed = json.loads((case.folder / COUNTS).read_text())
+            wrong = [*program.expect(end), *broken_promises(case.folder, case.account, 0)]
+        if wrong:
+            raise AssertionError(f"{program.name} comes to another end even when nobody kills it: {'; '.join(wrong)}")
+        if missing := program.points - passed.keys():
+            raise AssertionError(f"{program.name} does not pass {', '.join(sorted(missing))}")
+        return Crashless(end, passed)

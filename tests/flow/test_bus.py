@@ -1,0 +1,174 @@
+"""Handlers of events in every form they are written, and replies that come to who asked."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from kit import PATIENCE, open_platform, published, until
+
+from soorma_ai import Agent, EventTopic, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.errors import ConfigError, LocalProtocolError
+
+FACTS = EventTopic.BUSINESS_FACTS
+
+
+async def something(seen: list[Any], count: int) -> list[Any]:
+    return seen if len(seen) >= count else []
+
+
+async def test_a_handler_is_registered_by_position_and_by_keyword(platform: Platform) -> None:
+    watch, seen = Agent("watch"), []
+
+    @watch.on_event("one", topic="business-facts")
+    @watch.on_event(topic="business-facts", event_type="two")
+    @watch.on_event("three", EventTopic.BUSINESS_FACTS)
+    async def handle(event: Any, context: PlatformContext) -> None:
+        seen.append(event.type)
+
+    await platform.start(watch)
+    for event_type in ("one", "two", "three", "four"):
+        await platform.publish("business-facts", event_type, {})
+    assert sorted(await until(platform, lambda: something(seen, 3))) == ["one", "three", "two"]
+    assert watch.events_consumed == ["three", "two", "one"]
+
+
+def test_without_its_topic_no_handler_is_registered() -> None:
+    watch: Any = Agent("watch")
+    with pytest.raises(TypeError, match="topic"):
+        watch.on_event("order.placed")
+    with pytest.raises(TypeError, match="event_type"):
+        watch.on_event(topic="business-facts")
+    with pytest.raises(LocalProtocolError, match="no topic"):
+        watch.on_event("order.placed", "order-facts")
+    with pytest.raises(ConfigError, match="is a topic"):
+        watch.on_event("business-facts", "business-facts")
+    with pytest.raises(ConfigError, match=r"'order\.\*'"):
+        watch.on_event("*.placed", "business-facts")
+    assert watch.events_consumed == []
+
+
+async def test_one_type_on_two_topics_has_two_handlers(platform: Platform) -> None:
+    watch, seen = Agent("watch"), []
+
+    @watch.on_event("told", "business-facts")
+    async def fact(event: Any, context: PlatformContext) -> None:
+        seen.append("fact")
+
+    @watch.on_event("told", "system-events")
+    async def system(event: Any, context: PlatformContext) -> None:
+        seen.append("system")
+
+    await platform.start(watch)
+    for topic in ("business-facts", "system-events"):
+        await platform.publish(topic, "told", {})
+    assert sorted(await until(platform, lambda: something(seen, 2))) == ["fact", "system"]
+
+
+async def test_the_most_exact_handler_gets_the_event_and_no_other(platform: Platform) -> None:
+    watch, seen = Agent("watch"), []
+
+    def listen(pattern: str) -> None:
+        @watch.on_event(pattern, FACTS)
+        async def handle(event: Any, context: PlatformContext) -> None:
+            seen.append((pattern, event.type))
+
+    for pattern in ("*", "order.*", "order.placed", "order.placed.*"):
+        listen(pattern)
+    assert watch.events_consumed == ["order.placed"], "only what is named"
+    await platform.start(watch)
+    for event_type in ("order.placed", "order.placed.late", "order.sent", "orders"):
+        await platform.publish(FACTS, event_type, {})
+    assert sorted(await until(platform, lambda: something(seen, 4))) == [
+        ("*", "orders"),
+        ("order.*", "order.sent"),
+        ("order.placed", "order.placed"),
+        ("order.placed.*", "order.placed.late"),
+    ]
+
+
+@pytest.mark.parametrize("pattern", ["order.placed", "order.*", "*"])
+async def test_an_event_that_has_a_handler_twice_is_refused(pattern: str) -> None:
+    watch = Agent("watch")
+
+    async def handle(event: Any, context: PlatformContext) -> None: ...
+
+    watch.on_event(pattern, FACTS)(handle)
+    with pytest.raises(ConfigError, match="two handlers"):
+        watch.on_event(pattern, FACTS)(handle)
+
+
+@pytest.mark.parametrize(
+    ("default", "asked", "expected"),
+    [
+        (None, {}, ("work.requested.completed", "action-results")),
+        ("work.done", {}, ("work.done", "action-results")),
+        ("work.done", {"response_event": "mine"}, ("mine", "action-results")),
+        (None, {"response_event": "mine", "response_topic": "business-facts"}, ("mine", "business-facts")),
+    ],
+)
+@pytest.mark.parametrize("fails", [False, True])
+async def test_a_reply_goes_where_the_caller_said_else_where_the_tool_says(
+    platform: Platform, default: str | None, asked: dict[str, Any], expected: tuple[str, str], fails: bool
+) -> None:
+    tool = Tool("hands", default_response_event=default)
+
+    @tool.on_invoke("work.requested")
+    async def handle(request: InvocationContext, context: PlatformContext) -> str:
+        if fails:
+            raise ValueError("broken")
+        return "done"
+
+    caller = Agent("caller")
+
+    @caller.on_event("begin", FACTS)
+    async def begin(event: Any, context: PlatformContext) -> None:
+        await context.bus.publish("action-requests", "work.requested", {}, correlation_id="key", **asked)
+
+    await platform.start(tool, caller)
+    await platform.publish(FACTS, "begin", {})
+
+    async def reply() -> Any:
+        rows = await platform.services.store.events(limit=100)
+        return next((row.event for row in rows if row.event.source == "hands"), None)
+
+    event = await until(platform, reply)
+    assert (event.type, event.topic) == expected
+    assert (event.correlation_id, event.data["success"]) == ("key", not fails)
+
+
+async def test_callers_at_the_same_time_each_get_their_own_replies(platform: Platform) -> None:
+    tool = Tool("echo")
+
+    @tool.on_invoke("echo.requested")
+    async def echo(request: InvocationContext, context: PlatformContext) -> Any:
+        return request.data["said"]
+
+    await platform.start(tool)
+    callers = [platform.as_user(tenant_id="default", user_id=f"user-{n % 2}") for n in range(20)]
+    replies: list[Any] = await asyncio.gather(
+        *(one.request("echo.requested", {"said": n}, timeout=PATIENCE) for n, one in enumerate(callers))
+    )
+    assert [reply["result"] for reply in replies] == list(range(20))
+
+
+async def test_what_came_while_a_listener_to_a_family_was_away_waits_for_it(path: Any, clock: Any) -> None:
+    seen: list[str] = []
+
+    def watching() -> Agent:
+        watch = Agent("watch")
+
+        @watch.on_event("order.*", FACTS)
+        async def handle(event: Any, context: PlatformContext) -> None:
+            seen.append(event.type)
+
+        return watch
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(watching())
+    async with open_platform(path, clock) as platform:
+        await platform.start(Agent("another"))
+        await platform.publish(FACTS, "order.placed", {})
+        await until(platform, lambda: published(platform, topic=FACTS))
+    async with open_platform(path, clock) as platform:
+        await platform.start(watching())
+        assert await until(platform, lambda: something(seen, 1)) == ["order.placed"]

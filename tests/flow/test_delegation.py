@@ -1,0 +1,232 @@
+"""A goal given to another planner: its budget, its questions and its end belong to the whole tree."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from kit import PATIENCE, ended, payments, planner, published, stock, the_wait, until
+
+from soorma_ai import (
+    DelegateAction,
+    GoalContext,
+    InvocationContext,
+    Limits,
+    PlannerDecision,
+    Platform,
+    PlatformContext,
+    PublishAction,
+    ResultContext,
+    TaskContext,
+    Tool,
+    TransitionContext,
+    Worker,
+)
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
+
+RESERVE = publish("inventory.reserve.requested", order_id="A")
+
+
+def buyer(script: Any, **options: Any) -> Any:
+    return planner(script, name="buyer", goals=["buy.wanted"], **options)
+
+
+async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platform) -> None:
+    root = planner([delegate("buyer", "buy.wanted", {"what": "pens"}), complete({"ok": True})])
+    await platform.start(root, buyer([RESERVE, complete({"bought": "pens"})]), stock())
+    plan = await platform.submit("order.received", {}, session_id="s-1")
+    found = await ended(platform, plan.plan_id)
+    assert found.status == "completed"
+    (child,) = [one for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
+    assert (child.root_plan_id, child.lineage.session_id, child.depth) == (plan.plan_id, "s-1", 2)
+    (replied,) = [step for step in found.steps if step.kind == "replied"]
+    assert replied.data == {"bought": "pens"}
+    assert found.usage.actions == 2, "the child's request and the delegation itself"
+
+
+async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> None:
+    root = planner([delegate("buyer", "buy.wanted", {}), complete({"ok": True})])
+    child = buyer([wait("colour.chosen", "Which colour?"), complete({})], external_events=["colour.chosen"])
+    await platform.start(root, child, stock())
+    plan = await platform.submit("order.received", {})
+    question = await plan.next_wait()
+    assert question is not None
+    assert (question.message, question.root_plan_id) == ("Which colour?", plan.plan_id)
+    assert question.plan_id != plan.plan_id
+    await platform.answer(question.wait_id, {"colour": "red"})
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def test_cancelling_a_plan_cancels_its_children_and_what_they_asked(platform: Platform) -> None:
+    root = planner([delegate("buyer", "buy.wanted", {})])
+    middle = buyer([delegate("seller", "sell.wanted", {})])
+    last = planner(
+        [wait("colour.chosen", "Which?")], name="seller", goals=["sell.wanted"], external_events=["colour.chosen"]
+    )
+    await platform.start(root, middle, last, stock())
+    plan = await platform.submit("order.received", {})
+    await the_wait(platform)
+    assert await platform.cancel(plan.plan_id, "no longer wanted")
+    await until(platform, lambda: _count(platform, "cancelled", 3))
+    assert await platform.waits() == []
+    found = await platform.plan(plan.plan_id)
+    assert found.reason == "no longer wanted; asked and not answered, so unknown: buy.wanted"
+
+
+async def _count(platform: Platform, status: str, count: int) -> bool:
+    return len(await platform.plans(status=status)) == count
+
+
+async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform: Platform) -> None:
+    root = planner([delegate("buyer", "buy.wanted", {})])
+    child = buyer([complete({})])
+    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.start(root, stock())
+    plan = await platform.submit("order.received", {})
+    await until(platform, lambda: _asked(platform, "buy.wanted"))
+    await platform.cancel(plan.plan_id)
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    await platform.start(child)
+    await until(platform, lambda: _count(platform, "cancelled", 2))
+
+
+async def _asked(platform: Platform, event_type: str) -> bool:
+    requests = [event for event in await published(platform) if event.type == event_type]
+    return bool(requests) and await platform.services.store.backlog(1) > 0
+
+
+async def test_a_plan_that_fails_takes_its_children_with_it(platform: Platform) -> None:
+    root = planner([], goals=[])
+    child = buyer([wait("colour.chosen", "Which?")], external_events=["colour.chosen"])
+
+    @root.on_goal("order.received")
+    async def both(goal: GoalContext, context: PlatformContext) -> None:
+        for action in (
+            DelegateAction(target_planner="buyer", goal_event="buy.wanted"),
+            PublishAction(event_type="inventory.reserve.requested", data={"order_id": "A"}),
+        ):
+            await root.execute_decision(PlannerDecision(next_action=action), context)
+
+    @root.on_transition()
+    async def breaks(transition: TransitionContext, context: PlatformContext) -> None:
+        await until(platform, platform.waits)
+        raise ZeroDivisionError("oops")
+
+    await platform.start(root, child, stock())
+    plan = await platform.submit("order.received", {})
+    assert (await ended(platform, plan.plan_id)).status == "failed"
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert await platform.waits() == []
+
+
+async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:
+    worker, ended_with = Worker("clerk"), asyncio.Event()
+
+    @worker.on_task("carry.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("lift.requested", {}, "lift.done")
+
+    @worker.on_result("lift.done")
+    async def lifted(result: ResultContext, context: PlatformContext) -> None:
+        pytest.fail("a cancelled task got a result")
+
+    lifter = Worker("lifter")
+
+    @lifter.on_task("lift.requested")
+    async def lift(task: TaskContext, context: PlatformContext) -> None:
+        await context.bus.publish(
+            "notification-events",
+            "notification.human_input",
+            {"question": "Is it heavy?", "response_event": "weight.told", "timeout_seconds": 600},
+        )
+
+    @lifter.on_result("weight.told")
+    async def told(result: ResultContext, context: PlatformContext) -> None:
+        ended_with.set()
+
+    await platform.start(planner([publish("carry.requested")]), worker, lifter)
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await platform.cancel(plan.plan_id)
+    await until(platform, lambda: _no_waits(platform))
+    assert await platform.answer(question.wait_id, {"kg": 5}) == "superseded"
+    replies = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    assert {(e.source, e.data["error"]["code"]) for e in replies} == {("clerk", "cancelled"), ("lifter", "cancelled")}  # type: ignore[index,call-overload]
+    assert not ended_with.is_set()
+
+
+async def _no_waits(platform: Platform) -> bool:
+    rows = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
+    return await platform.waits() == [] and len(rows) == 2
+
+
+async def test_a_goal_that_comes_back_to_who_pursues_it_is_refused_and_asked_again(platform: Platform) -> None:
+    first = planner([delegate("buyer", "buy.wanted", {"n": 1}), complete({"first": True})])
+    back = delegate("orders", "order.received", {"n": 0})
+    second = buyer([back, complete({"second": True})])
+    await platform.start(first, second, stock())
+    plan = await platform.submit("order.received", {"n": 0})
+    assert await plan.result(timeout=PATIENCE) == {"first": True}
+    (child,) = [one for one in await platform.plans() if one.parent_plan_id]
+    refused = (await platform.plan(child.plan_id)).decisions[0]
+    assert refused.verdict == "refused"
+    assert "round in circles" in refused.refusal
+    assert len(await platform.plans()) == 2
+
+
+async def test_a_circle_with_ever_new_data_ends_at_the_depth(platform: Platform) -> None:
+    number = iter(range(100))
+
+    def to(name: str, goal: str) -> Any:
+        return lambda question: delegate(name, goal, {"n": next(number)})
+
+    await platform.start(planner(to("buyer", "buy.wanted")), buyer(to("orders", "order.received")), stock())
+    await platform.submit("order.received", {"n": -1})
+    await until(platform, lambda: _has_failed_with(platform, "max_depth"))
+    assert len(await platform.plans()) == Limits().max_depth
+
+
+async def _has_failed_with(platform: Platform, limit: str) -> bool:
+    return any(f"limit_exceeded: {limit}" in (plan.reason or "") for plan in await platform.plans(status="failed"))
+
+
+async def test_a_gate_of_a_child_holds_the_whole_tree_and_is_answered_once(platform: Platform) -> None:
+    charged: list[Any] = []
+    root = planner([delegate("buyer", "buy.wanted", {}), complete({"ok": True})])
+    child = buyer([publish("payment.charge.requested", amount=5), complete({})])
+    await platform.start(root, child, payments("always", charged))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    outcomes = await asyncio.gather(*(platform.answer(question.wait_id, {"approved": True}) for _ in range(2)))
+    assert sorted(outcomes) == ["accepted", "duplicate"]
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert charged == [5]
+
+
+async def test_a_tool_that_is_never_there_is_a_deadline_that_the_plan_decides_about(platform: Platform) -> None:
+    gone = Tool("gone")
+
+    @gone.on_invoke("far.requested")
+    async def far(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    worker = Worker("clerk")
+
+    @worker.on_task("near.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("far.requested", {}, "far.done", timeout=5)
+
+    @worker.on_result("far.done")
+    async def over(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).fail(str(result.error), code="deadline_exceeded")
+
+    minds = planner([publish("near.requested"), complete({"gave": "up"})])
+    await platform.start(minds, worker)
+    plan = await platform.submit("order.received", {})
+    await until(platform, lambda: _was_sent(platform, "far.requested"))
+    await platform.services.clock.advance(5)  # type: ignore[attr-defined]
+    assert await plan.result(timeout=PATIENCE) == {"gave": "up"}
+    replied = [step for step in (await platform.plan(plan.plan_id)).steps if step.kind == "replied"]
+    assert replied[0].data == {"code": "deadline_exceeded", "message": "no answer to far.requested came in time"}
+
+
+async def _was_sent(platform: Platform, event_type: str) -> bool:
+    return any(event.type == event_type for event in await published(platform))

@@ -1,0 +1,363 @@
+"""A tool that must not act twice: what nobody saw end is asked about, and never silently repeated."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import (
+    AMOUNT,
+    PATIENCE,
+    as_time_passes,
+    ended,
+    killed,
+    open_platform,
+    planner,
+    published,
+    stock,
+    the_wait,
+    until,
+)
+
+from soorma_ai import (
+    Done,
+    Failed,
+    InvocationContext,
+    NotDone,
+    Platform,
+    PlatformContext,
+    Reject,
+    Retry,
+    StillUnknown,
+    Tool,
+)
+from soorma_ai.errors import ConfigError, TransientError
+from soorma_ai.ports import Question
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+ASKED = "payment.charge.requested"
+RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
+Handler = Callable[[InvocationContext], Any]
+
+
+def bank(handler: Handler, **options: Any) -> Tool:
+    """A tool whose calls outside know no key."""
+    tool = Tool("bank", effects="at_most_once")
+
+    @tool.on_invoke(ASKED, payload_schema=AMOUNT, response_schema=RECEIPT, **options)
+    async def charge(request: InvocationContext, context: PlatformContext) -> Any:
+        return await handler(request)
+
+    return tool
+
+
+class Bank:
+    """Where money moves. `fails` is raised after it has moved."""
+
+    def __init__(self, fails: Exception | None = None) -> None:
+        self.charges = 0
+        self.fails = fails
+
+    async def charge(self, request: InvocationContext) -> dict[str, str]:
+        self.charges += 1
+        if self.fails is not None:
+            raise self.fails
+        return {"receipt": f"r-{self.charges}"}
+
+
+def buying() -> Any:
+    def decide(question: Question) -> Any:
+        """Knows by what it is told how far the plan is, in whichever process."""
+        asked = f"You published {ASKED}" in question.messages[-1].content
+        return complete({"paid": True}) if asked else publish(ASKED, amount=5)
+
+    return planner(decide)
+
+
+async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
+    """The tool has begun when its process ends without a word. Returns the plan's id."""
+    platform, moved = open_platform(path, clock), asyncio.Event()
+
+    async def never_ends(request: InvocationContext) -> None:
+        moved.set()
+        await asyncio.Event().wait()
+
+    await platform.__aenter__()
+    await platform.start(buying(), bank(never_ends))
+    plan = await platform.submit("order.received", {})
+    async with asyncio.timeout(PATIENCE):
+        await moved.wait()
+    await killed(platform)
+    return plan.plan_id
+
+
+@pytest.mark.parametrize(
+    ("answer", "charges", "status", "reason"),
+    [
+        ({"outcome": "done", "result": {"receipt": "r-0"}}, 0, "completed", None),
+        ({"outcome": "not_done"}, 1, "completed", None),
+        ({"outcome": "failed", "message": "the card was refused"}, 0, "completed", "the card was refused"),
+    ],
+    ids=["it was done", "it was not done", "it did not work"],
+)
+async def test_a_kill_in_the_middle_is_a_question_to_a_person(
+    path: Path, clock: VirtualClock, answer: dict[str, Any], charges: int, status: str, reason: str | None
+) -> None:
+    plan_id = await killed_in_the_middle(path, clock)
+    account = Bank()
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        question = await the_wait(platform)
+        assert (question.reason, question.expected_event, question.agent) == ("in_doubt", ASKED, "bank")
+        assert question.root_plan_id == plan_id
+        assert '{"amount":5}' in question.message
+        assert account.charges == 0
+        assert await platform.answer(question.wait_id, answer) == "accepted"
+        plan = await ended(platform, plan_id)
+        assert (plan.status, account.charges) == (status, charges)
+        replies = [step for step in plan.steps if step.kind == "replied"]
+        assert len(replies) == 1
+        if reason:
+            assert replies[0].data == {"code": "in_doubt", "message": reason}
+        assert await platform.waits() == []
+
+
+async def test_an_answer_that_does_not_fit_leaves_the_question_open(path: Path, clock: VirtualClock) -> None:
+    await killed_in_the_middle(path, clock)
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(Bank().charge))
+        question = await the_wait(platform)
+        for answer in ({"outcome": "done"}, {"outcome": "done", "result": {"receipt": 5}}, {"outcome": "perhaps"}):
+            assert await platform.answer(question.wait_id, answer) == "invalid"
+        assert await platform.answer(question.wait_id, {"approved": True}) == "invalid"
+        assert await platform.answer(question.wait_id, {"outcome": "not_done"}) == "accepted"
+        assert await platform.answer(question.wait_id, {"outcome": "failed"}) == "duplicate"
+
+
+async def test_a_question_that_nobody_answers_ends_as_a_failure_and_not_as_a_repetition(
+    path: Path, clock: VirtualClock
+) -> None:
+    plan_id = await killed_in_the_middle(path, clock)
+    account = Bank()
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        question = await the_wait(platform)
+        assert question.deadline is not None
+        await clock.advance(question.deadline - clock.now())
+        plan = await ended(platform, plan_id)
+        assert (plan.status, account.charges) == ("failed", 0)
+        assert not [row for row in await platform.services.store.dead_letters(None, 9) if row.agent == "bank"]
+
+
+@pytest.mark.parametrize("raised", [ZeroDivisionError("oops"), TransientError("the line went dead")])
+async def test_an_error_after_the_handler_began_is_in_doubt_too(
+    path: Path, clock: VirtualClock, raised: Exception
+) -> None:
+    account = Bank(fails=raised)
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        plan = await platform.submit("order.received", {})
+        question = await the_wait(platform)
+        assert str(raised) in question.message
+        account.fails = None
+        await clock.advance(3600)
+        assert account.charges == 1
+        await platform.answer(question.wait_id, {"outcome": "done", "result": {"receipt": "r-1"}})
+        assert await plan.result(timeout=PATIENCE) == {"paid": True}
+        assert account.charges == 1
+
+
+async def test_a_handler_that_says_it_did_nothing_is_run_again(path: Path, clock: VirtualClock) -> None:
+    tries: list[int] = []
+
+    async def charge(request: InvocationContext) -> dict[str, str]:
+        tries.append(request.attempt)
+        if len(tries) < 3:
+            raise Retry("not sent", after=None)
+        return {"receipt": "r"}
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(charge))
+        await platform.submit("order.received", {})
+        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        assert (tries, await platform.waits()) == ([1, 2, 3], [])
+
+
+async def test_a_handler_that_rejects_is_believed(path: Path, clock: VirtualClock) -> None:
+    account = Bank(fails=Reject("no such card", code="no_card"))
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        plan = await platform.submit("order.received", {})
+        assert await plan.result(timeout=PATIENCE) == {"paid": True}
+        assert (account.charges, await platform.waits()) == (1, [])
+
+
+@pytest.mark.parametrize(
+    ("finding", "charges", "asks"),
+    [
+        (Done({"receipt": "r-0"}), 0, False),
+        (NotDone(), 1, False),
+        (Failed("it bounced"), 0, False),
+        (StillUnknown("the bank is closed"), 0, True),
+    ],
+    ids=["done", "not done", "failed", "unknown"],
+)
+async def test_a_hook_is_asked_before_a_person(
+    path: Path, clock: VirtualClock, finding: object, charges: int, asks: bool
+) -> None:
+    plan_id = await killed_in_the_middle(path, clock)
+    account = Bank()
+    keys: list[str] = []
+
+    async def look_it_up(request: InvocationContext, context: PlatformContext) -> object:
+        keys.append(request.idempotency_key)
+        return finding
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge, reconcile=look_it_up))
+        if asks:
+            question = await the_wait(platform)
+            assert "the bank is closed" in question.message
+            await platform.answer(question.wait_id, {"outcome": "not_done"})
+            charges = 1
+        assert (await ended(platform, plan_id)).status == "completed"
+        assert (account.charges, len(keys)) == (charges, 1)
+        assert len([e for e in await published(platform) if e.type == ASKED]) == 1
+
+
+async def test_a_hook_that_cannot_look_now_looks_again_later(path: Path, clock: VirtualClock) -> None:
+    await killed_in_the_middle(path, clock)
+    account, looks = Bank(), 0
+
+    async def look_it_up(request: InvocationContext, context: PlatformContext) -> Done:
+        nonlocal looks
+        looks += 1
+        if looks < 3:
+            raise TransientError("the bank does not answer")
+        return Done({"receipt": "r-0"})
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge, reconcile=look_it_up))
+
+        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        assert (account.charges, looks) == (0, 3)
+
+
+async def test_killed_again_and_again_it_is_asked_again_and_done_once(path: Path, clock: VirtualClock) -> None:
+    await killed_in_the_middle(path, clock)
+    for _ in range(3):
+        stuck = asyncio.Event()
+
+        async def never_ends(request: InvocationContext, stuck: asyncio.Event = stuck) -> None:
+            stuck.set()
+            await asyncio.Event().wait()
+
+        platform = open_platform(path, clock)
+        await platform.__aenter__()
+        await platform.start(buying(), bank(never_ends))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"outcome": "not_done"})
+        async with asyncio.timeout(PATIENCE):
+            await stuck.wait()
+        await killed(platform)
+    account = Bank()
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"outcome": "not_done"})
+        await until(platform, lambda: platform.plans(status="completed"))
+        assert account.charges == 1
+
+
+def test_what_does_not_go_together_is_refused() -> None:
+    with pytest.raises(ConfigError, match="give pure, keyed, at_most_once"):
+        Tool("bank", effects="twice")
+    with pytest.raises(ConfigError, match="for effects='at_most_once' only"):
+        Tool("bank").on_invoke(ASKED, reconcile=lambda request, context: NotDone())
+
+
+async def test_a_hook_that_wants_to_be_asked_later_is_no_word_of_the_handler(path: Path, clock: VirtualClock) -> None:
+    await killed_in_the_middle(path, clock)
+    account, looks = Bank(), 0
+
+    async def look_it_up(request: InvocationContext, context: PlatformContext) -> Done:
+        nonlocal looks
+        looks += 1
+        if looks < 3:
+            raise Retry("the books are closed")
+        return Done({"receipt": "r-0"})
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge, reconcile=look_it_up))
+        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        assert (account.charges, looks) == (0, 3)
+
+
+async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path: Path, clock: VirtualClock) -> None:
+    plan_id = await killed_in_the_middle(path, clock)
+    account = Bank()
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        question = await the_wait(platform)
+        await platform.cancel(plan_id)
+        await ended(platform, plan_id)
+        assert await platform.answer(question.wait_id, {"outcome": "not_done"}) == "accepted"
+        await until(platform, lambda: _nothing_waits(platform))
+        assert account.charges == 0
+
+
+async def _nothing_waits(platform: Platform) -> bool:
+    return await platform.services.store.backlog(1) == 0
+
+
+async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path: Path, clock: VirtualClock) -> None:
+    plan_id = await killed_in_the_middle(path, clock)
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), Tool("bank"), stock())
+        question = await the_wait(platform)
+        await platform.answer(question.wait_id, {"outcome": "done", "result": {"receipt": "r-0"}})
+        plan = await ended(platform, plan_id)
+        (replied,) = [step for step in plan.steps if step.kind == "replied"]
+        assert replied.data["code"] == "in_doubt"  # type: ignore[index,call-overload]
+        assert [letter.agent for letter in await platform.dead_letters()] == ["bank"]
+
+
+async def test_an_old_answer_that_comes_again_resolves_no_new_doubt(path: Path, clock: VirtualClock) -> None:
+    await killed_in_the_middle(path, clock)
+    account = Bank(fails=ZeroDivisionError("oops"))
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        first = await the_wait(platform)
+        await platform.answer(first.wait_id, {"outcome": "not_done"})
+        await until(platform, lambda: _asks_anew(platform, first.wait_id))
+        rows = await platform.services.store.events(limit=500)
+        woken = [row.event for row in rows if row.event.subject == first.wait_id and row.event.source == "soorma"]
+        await platform.services.store.arrive(woken, clock.now())
+        platform.services.signals.wake_agents()
+        (second,) = await platform.waits()
+        assert await platform.answer(second.wait_id, {"outcome": "done", "result": {"receipt": "r-1"}}) == "accepted"
+        await until(platform, lambda: platform.plans(status="completed"))
+        (plan,) = await platform.plans()
+        (replied,) = [step for step in (await platform.plan(plan.plan_id)).steps if step.kind == "replied"]
+        assert (replied.data, account.charges) == ({"receipt": "r-1"}, 1)
+
+
+async def _asks_anew(platform: Platform, old: str) -> bool:
+    return any(wait.wait_id != old for wait in await platform.waits())
+
+
+async def test_a_handler_that_always_says_later_may_run_when_it_is_brought_back(
+    path: Path, clock: VirtualClock
+) -> None:
+    account = Bank(fails=Retry("not sent"))
+    async with open_platform(path, clock) as platform:
+        await platform.start(buying(), bank(account.charge))
+        await platform.submit("order.received", {})
+        (letter,) = await as_time_passes(clock, platform.dead_letters)
+        account.fails = None
+        before = account.charges
+        assert await platform.redrive(letter.letter_id)
+        await until(platform, lambda: _nothing_waits(platform))
+        assert (account.charges, await platform.waits()) == (before + 1, [])

@@ -1,0 +1,370 @@
+"""Who holds a delivery may be stopped, may lose it, and may be too late: nothing of it happens then."""
+
+import asyncio
+import threading
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PATIENCE, ended, held_for, killed, open_platform, payments, planner, published, stock, until
+
+from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.ports import Delivery, ModelAnswer, Question
+from soorma_ai.runtime.consume import LEASE
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import ScriptedReasoner, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A")
+
+
+class Handler:
+    """A tool's handler that takes until it is let go, and tells how it ended."""
+
+    def __init__(self, event_type: str = "inventory.reserve.requested") -> None:
+        self.began, self.go_on, self.stopped = asyncio.Event(), asyncio.Event(), asyncio.Event()
+        self.runs = 0
+        self.tool = Tool("stock")
+        self.tool.on_invoke(event_type)(self.handle)
+
+    async def handle(self, request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        self.runs += 1
+        self.began.set()
+        try:
+            await self.go_on.wait()
+        except asyncio.CancelledError:
+            self.stopped.set()
+            raise
+        return {"run": self.runs}
+
+
+class SlowReasoner(ScriptedReasoner):
+    """Answers by its script, and then no more."""
+
+    def __init__(self, *script: Any) -> None:
+        super().__init__(script)
+        self.answers = len(script)
+        self.slow = asyncio.Event()
+        self.calls = 0
+
+    async def ask(self, question: Question) -> ModelAnswer:
+        self.calls += 1
+        if self.calls > self.answers:
+            self.slow.set()
+            await asyncio.Event().wait()
+        return await super().ask(question)
+
+
+async def happens(event: asyncio.Event) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await event.wait()
+
+
+@pytest.mark.parametrize("script", [[], [RESERVE]], ids=["the first", "a later one"])
+async def test_cancelling_a_plan_ends_the_call_of_its_model(platform: Platform, script: list[Any]) -> None:
+    reasoner = SlowReasoner(*script)
+    minds = planner([])
+    minds.reasoner = reasoner
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    await happens(reasoner.slow)
+    assert await platform.cancel(plan.plan_id, "no longer wanted")
+    found = await ended(platform, plan.plan_id)
+    assert (found.status, found.reason, reasoner.calls) == ("cancelled", "no longer wanted", len(script) + 1)
+    assert found.usage.llm_calls == len(script) + 1, "the call was charged before it was sent"
+
+
+async def test_the_deadline_of_a_plan_ends_the_call_of_its_model(platform: Platform, clock: VirtualClock) -> None:
+    reasoner = SlowReasoner(RESERVE)
+    minds = planner([])
+    minds.reasoner = reasoner
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    await happens(reasoner.slow)
+    await clock.advance(timedelta(days=7))
+    found = await ended(platform, plan.plan_id)
+    assert found.status == "failed"
+    assert found.reason is not None
+    assert found.reason.startswith("limit_exceeded: deadline")
+
+
+async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -> None:
+    work = Handler()
+    await platform.start(planner([RESERVE]), work.tool)
+    plan = await platform.submit("order.received", {})
+    await happens(work.began)
+    await platform.cancel(plan.plan_id)
+    await happens(work.stopped)
+    found = await ended(platform, plan.plan_id)
+    assert (found.status, work.runs) == ("cancelled", 1)
+
+    async def answered() -> list[Any]:
+        replies = await published(platform, topic="action-results")
+        return [event.data["error"] for event in replies if event.source == "stock"]
+
+    (error,) = await until(platform, answered)
+    assert error["code"] == "cancelled"
+
+
+class SlowToRelease(SqliteStore):
+    """Between the end of a handling and giving its delivery back, there is time for something to happen."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.releasing, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def release(self, deliveries: Sequence[Delivery]) -> None:
+        self.releasing.set()
+        await self.go_on.wait()
+        await super().release(deliveries)
+
+
+async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
+    work, store, bus = Handler(), SlowToRelease(path), LocalBus()
+    async with Platform(store=store, bus=bus, clock=clock) as platform:
+        await platform.start(planner([RESERVE]), work.tool)
+        plan = await platform.submit("order.received", {})
+        await happens(work.began)
+        await platform.cancel(plan.plan_id)
+        await happens(store.releasing)
+        (told,) = await published(platform, topic="plan-events")
+        await bus.publish([told])
+        store.go_on.set()
+        await ended(platform, plan.plan_id)
+
+        async def nothing_waits() -> bool:
+            return await store.backlog(1) == 0
+
+        await until(platform, nothing_waits)
+
+
+async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: VirtualClock) -> None:
+    work = Handler()
+    work.go_on.set()
+    async with open_platform(path, clock) as platform:
+        await platform.start(stock())
+    async with open_platform(path, clock) as platform:
+        await platform.services.store.register([stock().registration()], clock.now())
+        await platform.start(planner([RESERVE]))
+        plan = await platform.submit("order.received", {})
+        await until(platform, lambda: published(platform))
+        await until(platform, lambda: _waits_in_line(platform, "stock"))
+        await platform.cancel(plan.plan_id)
+        await ended(platform, plan.plan_id)
+        await platform.start(work.tool)
+        await until(platform, lambda: _is_idle(platform))
+        assert work.runs == 0
+
+
+async def _waits_in_line(platform: Platform, agent: str) -> bool:
+    requests = [event for event in await published(platform) if event.type == "inventory.reserve.requested"]
+    return bool(requests) and await platform.services.store.pending(agent, requests[0].id) > 0
+
+
+async def _is_idle(platform: Platform) -> bool:
+    return await platform.services.store.backlog(1) == 0
+
+
+async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
+    work = Handler("work.requested")
+    await platform.start(work.tool)
+    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
+    await happens(work.began)
+    await held_for(platform, clock, 10 * LEASE)
+    work.go_on.set()
+    assert (await asking)["result"] == {"run": 1}
+
+
+class Thieving(SqliteStore):
+    """Another owner takes the delivery while this one holds it."""
+
+    async def steal(self, agent: str, clock: VirtualClock) -> Delivery:
+        (stolen,) = await self.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
+        return stolen
+
+
+async def test_who_has_lost_its_lease_is_stopped_and_commits_nothing(path: Path, clock: VirtualClock) -> None:
+    store, work = Thieving(path), Handler("work.requested")
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(work.tool)
+        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
+        await happens(work.began)
+        await store.steal("stock", clock)
+        await clock.advance(LEASE.total_seconds() / 3)
+        await happens(work.stopped)
+        assert await published(platform, topic="action-results") == []
+        asking.cancel()
+
+
+async def test_a_stale_owner_that_goes_on_publishes_nothing(path: Path, clock: VirtualClock) -> None:
+    store, work = Thieving(path), Handler("work.requested")
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(work.tool)
+        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
+        await happens(work.began)
+        await store.steal("stock", clock)
+        work.go_on.set()
+        await until(platform, lambda: _nothing_in_hand(platform))
+        assert await published(platform, topic="action-results") == []
+        asking.cancel()
+
+
+async def _nothing_in_hand(platform: Platform) -> bool:
+    await platform.services.store.backlog(1)
+    platform.services.signals.committed()
+    await asyncio.sleep(0)
+    return not [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
+
+
+async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, clock: VirtualClock) -> None:
+    for _ in range(8):
+        work = Handler("work.requested")
+        async with open_platform(path, clock) as platform:
+            await platform.start(work.tool)
+            if not await platform.services.store.backlog(1):
+                await platform.publish("action-requests", "work.requested", {})
+            await happens(work.began)
+            for task in asyncio.all_tasks():
+                if task.get_name() == "stock:work.requested":
+                    task.cancel()
+            await happens(work.stopped)
+    work = Handler("work.requested")
+    work.go_on.set()
+    async with open_platform(path, clock) as platform:
+        await platform.start(work.tool)
+        await until(platform, lambda: published(platform, topic="action-results"))
+        (answer,) = await published(platform, topic="action-results")
+        assert answer.data["success"] is True
+
+
+async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform) -> None:
+    began, go_on, runs = threading.Event(), threading.Event(), 0
+    tool = Tool("stock")
+
+    @tool.on_invoke("inventory.reserve.requested")
+    def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        nonlocal runs
+        runs += 1
+        began.set()
+        go_on.wait(PATIENCE)
+        return {}
+
+    await platform.start(planner([RESERVE]), tool)
+    plan = await platform.submit("order.received", {})
+    await asyncio.to_thread(began.wait, PATIENCE)
+    await platform.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    assert await platform.services.store.backlog(1) == 1, "its delivery is not given back while it works"
+    go_on.set()
+    await until(platform, lambda: _is_idle(platform))
+    assert runs == 1
+    (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "stock"]
+    assert "whether it was done is not known" in str(answer.data["error"])
+
+
+async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
+    work = Handler("work.requested")
+    await platform.start(work.tool)
+    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
+    await happens(work.began)
+    (held,) = await _held(platform)
+    taken = await platform.services.store.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
+    assert taken == []
+    work.go_on.set()
+    assert (await asking)["result"] == {"run": 1}
+
+
+async def _held(platform: Platform) -> list[int]:
+    store: Any = platform.services.store
+    rows = await store.writer.do(lambda db: db.execute("SELECT seq FROM inbox WHERE state = 'leased'").fetchall())
+    return [seq for (seq,) in rows]
+
+
+async def test_a_handler_that_lets_out_a_cancellation_has_failed(platform: Platform) -> None:
+    tool, calls = Tool("fragile"), 0
+
+    @tool.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        nonlocal calls
+        calls += 1
+        inner = asyncio.ensure_future(asyncio.sleep(PATIENCE))
+        inner.cancel()
+        await inner
+
+    await platform.start(tool)
+    reply: Any = await platform.request("work.requested", {}, timeout=PATIENCE)
+    assert (reply["error"]["code"], calls) == ("handler_error", 1)
+
+
+async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others(
+    path: Path, clock: VirtualClock
+) -> None:
+    async def stuck(platform: Platform, work: Handler) -> None:
+        await platform.__aenter__()
+        await platform.start(work.tool)
+        await happens(work.began)
+
+    for life in range(2):
+        platform, work = open_platform(path, clock), Handler("work.requested")
+        if life == 0:
+            async with open_platform(path, clock) as first:
+                await first.services.store.register([work.tool.registration()], clock.now())
+                for n in range(3):
+                    await first.publish("action-requests", "work.requested", {"n": n})
+                rows = await first.services.store.unsent(9)
+                await first.services.store.arrive([row.event for row in rows], clock.now())
+        await stuck(platform, work)
+        await until(platform, lambda work=work: _has_run(work, 3))
+        await killed(platform)
+    platform, work = open_platform(path, clock), Handler("work.requested")
+    await stuck(platform, work)
+    (interrupted,) = [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
+    interrupted.cancel()
+    work.go_on.set()
+    await until(platform, lambda: _is_idle(platform))
+    await platform.__aexit__(None, None, None)
+
+
+async def _has_run(work: Handler, times: int) -> bool:
+    return work.runs == times
+
+
+@pytest.mark.parametrize("after_the_first", [False, True])
+async def test_suspects_are_found_whenever_their_agent_comes(
+    path: Path, clock: VirtualClock, after_the_first: bool
+) -> None:
+    for _ in range(2):
+        platform, work = open_platform(path, clock), Handler("work.requested")
+        await platform.__aenter__()
+        await platform.start(work.tool)
+        if not await platform.services.store.backlog(1):
+            await platform.publish("action-requests", "work.requested", {})
+        await happens(work.began)
+        await killed(platform)
+    async with open_platform(path, clock) as platform:
+        if after_the_first:
+            await platform.start(payments())
+        work = Handler("work.requested")
+        work.go_on.set()
+        await platform.start(work.tool)
+        await until(platform, lambda: _is_idle(platform))
+        assert work.runs == 1
+
+
+async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(path: Path, clock: VirtualClock) -> None:
+    for n in range(10):
+        work = Handler("work.requested")
+        work.go_on.set()
+        async with open_platform(path, clock) as platform:
+            await platform.start(work.tool)
+            await platform.publish("action-requests", "work.requested", {"n": n})
+            for _ in range(n):
+                await asyncio.sleep(0)
+    async with open_platform(path, clock) as platform:
+        rows: Any = await platform.services.store.writer.do(  # type: ignore[attr-defined]
+            lambda db: db.execute("SELECT count(*) FROM inbox WHERE crashes > 0").fetchone()
+        )
+        assert rows == (0,)

@@ -1,0 +1,350 @@
+"""Several requests published together are one decision, and one more when enough of them have come."""
+
+import random
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fanin import PART, WIDE, arrive, asked, join_of_a_plan, register_parts, reply_to, shuffled
+from kit import PATIENCE, ended, killed, open_platform, payments, planner, published, stock, the_wait, types, until
+
+from soorma_ai import (
+    Approval,
+    GoalContext,
+    InvocationContext,
+    Limits,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    PublishAction,
+    PublishAllAction,
+    Tool,
+    TransitionContext,
+)
+from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, publish_all, wait
+
+THREE = [publish(PART, n=n) for n in range(3)]
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+CHARGE = publish("payment.charge.requested", amount=12000)
+
+
+def told(minds: Any, call: int = -1) -> str:
+    return minds.reasoner.questions[call].messages[1].content.partition("What just happened:")[2]
+
+
+async def steps(platform: Platform, plan_id: str) -> list[tuple[str, str]]:
+    return [(step.kind, step.name) for step in (await platform.plan(plan_id)).steps]
+
+
+async def fanned_out(platform: Platform, *script: Any, **options: Any) -> Any:
+    """The planner, its plan, and the requests it published; nobody has answered."""
+    minds = planner(list(script), limits=options.pop("limits", WIDE), **options)
+    await register_parts(platform)
+    await platform.start(minds)
+    plan = await platform.submit("order.received", {})
+    count = sum(item["action"] == f"publish:{PART}" for item in script[0]["step"]["requests"])
+    return minds, plan, await asked(platform, count)
+
+
+async def stepped(platform: Platform, plan_id: str, kind: str, count: int = 1) -> None:
+    async def so_often() -> bool:
+        return [k for k, _ in await steps(platform, plan_id)].count(kind) >= count
+
+    await until(platform, so_often)
+
+
+async def test_several_are_published_at_once_and_the_plan_decides_once_when_all_have_come(platform: Platform) -> None:
+    minds = planner([publish_all(CHARGE, RESERVE), complete({"both": True})])
+    await platform.start(minds, stock(), payments())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=PATIENCE) == {"both": True}
+    assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
+    assert (await platform.plan(plan.plan_id)).usage.actions == 2
+    text = told(minds)
+    assert "All 2 requests" in text
+    assert text.index('"charged":12000') < text.index('"reserved":"A1"'), "in the order they were asked"
+
+
+async def test_a_failure_has_come_too_and_equal_events_keep_their_own_data(platform: Platform) -> None:
+    failing = publish("inventory.reserve.requested", order_id="none-left")
+    minds = planner([publish_all(RESERVE, failing, publish("inventory.reserve.requested", order_id="A2")), complete()])
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    text = told(minds)
+    found = [text.index(part) for part in ('"reserved":"A1"', "out_of_stock", '"reserved":"A2"')]
+    assert found == sorted(found)
+
+
+@pytest.mark.parametrize("seed", range(10))
+async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platform: Platform, seed: int) -> None:
+    await join_of_a_plan(platform, seed, need=random.Random(seed).randint(1, 99) if seed % 2 else None)
+
+
+async def test_what_is_not_enough_calls_no_model_and_what_is_late_neither(platform: Platform) -> None:
+    script = [publish_all(*THREE, need=2), wait("user.replied", "go on?"), complete({"ok": 1})]
+    minds, plan, (first, second, third) = await fanned_out(platform, *script, external_events=["user.replied"])
+    await arrive(platform, [reply_to(third)])
+    await stepped(platform, plan.plan_id, "replied")
+    assert len(minds.reasoner.questions) == 1
+    await arrive(platform, [reply_to(first)])
+    question = await the_wait(platform)
+    assert "2 of 3 requests" in told(minds) and '"no answer yet"' in told(minds)
+    arrival = await platform.services.store.arrive([reply_to(second)], platform.services.clock.now())
+    assert arrival.strays == ()
+    platform.services.signals.wake_agents()
+    await stepped(platform, plan.plan_id, "late")
+    assert (await platform.plan(plan.plan_id)).status == "paused", "a late result wakes nobody"
+    assert (await the_wait(platform)).wait_id == question.wait_id
+    assert len(minds.reasoner.questions) == 2
+    await platform.answer(question.wait_id, {"approved": True})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert f"{PART} was answered late" in minds.reasoner.questions[-1].messages[1].content
+
+
+async def test_at_its_deadline_a_join_goes_on_with_what_has_come(platform: Platform, clock: VirtualClock) -> None:
+    script = [publish_all(*THREE, timeout_seconds=60), wait("user.replied", "?"), complete({"ok": 1})]
+    minds, plan, (first, *_, third) = await fanned_out(platform, *script, external_events=["user.replied"])
+    await arrive(platform, [reply_to(first)])
+    await stepped(platform, plan.plan_id, "replied")
+    await clock.advance(60)
+    question = await the_wait(platform)
+    assert "The time for 3 requests" in told(minds) and told(minds).count('"no answer yet"') == 2
+    await arrive(platform, [reply_to(third)])
+    await stepped(platform, plan.plan_id, "late")
+    await platform.answer(question.wait_id, {"approved": True})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert len(minds.reasoner.questions) == 3
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_results_and_the_deadline_at_the_same_moment_are_one_join(path: Path, seed: int) -> None:
+    rng, clock = random.Random(seed), VirtualClock()
+    async with open_platform(path, clock) as platform:
+        script = [publish_all(*THREE, timeout_seconds=60), complete({"ok": 1})]
+        _, plan, requests = await fanned_out(platform, *script)
+        await platform.services.store.arrive([reply_to(requests[0])], clock.now())
+    async with open_platform(path, clock) as platform:
+        # The process was down: both the rest and the deadline wait for it.
+        store, replies = platform.services.store, [reply_to(request) for request in requests[1:]]
+        if rng.random() < 0.5:
+            await store.arrive(replies, clock.now())
+        await clock.advance(61)
+        await store.fire(clock.now(), 100)
+        minds = planner([complete({"ok": 1})], limits=WIDE)
+        await platform.start(minds)
+        await arrive(platform, shuffled(replies, rng), 1)
+        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+        assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
+        fired = [s for s in (await platform.plan(plan.plan_id)).steps if (s.fingerprint or "").startswith("joined:")]
+        assert len(fired) == 1
+
+
+async def test_one_of_several_that_needs_approval_is_held_while_the_others_go(platform: Platform) -> None:
+    charged: list[Any] = []
+    minds = planner([publish_all(CHARGE, RESERVE), complete({"ok": 1})])
+    await platform.start(minds, stock(), payments("always", charged))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await stepped(platform, plan.plan_id, "replied")
+    assert (charged, len(minds.reasoner.questions)) == ([], 1)  # type: ignore[union-attr]
+    assert (await platform.plan(plan.plan_id)).status == "running"
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert charged == [12000]
+    text = told(minds)
+    assert text.index('"charged":12000') < text.index('"reserved":"A1"')
+    assert (await platform.plan(plan.plan_id)).usage.actions == 2, "reserved once"
+
+
+async def test_a_rejected_one_has_come_too(platform: Platform) -> None:
+    charged: list[Any] = []
+    minds = planner([publish_all(CHARGE, RESERVE), complete({"ok": 1})])
+    await platform.start(minds, stock(), payments("always", charged))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await platform.answer(question.wait_id, {"approved": False, "note": "too much"})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert charged == []
+    assert "a person rejected it" in told(minds)
+
+
+async def test_what_is_still_held_when_the_join_fires_is_withdrawn(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    minds = planner([publish_all(CHARGE, RESERVE, timeout_seconds=60), complete({"ok": 1})])
+    await platform.start(minds, stock(), payments("always", charged))
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await stepped(platform, plan.plan_id, "replied")
+    await clock.advance(60)
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
+    assert "nobody approved it in time" in told(minds)
+    assert charged == []
+
+
+async def test_a_person_who_is_slower_than_their_own_time_says_no(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    minds = planner([publish_all(CHARGE, RESERVE), complete({"ok": 1})])
+    await platform.start(minds, stock(), payments(Approval(timeout=timedelta(hours=1)), charged))
+    plan = await platform.submit("order.received", {})
+    await the_wait(platform)
+    await stepped(platform, plan.plan_id, "replied")
+    await clock.advance(timedelta(hours=1))
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert "Nobody decided about payment.charge.requested" in told(minds)
+    assert charged == []
+
+
+async def test_an_unusable_one_refuses_them_all_by_its_number(platform: Platform) -> None:
+    bad = publish("inventory.reserve.requested", order_id=7)
+    minds = planner([publish_all(RESERVE, bad), complete({"ok": 1})])
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert await types(platform) == ["order.received"]
+    refusal = (await platform.plan(plan.plan_id)).decisions[0].refusal
+    assert "request 2 of 2" in refusal and "$.order_id" in refusal
+
+
+@pytest.mark.parametrize(
+    ("limits", "name"),
+    [(Limits(max_actions=2), "max_actions"), (Limits(max_parallel=2), "max_parallel")],
+)
+async def test_a_limit_that_has_no_room_for_all_lets_none_go(platform: Platform, limits: Limits, name: str) -> None:
+    minds = planner([publish_all(*THREE)], limits=limits)
+    await register_parts(platform)
+    await platform.start(minds)
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match=f"limit_exceeded: {name}"):
+        await plan.result(timeout=PATIENCE)
+    assert await types(platform) == ["order.received"]
+
+
+async def test_the_same_fan_out_in_the_same_state_is_one_repeat(platform: Platform) -> None:
+    again = publish_all(RESERVE, RESERVE, RESERVE, RESERVE)
+    await platform.start(planner([again] * 9, limits=Limits(max_repeats=2, max_actions=100)), stock())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
+        await plan.result(timeout=PATIENCE)
+    # Once because of the goal, then twice because of the same results.
+    assert (await types(platform)).count("inventory.reserve.requested") == 12
+
+
+async def test_cancelling_in_the_middle_reaches_every_open_branch(platform: Platform) -> None:
+    script = [publish_all(*THREE, CHARGE)]
+    minds = planner(script, limits=WIDE)
+    await register_parts(platform)
+    await platform.start(minds, payments("always"))
+    plan = await platform.submit("order.received", {})
+    first, *others = await asked(platform, 3)
+    question = await the_wait(platform)
+    await arrive(platform, [reply_to(first)])
+    await stepped(platform, plan.plan_id, "replied")
+    assert await platform.cancel(plan.plan_id, "enough")
+    details = await ended(platform, plan.plan_id)
+    assert details.status == "cancelled"
+    assert f"unknown: {PART}, {PART}" in details.reason
+    assert "not started: payment.charge.requested" in details.reason
+    stopped = [e.subject for e in await published(platform, topic="plan-events") if e.type == "plan.request.abandoned"]
+    assert sorted(map(str, stopped)) == sorted(request.id for request in others)
+    assert not [e for e in details.expectations if e.status == "open"]
+    assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
+
+
+async def test_a_join_outlives_the_end_of_its_process(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        _, plan, (first, second, third) = await fanned_out(platform, publish_all(*THREE))
+        await arrive(platform, [reply_to(second)])
+        await stepped(platform, plan.plan_id, "replied")
+        await killed(platform)
+    async with open_platform(path, clock) as platform:
+        minds = planner([complete({"ok": 1})], limits=WIDE)
+        await platform.start(minds)
+        await arrive(platform, [reply_to(second), reply_to(third), reply_to(first)])
+        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+        assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
+        data = told(minds)
+        found = [data.index(f'"result":{{"n":{n}}}') for n in range(3)]
+        assert found == sorted(found)
+
+
+async def test_a_handler_decides_and_is_told_when_the_join_fires(platform: Platform) -> None:
+    minds, seen = planner([], goals=[]), list[Any]()
+
+    @minds.on_goal("order.received")
+    async def both(goal: GoalContext, context: PlatformContext) -> None:
+        requests = (
+            PublishAction(event_type="inventory.reserve.requested", data={"order_id": "A"}),
+            PublishAction(event_type="payment.charge.requested", data={"amount": 1}),
+        )
+        await minds.execute_decision(PlannerDecision(next_action=PublishAllAction(requests=requests)), context)
+
+    @minds.on_transition()
+    async def joined(transition: TransitionContext, context: PlatformContext) -> None:
+        seen.append([(item["event"], item["status"], item["result"]) for item in transition.data])
+        await minds.execute_decision(PlannerDecision(next_action=CompleteAction(result={"ok": 1})), context)
+
+    await platform.start(minds, stock(), payments())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert seen == [
+        [
+            ("inventory.reserve.requested", "ok", {"reserved": "A"}),
+            ("payment.charge.requested", "ok", {"charged": 1}),
+        ]
+    ]
+
+
+async def test_a_handler_that_leaves_only_what_is_late_to_wait_for_fails_its_plan(platform: Platform) -> None:
+    minds = planner([publish_all(*THREE, need=1)], limits=WIDE)
+
+    @minds.on_transition()
+    async def forgetful(transition: TransitionContext, context: PlatformContext) -> None:
+        return
+
+    await register_parts(platform)
+    await platform.start(minds)
+    plan = await platform.submit("order.received", {})
+    await arrive(platform, [reply_to((await asked(platform, 3))[1])])
+    with pytest.raises(PlanFailed, match="no_next_step"):
+        await plan.result(timeout=PATIENCE)
+
+
+async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform: Platform) -> None:
+    _, plan, _ = await fanned_out(platform, publish_all(*THREE, need=1), complete({"ok": 1}))
+    store: Any = platform.services.store
+    # As a lost wake-up would leave it: the join is closed and nothing came of it.
+    await store.writer.do(lambda db: db.execute("UPDATE expectation SET status = 'closed' WHERE kind = 'join'"))
+    assert (await store.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)
+    platform.services.signals.wake_agents()
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+
+
+async def test_of_many_results_none_is_cut_off_by_those_before_it(platform: Platform) -> None:
+    tool = Tool("long")
+
+    @tool.on_invoke("long.requested")
+    async def long(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"n": request.data["n"], "text": "x" * 3000}
+
+    minds = planner([publish_all(*(publish("long.requested", n=n) for n in range(12))), complete()])
+    await platform.start(minds, tool)
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    text = told(minds)
+    assert all(f'{{\\"n\\":{n}}}' in text for n in range(12))
+
+
+async def test_a_prompt_about_a_join_holds_no_id_of_ours(platform: Platform) -> None:
+    minds = planner([publish_all(RESERVE, RESERVE, need=1), complete()])
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    text = "".join(m.content for question in minds.reasoner.questions for m in question.messages)  # type: ignore[union-attr]
+    details = await platform.plan(plan.plan_id)
+    secrets = {plan.plan_id, *(e.id for e in details.expectations), *(s.fingerprint for s in details.steps)} - {None}
+    assert not [secret for secret in secrets if secret in text]

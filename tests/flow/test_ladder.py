@@ -1,0 +1,264 @@
+"""A question that nobody answers: people are reminded, others are asked, and every timer ends with the question."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PATIENCE, ended, open_platform, payments, planner, published, stock, the_wait, until
+
+from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
+from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai.domain.waits import ladder_fault
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+CHARGE = publish("payment.charge.requested", amount=12000)
+HOUR = timedelta(hours=1)
+LADDER = Approval(
+    approvers=("manager",),
+    timeout=timedelta(days=2),
+    reminders=(HOUR, 2 * HOUR, 30 * HOUR),
+    escalate_after=24 * HOUR,
+    escalate_to=("director",),
+)
+
+
+async def held(platform: Platform, approval: Approval = LADDER) -> Any:
+    await platform.start(planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
+    plan = await platform.submit("order.received", {})
+    return plan, await the_wait(platform)
+
+
+async def told(platform: Platform) -> list[tuple[str, Any]]:
+    """What was announced of the question, after its opening: (what, the reminder's number or the new roles)."""
+    events = await published(platform, topic="notification-events")
+    return [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events[1:]]
+
+
+async def is_told(platform: Platform, count: int) -> list[tuple[str, Any]]:
+    async def so_many() -> list[tuple[str, Any]]:
+        found = await told(platform)
+        return found if len(found) >= count else []
+
+    return await until(platform, so_many)
+
+
+async def timers(platform: Platform) -> list[str]:
+    store: Any = platform.services.store
+    return await store.writer.do(
+        lambda db: [id.partition(":")[0] for (id,) in db.execute("SELECT id FROM timer WHERE guards IS NOT NULL")]
+    )
+
+
+FIRST, SECOND, THIRD = [("plan.wait.reminded", n) for n in (1, 2, 3)]
+ESCALATED = ("plan.wait.escalated", ["director"])
+
+
+async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plan, question = await held(platform)
+    expected: list[tuple[str, Any]] = []
+    for hours, what in ((1, FIRST), (1, SECOND), (22, ESCALATED), (6, THIRD)):
+        await clock.advance(hours * HOUR)
+        expected.append(what)
+        assert await is_told(platform, len(expected)) == expected
+    reminder = (await published(platform, topic="notification-events"))[1]
+    assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
+    assert reminder.data["message"] == question.message
+    details = await platform.plan(plan.plan_id)
+    assert (details.status, len(details.steps)) == ("paused", 2)
+    assert (await the_wait(platform)).wait_id == question.wait_id
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+
+
+async def test_who_may_answer_is_judged_on_what_stands_then(platform: Platform, clock: VirtualClock) -> None:
+    plan, question = await held(platform)
+    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
+    clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
+    await clock.advance(24 * HOUR - timedelta(seconds=1))
+    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
+    await clock.advance(1)
+    assert await clerk.answer(question.wait_id, {"approved": True}) == "invalid"
+    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+
+
+async def test_the_first_approvers_may_still_answer_after_an_escalation(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    _, question = await held(platform)
+    await clock.advance(25 * HOUR)
+    boss = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert await boss.answer(question.wait_id, {"approved": True}) == "accepted"
+
+
+async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: VirtualClock) -> None:
+    plan, question = await held(platform)
+    assert sorted(await timers(platform)) == ["deadline", "escalate", "remind", "remind", "remind"]
+    await clock.advance(HOUR)
+    await is_told(platform, 1)
+    await platform.answer(question.wait_id, {"approved": True})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert await timers(platform) == []
+    await clock.advance(100 * HOUR)
+    assert await told(platform) == [FIRST]
+
+
+async def test_cancelling_ends_the_ladder(platform: Platform) -> None:
+    plan, _ = await held(platform)
+    await platform.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    assert await timers(platform) == []
+
+
+async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        plan, question = await held(platform)
+    await clock.advance(26 * HOUR)
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+        assert await is_told(platform, 2) == [SECOND, ESCALATED]
+        await clock.advance(4 * HOUR)
+        assert await is_told(platform, 3) == [SECOND, ESCALATED, THIRD]
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+
+
+async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        plan, _ = await held(platform)
+    await clock.advance(60 * HOUR)
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+        assert await told(platform) == []
+        assert await timers(platform) == []
+
+
+async def test_what_would_come_after_the_deadline_is_not_planned(platform: Platform) -> None:
+    await held(platform, Approval(timeout=HOUR, reminders=(HOUR, 2 * HOUR), escalate_after=HOUR, escalate_to=("x",)))
+    assert await timers(platform) == ["deadline"]
+
+
+@pytest.mark.parametrize("forged", ["plan.wait.reminded", "plan.wait.escalated", "plan.wait.opened"])
+@pytest.mark.parametrize("topic", ["notification-events", "plan-events"])
+async def test_a_forged_word_of_the_ladder_moves_nothing(platform: Platform, forged: str, topic: str) -> None:
+    burglar = Agent("burglar")
+
+    @burglar.on_event("please.forge", topic="business-facts")
+    async def forge(event: Any, context: PlatformContext) -> None:
+        data = {"wait_id": event.data["wait_id"], "escalated_to": ["burglar"]}
+        await context.bus.publish(topic, forged, data, correlation_id=data["wait_id"], subject=data["wait_id"])
+        await context.bus.announce("forged", {})
+
+    await platform.start(burglar)
+    plan, question = await held(platform)
+    await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
+    await until(platform, lambda: _announced(platform))
+    assert (await the_wait(platform)).wait_id == question.wait_id
+    assert len((await platform.plan(plan.plan_id)).steps) == 2
+    thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
+    assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
+
+
+async def _announced(platform: Platform) -> bool:
+    return any(event.type == "forged" for event in await published(platform, topic="business-facts"))
+
+
+async def test_the_question_of_a_worker_has_a_ladder_too(platform: Platform, clock: VirtualClock) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("review.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        question = {"question": "May it go?", "response_event": "review.answered", "timeout_seconds": 600}
+        ladder = {"remind_after_seconds": [60, 120], "escalate_after_seconds": 300, "escalate_to": ["director"]}
+        await context.bus.publish(
+            "notification-events", "notification.human_input", {**question, **ladder, "approvers": ["manager"]}
+        )
+
+    @worker.on_result("review.answered")
+    async def answered(result: Any, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({"approved": result.data["approved"]})
+
+    await platform.start(worker)
+    await platform.publish("action-requests", "review.requested", {})
+    question = await the_wait(platform)
+    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
+    await clock.advance(60)
+    assert await is_told(platform, 1) == [FIRST]
+    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
+    await clock.advance(240)
+    assert await is_told(platform, 3) == [FIRST, SECOND, ESCALATED]
+    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
+    assert await timers(platform) == []
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"remind_after_seconds": "soon"}, "remind_after_seconds"),
+        ({"remind_after_seconds": [0]}, "above zero"),
+        ({"escalate_after_seconds": 5}, "needs both"),
+        ({"escalate_after_seconds": [5, 6], "escalate_to": ["x"]}, "escalate_after_seconds"),
+        ({"escalate_after_seconds": 5, "escalate_to": "boss"}, "lists of roles"),
+    ],
+)
+async def test_a_ladder_that_cannot_be_is_told(platform: Platform, wrong: dict[str, Any], words: str) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("review.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        question = {"response_event": "review.answered", "timeout_seconds": 600}
+        await context.bus.publish("notification-events", "notification.human_input", {**question, **wrong})
+
+    await platform.start(worker)
+    reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
+    assert words in reply["error"]["message"]
+
+
+async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    minds = planner([complete({"ok": 1})], external_events=["user.replied"])
+
+    @minds.on_goal("order.received")
+    async def ask(goal: GoalContext, context: PlatformContext) -> None:
+        action = WaitAction(
+            expected_event="user.replied",
+            message="?",
+            approvers=("manager",),
+            reminders=(HOUR,),
+            escalate_after=2 * HOUR,
+            escalate_to=("director",),
+        )
+        await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    await platform.start(minds)
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await clock.advance(2 * HOUR)
+    assert sorted(await is_told(platform, 2)) == sorted([FIRST, ESCALATED])
+    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
+    assert await director.answer(question.wait_id, {"text": "yes"}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert "reminders" not in str(minds.reasoner.questions[0].schema)  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"reminders": (timedelta(0),)},
+        {"escalate_after": HOUR},
+        {"escalate_to": ("director",)},
+        {"escalate_after": HOUR, "escalate_to": "director"},
+        {"escalate_after": -HOUR, "escalate_to": ("director",)},
+    ],
+)
+def test_an_approval_says_at_once_what_is_wrong_with_its_ladder(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError, match="Approval"):
+        Approval(**wrong)
+    assert ladder_fault((HOUR,), HOUR, ("director",)) == ""

@@ -1,0 +1,299 @@
+"""What died is redriven as the same act with other events, or discarded; whoever went on is not disturbed."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ended, open_platform, planner, types, until
+
+from soorma_ai import (
+    Agent,
+    InvocationContext,
+    Letter,
+    Platform,
+    PlatformContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.domain.letters import LetterStatus
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.testing.scripted import complete, publish
+
+
+class Mended:
+    """A tool that fails until it is mended, and remembers with which keys and attempts it was called."""
+
+    def __init__(self) -> None:
+        self.is_mended = False
+        self.calls: list[tuple[str, int]] = []
+        self.tool = Tool("till")
+
+        @self.tool.on_invoke("payment.charge.requested")
+        async def charge(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+            self.calls.append((request.idempotency_key, request.attempt))
+            await context.bus.announce("payment.tried", {"mended": self.is_mended})
+            if not self.is_mended:
+                raise ValueError("no paper")
+            return {"charged": True}
+
+
+async def the_letter(platform: Platform) -> Letter:
+    (letter,) = await until(platform, platform.dead_letters)
+    return letter
+
+
+def has(platform: Platform, letter_id: int, status: LetterStatus) -> Callable[[], Any]:
+    async def look() -> bool:
+        return (await platform.dead_letter(letter_id)).status is status
+
+    return look
+
+
+async def test_a_letter_tells_what_a_person_needs(platform: Platform) -> None:
+    till = Mended()
+    await platform.start(till.tool)
+    await platform.request("payment.charge.requested", {"amount": 7}, timeout=5)
+    letter = await the_letter(platform)
+    assert (letter.agent, letter.event.type, letter.event.data) == ("till", "payment.charge.requested", {"amount": 7})
+    assert (letter.reason, letter.attempts, letter.redriven) == ("handler_error: ValueError: no paper", 1, 0)
+    assert (letter.tenant_id, letter.plan_id, letter.hindrance) == ("default", None, None)
+    assert await platform.dead_letter(letter.letter_id) == letter
+
+
+async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_other_events(
+    platform: Platform,
+) -> None:
+    till = Mended()
+    await platform.start(till.tool)
+    first = await platform.request("payment.charge.requested", {}, timeout=5, idempotency_key="k")
+    letter = await the_letter(platform)
+    till.is_mended = True
+    assert await platform.redrive(letter.letter_id)
+    await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
+    assert len(set(till.calls)) == 1 and len(till.calls) == 2, "the same key, and the first attempt again"
+    replies = [row.event for row in await platform.services.store.events() if row.event.topic == "action-results"]
+    assert [reply.data["success"] for reply in replies] == [False, True]
+    assert replies[0].id != replies[1].id
+    assert await types(platform, topic="business-facts") == ["payment.tried"]
+    again = await platform.request("payment.charge.requested", {}, timeout=5, idempotency_key="k")
+    assert again == first, "whoever asked was told already, and is told the same"
+
+
+async def test_what_dies_again_tells_the_same_under_another_id(platform: Platform) -> None:
+    till = Mended()
+    await platform.start(till.tool)
+    await platform.request("payment.charge.requested", {}, timeout=5)
+    letter = await the_letter(platform)
+    for round in (1, 2):
+        assert await platform.redrive(letter.letter_id)
+
+        async def is_dead_again(round: int = round) -> bool:
+            now = await platform.dead_letter(letter.letter_id)
+            return now.status is LetterStatus.DEAD and now.redriven == round
+
+        await until(platform, is_dead_again)
+    replies = [row.event for row in await platform.services.store.events() if row.event.topic == "action-results"]
+    assert len({reply.id for reply in replies}) == 3
+    assert len({str(reply.data) for reply in replies}) == 1
+
+
+async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request(
+    platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
+    till = Mended()
+    orders = planner([publish("payment.charge.requested"), publish("payment.charge.requested", n=2), complete({})])
+    await platform.start(orders, till.tool)
+    handle = await platform.submit("order.received", {})
+    plan = await ended(platform, handle.plan_id)
+    assert plan.status == "completed"
+    failure = next(step.data for step in plan.steps if step.kind == "replied")
+    assert failure["message"] == "ValueError: no paper (a fault in the agent: asking again will not help)"
+    later, first = await platform.dead_letters()
+    assert (first.plan_id, first.root_plan_id, first.hindrance) == (handle.plan_id, handle.plan_id, None)
+    till.is_mended = True
+    with caplog.at_level(logging.INFO, "soorma_ai"):
+        assert await platform.redrive(first.letter_id)
+        await until(platform, has(platform, first.letter_id, LetterStatus.HANDLED))
+        await until(platform, lambda: _is_logged(caplog, "reason=surplus"))
+    assert await platform.plan(handle.plan_id) == plan
+    assert (await platform.dead_letter(later.letter_id)).status is LetterStatus.DEAD
+
+
+async def _is_logged(caplog: pytest.LogCaptureFixture, text: str) -> bool:
+    return text in caplog.text
+
+
+async def test_a_redriven_task_may_ask_others_and_complete(platform: Platform) -> None:
+    is_mended = False
+    worker = Worker("packer")
+
+    @worker.on_task("parcel.pack.requested")
+    async def pack(task: TaskContext, context: PlatformContext) -> None:
+        if not is_mended:
+            raise ZeroDivisionError("no boxes")
+        await context.bus.request("box.make.requested", {}, "box.made")
+        await task.complete({"packed": True})
+
+    await platform.start(worker)
+    await platform.request("parcel.pack.requested", {}, timeout=5)
+    is_mended = True
+    letter = await the_letter(platform)
+    await platform.redrive(letter.letter_id)
+    await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
+    assert await types(platform) == ["parcel.pack.requested", "box.make.requested"]
+
+
+async def test_what_killed_a_plan_cannot_be_redriven(platform: Platform) -> None:
+    orders = planner([])
+
+    @orders.on_goal("order.received")
+    async def begin(goal: Any, context: PlatformContext) -> None:
+        raise KeyError("price")
+
+    await platform.start(orders)
+    handle = await platform.submit("order.received", {})
+    plan = await ended(platform, handle.plan_id)
+    letter = await the_letter(platform)
+    assert (letter.plan_id, letter.event.type) == (handle.plan_id, "order.received")
+    assert letter.hindrance is not None
+    with pytest.raises(
+        LocalProtocolError, match=r"cannot be redriven: plan .* has ended \(failed\).* submit the goal again"
+    ):
+        await platform.redrive(letter.letter_id)
+    assert await platform.dead_letter(letter.letter_id) == letter
+    assert await platform.plan(handle.plan_id) == plan
+    assert await platform.discard(letter.letter_id)
+
+
+async def test_a_second_click_is_told_so_and_changes_nothing(platform: Platform) -> None:
+    till = Mended()
+    await platform.start(till.tool)
+    await platform.request("payment.charge.requested", {}, timeout=5)
+    letter = await the_letter(platform)
+    till.is_mended = True
+    clicks = await asyncio.gather(*(platform.redrive(letter.letter_id) for _ in range(5)))
+    assert sorted(clicks) == [False] * 4 + [True]
+    await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
+    assert not await platform.redrive(letter.letter_id)
+    assert not await platform.discard(letter.letter_id)
+    assert len(till.calls) == 2
+
+
+async def test_a_discarded_letter_says_who_did_it_and_why(platform: Platform) -> None:
+    await platform.start(Mended().tool)
+    await platform.request("payment.charge.requested", {}, timeout=5)
+    letter = await the_letter(platform)
+    ann = platform.as_user(tenant_id="default", user_id="ann")
+    assert await ann.discard(letter.letter_id, "paid in cash")
+    assert await platform.dead_letters() == []
+    gone = await platform.dead_letter(letter.letter_id)
+    assert gone.status is LetterStatus.DISCARDED
+    assert gone.reason == "discarded by ann: paid in cash; it had died of handler_error: ValueError: no paper"
+
+
+async def test_letters_of_another_tenant_are_not_there(platform: Platform) -> None:
+    await platform.start(Mended().tool)
+    await platform.request("payment.charge.requested", {}, timeout=5)
+    letter = await the_letter(platform)
+    other = platform.as_user(tenant_id="other", user_id="eve")
+    assert await other.dead_letters() == []
+    for call in (other.dead_letter, other.redrive, other.discard):
+        with pytest.raises(NotFound, match=f"no dead letter {letter.letter_id} in tenant 'other'"):
+            await call(letter.letter_id)
+    assert await platform.dead_letter(letter.letter_id) == letter
+
+
+async def test_a_letter_for_an_agent_that_runs_no_more_waits_for_it(path: Path) -> None:
+    till = Mended()
+    async with open_platform(path) as platform:
+        await platform.start(till.tool)
+        await platform.request("payment.charge.requested", {}, timeout=5)
+    async with open_platform(path) as platform:
+        letter = await the_letter(platform)
+        assert await platform.redrive(letter.letter_id)
+        till.is_mended = True
+        await platform.start(till.tool)
+        await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
+
+
+async def test_inside_a_handler_letters_are_out_of_reach(platform: Platform) -> None:
+    told: list[str] = []
+    agent = Agent("nosy")
+
+    @agent.on_event("look", topic="business-facts")
+    async def look(event: Any, context: PlatformContext) -> None:
+        for call in (
+            platform.dead_letters(),
+            platform.dead_letter(1),
+            platform.redrive(1),
+            platform.discard(1),
+        ):
+            try:
+                await call
+            except LocalProtocolError as error:
+                told.append(str(error))
+
+    await platform.start(agent)
+    await platform.publish("business-facts", "look", {})
+
+    async def is_told() -> bool:
+        return len(told) == 4
+
+    await until(platform, is_told)
+    assert all("inside a handler" in text for text in told)
+
+
+async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_batch_arrive(
+    path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    heard: list[Any] = []
+    listener = Agent("listener")
+
+    @listener.on_event("*", topic="business-facts")
+    async def hear(event: Any, context: PlatformContext) -> None:
+        heard.append(event.data["n"])
+
+    async with open_platform(path) as platform:
+        await platform.start(Mended().tool)
+    async with open_platform(path) as platform:
+        request_id = await _asked_with_a_damaged_expectation(platform)
+        await platform.publish("business-facts", "ping", {"n": 1})
+        answer = "payment.charge.requested.completed"
+        await platform.publish("action-results", answer, {}, correlation_id=request_id)
+        await platform.publish("business-facts", "ping", {"n": 2})
+        assert len(await platform.services.store.unsent(9)) == 4, "one batch"
+        await platform.start(listener)
+
+        async def have_arrived() -> bool:
+            return len(heard) == 2 and not await platform.services.store.unsent(1)
+
+        await until(platform, have_arrived)
+        letter, other = await platform.dead_letters()
+        assert [(one.agent, one.event.type) for one in (letter, other)] == [
+            ("", answer),
+            ("", "payment.charge.requested"),
+        ]
+        assert letter.reason.startswith("cannot_arrive: local_protocol: a stored Expectation cannot be read")
+        assert "event_set_aside" in caplog.text
+        assert await platform.redrive(letter.letter_id)
+
+        async def is_dead_again() -> bool:
+            return (await platform.dead_letter(letter.letter_id)).attempts == 1
+
+        await until(platform, is_dead_again)
+
+
+async def _asked_with_a_damaged_expectation(platform: Platform) -> str:
+    """Whatever has to do with that expectation, the request itself or its reply, makes its arrival fail."""
+    store = platform.services.store
+    assert isinstance(store, SqliteStore)
+    asking = asyncio.create_task(platform.request("payment.charge.requested", {}))
+    (expectation,) = await until(platform, lambda: store.expectations(tenant_id="default"))
+    await store.writer.do(lambda db: db.execute("UPDATE expectation SET body = '{}'"))
+    asking.cancel()
+    return expectation.id

@@ -1,0 +1,588 @@
+"""The state machine of the seeds in all its ways: what an event leads to, and what happens when nothing does."""
+
+import asyncio
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import AMOUNT, PATIENCE, ended, killed, open_platform, payments, published, the_wait, until
+from kit import planner as thinking
+from machines import (
+    ANALYZE,
+    CLARIFIED,
+    FOUND,
+    GOAL,
+    SEARCH,
+    Web,
+    analyst,
+    at_state,
+    on,
+    remembered,
+    requests_for,
+    research,
+    researcher,
+    state,
+)
+
+from soorma_ai import (
+    Agent,
+    Approval,
+    EventDefinition,
+    GoalContext,
+    Limits,
+    PlanContext,
+    PlanFailed,
+    Planner,
+    Platform,
+    PlatformContext,
+    StateAction,
+    StateTransition,
+    TransitionContext,
+)
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.clock import VirtualClock
+
+TOPIC = {"topic": "owls"}
+
+
+async def test_a_search_that_finds_something_is_analyzed_and_done(platform: Platform) -> None:
+    web = Web("found")
+    await platform.start(researcher(research()), web, analyst())
+    plan = await platform.submit(GOAL, TOPIC, session_id="s-1")
+    result = await plan.result(timeout=PATIENCE)
+    assert result == {"searching": {"pages": [1, 2]}, "analyzing": {"summary": "short"}}
+    assert web.asked == [{"query": "owls"}]
+    (stored,) = await platform.plans()
+    assert (stored.current_state, stored.lineage.session_id) == ("done", "s-1")
+    assert (await platform.plan(plan.plan_id)).usage.actions == 2
+
+
+async def test_a_failed_search_is_tried_once_more(platform: Platform) -> None:
+    web = Web("failed", "found")
+    await platform.start(researcher(research()), web, analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    result = await plan.result(timeout=PATIENCE)
+    assert result["searching"] == {"error": {"code": "network", "message": "the network is down"}}
+    assert result["retry_search"] == {"pages": [1, 2]}
+    assert web.asked == [{"query": "owls"}, {"query": "owls", "broad": True}]
+
+
+async def test_a_search_that_fails_twice_fails_the_plan_and_the_caller_is_told_why(platform: Platform) -> None:
+    await platform.start(researcher(research()), Web("failed", "failed"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    with pytest.raises(PlanFailed, match="failed: the network is down"):
+        await plan.result(timeout=PATIENCE)
+    (reply,) = [e for e in await published(platform, topic="action-results") if e.source == "researcher"]
+    assert reply.data["success"] is False
+
+
+@pytest.mark.parametrize("way", ["answer", "event by plan", "event by goal"])
+async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform, way: str) -> None:
+    web = Web("no_results", "found")
+    await platform.start(researcher(research()), web, analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    question = await the_wait(platform)
+    assert (question.message, question.deadline is not None) == (
+        "No results found. Can you provide more details?",
+        True,
+    )
+    said = {"details": "snowy owls"}
+    if way == "answer":
+        assert await platform.answer(question.wait_id, said) == "accepted"
+    elif way == "event by plan":
+        await platform.publish("notification-events", CLARIFIED, said, plan_id=plan.plan_id)
+    else:
+        (goal,) = [e for e in await published(platform) if e.type == GOAL]
+        await platform.publish("notification-events", CLARIFIED, said, correlation_id=goal.correlation_id or goal.id)
+    result = await plan.result(timeout=PATIENCE)
+    assert result["ask_user"] == said
+    assert len(web.asked) == 2
+
+
+async def test_what_an_agent_answers_under_another_name_is_kept_as_it_is(platform: Platform) -> None:
+    await platform.start(researcher(research()), Web("no_results"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await the_wait(platform)
+    assert (await remembered(platform, plan.plan_id))["searching"] == {"hits": 0}
+
+
+def timed(to: str, name: str) -> Any:
+    action = StateAction(event_type=SEARCH, response_event=FOUND, data={"query": "x"}, timeout_seconds=60)
+    ways = [*on(web_search_completed="analyzing"), StateTransition(on_event=name, to_state=to)]
+    return research(
+        searching=state("searching", action=action, transitions=ways),
+        ask_user=state("ask_user", default_next="failed"),
+        retry_search=state("retry_search", default_next="ask_user"),
+    )
+
+
+@pytest.mark.parametrize("name", ["timeout", "web.search.timeout", f"{SEARCH}.timeout", "web.search.failed"])
+async def test_an_answer_that_does_not_come_in_time_is_an_event(
+    platform: Platform, clock: VirtualClock, name: str
+) -> None:
+    await platform.start(researcher(timed("retry_search", name)), Web("silent"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await until(platform, lambda: at_state(platform, plan.plan_id, "searching"))
+    await clock.advance(60)
+    with pytest.raises(PlanFailed, match=f"failed: no answer to {SEARCH} came in time"):
+        await plan.result(timeout=PATIENCE)
+
+
+async def test_a_timeout_that_no_transition_takes_fails_the_plan_with_the_reason(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    machine = timed("retry_search", "never")
+    await platform.start(researcher(machine), Web("silent"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await until(platform, lambda: at_state(platform, plan.plan_id, "searching"))
+    await clock.advance(60)
+    with pytest.raises(PlanFailed, match=r"web.search.timeout in state 'searching', and no transition takes it"):
+        await plan.result(timeout=PATIENCE)
+
+
+async def test_a_question_that_nobody_answers_is_an_event(platform: Platform, clock: VirtualClock) -> None:
+    asking = StateAction(
+        event_type="notification.human_input",
+        response_event=CLARIFIED,
+        data={"question": "What?", "timeout_seconds": 30},
+    )
+    ways = [*on(user_clarification_provided="searching"), StateTransition(on_event="timeout", to_state="failed")]
+    machine = research(ask_user=state("ask_user", action=asking, transitions=ways))
+    await platform.start(researcher(machine), Web("no_results"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    assert (await the_wait(platform)).deadline == clock.now() + timedelta(seconds=30)
+    await clock.advance(30)
+    assert (await ended(platform, plan.plan_id)).status == "failed"
+
+
+async def test_an_error_code_is_an_event(platform: Platform) -> None:
+    searching = research()["searching"]
+    ways = [StateTransition(on_event="network", to_state="ask_user"), *searching.transitions]
+    machine = research(searching=searching.model_copy(update={"transitions": tuple(ways)}))
+    await platform.start(researcher(machine), Web("failed", "failed", "found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    question = await the_wait(platform)
+    await platform.answer(question.wait_id, {"try": "again"})
+    second = await until(platform, platform.waits)
+    assert second[0].wait_id != question.wait_id or len(second) == 1
+    assert await at_state(platform, plan.plan_id, "ask_user", "searching")
+
+
+async def test_a_failure_that_no_transition_takes_fails_the_plan_with_its_reason(platform: Platform) -> None:
+    machine = research(
+        analyzing=research()["analyzing"],
+        searching=research()["searching"].model_copy(
+            update={
+                "transitions": tuple(on(web_search_completed="analyzing", never="ask_user", nowhere="retry_search"))
+            }
+        ),
+    )
+    await platform.start(researcher(machine), Web("failed"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    with pytest.raises(PlanFailed, match=r"no transition takes it: the network is down \(network\)"):
+        await plan.result(timeout=PATIENCE)
+
+
+def choosing(condition: str | None, **more: Any) -> Any:
+    analyzing = research()["analyzing"]
+    ways = [
+        StateTransition(on_event="content.analyze.completed", to_state="failed", condition=condition),
+        StateTransition(on_event="content.analyze.completed", to_state="done"),
+    ]
+    return research(analyzing=analyzing.model_copy(update={"transitions": tuple(ways), **more}))
+
+
+@pytest.mark.parametrize(
+    ("condition", "status"),
+    [
+        ("payload.summary == 'short'", "failed"),
+        ("data.result.summary == 'short' && data.success", "failed"),
+        ("size(results.searching.pages) > 1", "failed"),
+        ("goal_data.topic == 'owls'", "failed"),
+        (None, "failed"),
+        ("goal_data.topic == 'cats'", "completed"),
+        ("payload.nothing.like.it", "completed"),
+        ("payload.summary", "completed"),
+    ],
+)
+async def test_the_first_transition_whose_condition_holds_is_taken(
+    platform: Platform, condition: str | None, status: str
+) -> None:
+    await platform.start(researcher(choosing(condition)), Web("found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    assert (await ended(platform, plan.plan_id)).status == status
+
+
+async def test_templates_are_filled_once_and_payload_text_stays_text(platform: Platform) -> None:
+    seen: list[Any] = []
+    data = {
+        "pages": "{results.searching.pages}",
+        "topic": "{{goal_data.topic}}",
+        "title": "On {goal_data.topic}: {results.searching.pages.0} of {{ results.searching.pages }}",
+        "deep": [{"n": "{goal_data.n}"}],
+        "plain": 7,
+    }
+    action = StateAction(event_type=ANALYZE, response_event="content.analyze.completed", data=data)
+    await platform.start(researcher(choosing("false", action=action)), Web("found"), analyst(seen))
+    plan = await platform.submit(GOAL, {"topic": "{goal_data.n}", "n": 3})
+    await plan.result(timeout=PATIENCE)
+    assert seen == [
+        {
+            "pages": [1, 2],
+            "topic": "{goal_data.n}",
+            "title": "On {goal_data.n}: 1 of [1,2]",
+            "deep": [{"n": 3}],
+            "plain": 7,
+        }
+    ]
+
+
+async def test_a_template_that_finds_nothing_fails_the_plan_before_anything_is_published(platform: Platform) -> None:
+    web = Web("found")
+    await platform.start(researcher(research()), web, analyst())
+    with pytest.raises(PlanFailed, match=r"\{goal_data.topic\} cannot be filled in"):
+        await (await platform.submit(GOAL, {})).result(timeout=PATIENCE)
+    assert web.asked == []
+
+
+async def test_a_payload_that_its_receiver_would_refuse_is_not_published(platform: Platform) -> None:
+    machine = {
+        "start": state(
+            "start",
+            action=StateAction(event_type="payment.charge.requested", data={"amount": "{goal_data.amount}"}),
+            default_next="done",
+        ),
+        "done": state("done", is_terminal=True),
+    }
+    assert AMOUNT["required"] == ["amount"]
+    charged: list[Any] = []
+    await platform.start(researcher(machine), payments(charged=charged))
+    with pytest.raises(PlanFailed, match=r"\$.amount"):
+        await (await platform.submit(GOAL, {"amount": "much"})).result(timeout=PATIENCE)
+    assert (charged, requests_for(await published(platform), "payment.charge.requested")) == ([], [])
+    assert await (await platform.submit(GOAL, {"amount": 5})).result(timeout=PATIENCE) == {"start": {"charged": 5}}
+
+
+def paying() -> Any:
+    return {
+        "start": state("start", default_next="paying"),
+        "paying": state(
+            "paying",
+            action=StateAction(
+                event_type="payment.charge.requested", response_event="payment.done", data={"amount": 9}
+            ),
+            transitions=[
+                StateTransition(on_event="payment.done", to_state="done"),
+                StateTransition(on_event="rejected", to_state="unpaid"),
+            ],
+        ),
+        "done": state("done", is_terminal=True, result={"paid": "{results.paying.charged}"}),
+        "unpaid": state("unpaid", is_terminal=True, result={"paid": 0}),
+    }
+
+
+@pytest.mark.parametrize(("approved", "result"), [(True, {"paid": 9}), (False, {"paid": 0})])
+async def test_a_gate_holds_what_a_state_asks(platform: Platform, approved: bool, result: Any) -> None:
+    charged: list[Any] = []
+    await platform.start(researcher(paying()), payments("always", charged))
+    plan = await platform.submit(GOAL, {})
+    question = await the_wait(platform)
+    assert question.proposed_data == {"amount": 9}
+    assert charged == []
+    assert await platform.answer(question.wait_id, {"approved": approved}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == result
+    assert charged == ([9] if approved else [])
+
+
+async def test_the_machine_goes_on_after_a_restart(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as first:
+        await first.start(researcher(research()), Web("no_results"), analyst())
+        plan = await first.submit(GOAL, TOPIC)
+        question = await the_wait(first)
+    async with open_platform(path, clock) as second:
+        await second.start(researcher(research()), Web("found"), analyst())
+        await second.answer(question.wait_id, {"details": "x"})
+        result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
+        assert set(result) == {"searching", "ask_user", "analyzing"}
+
+
+async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: VirtualClock) -> None:
+    reached = asyncio.Event()
+    web = Web("found")
+
+    async def stuck(event: Any, context: PlatformContext) -> None:
+        reached.set()
+        await asyncio.Event().wait()
+
+    stopped = Agent("analyst")
+    stopped.on_event(ANALYZE, topic="action-requests")(stuck)
+    platform = open_platform(path, clock)
+    await platform.__aenter__()
+    await platform.start(researcher(research()), web, stopped)
+    plan = await platform.submit(GOAL, TOPIC)
+    await asyncio.wait_for(reached.wait(), PATIENCE)
+    await killed(platform)
+    async with open_platform(path, clock) as second:
+        await second.start(researcher(research()), Web(), analyst())
+        result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
+        assert result["analyzing"] == {"summary": "short"}
+        assert len(requests_for(await published(second), SEARCH)) == 1
+        assert len(requests_for(await published(second), ANALYZE)) == 1
+
+
+async def test_a_reply_that_comes_twice_moves_the_plan_once(platform: Platform) -> None:
+    twice = Agent("web")
+
+    @twice.on_event(SEARCH, topic="action-requests")
+    async def search(event: Any, context: PlatformContext) -> None:
+        for _ in range(2):
+            await context.bus.respond(FOUND, {"success": True, "result": 1}, correlation_id=event.correlation_id)
+        await context.bus.respond("web.search.failed", {}, correlation_id=event.correlation_id)
+
+    seen: list[Any] = []
+    await platform.start(researcher(research()), twice, analyst(seen))
+    plan = await platform.submit(GOAL, TOPIC)
+    await plan.result(timeout=PATIENCE)
+    rows = [row.event for row in await platform.services.store.events(limit=100)]
+    await platform.services.store.arrive(rows, platform.services.clock.now())
+    assert len(seen) == 1
+    assert await platform.services.store.backlog(10) == 0
+    assert [step.kind for step in (await platform.plan(plan.plan_id)).steps].count("completed") == 1
+
+
+async def test_a_goal_of_another_planner_is_a_plan_below_this_one(platform: Platform) -> None:
+    outer = {
+        "start": state(
+            "start",
+            action=StateAction(event_type=GOAL, response_event="research.told", data={"topic": "{goal_data.topic}"}),
+            transitions=[
+                StateTransition(on_event="research.told", to_state="done"),
+                StateTransition(on_event="research.told.failed", to_state="failed"),
+            ],
+        ),
+        "done": state("done", is_terminal=True, result="{results.start.analyzing.summary}"),
+        "failed": state("failed", is_terminal=True),
+    }
+    await platform.start(
+        researcher(outer, name="editor", goals=["article.goal"]),
+        researcher(research()),
+        Web("found", "failed", "failed"),
+        analyst(),
+    )
+    plan = await platform.submit("article.goal", TOPIC, session_id="s-9")
+    assert await plan.result(timeout=PATIENCE) == "short"
+    (child,) = [one for one in await platform.plans() if one.parent_plan_id]
+    assert (child.root_plan_id, child.depth, child.lineage.session_id) == (plan.plan_id, 2, "s-9")
+    assert (await platform.plan(plan.plan_id)).usage.actions == 3
+    failing = await platform.submit("article.goal", TOPIC)
+    with pytest.raises(PlanFailed, match="the network is down"):
+        await failing.result(timeout=PATIENCE)
+
+
+async def test_a_circle_of_states_ends_at_the_limit_of_repeats(platform: Platform) -> None:
+    searching = research()["searching"]
+    machine = research(
+        retry_search=state("retry_search", default_next="searching"),
+        failed=state("failed", is_terminal=True),
+        searching=searching.model_copy(
+            update={
+                "transitions": (
+                    *searching.transitions,
+                    StateTransition(on_event="web.search.given_up", to_state="failed"),
+                )
+            }
+        ),
+    )
+    web = Web(*["failed"] * 9)
+    await platform.start(researcher(machine, limits=Limits(max_repeats=3)), web, analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
+        await plan.result(timeout=PATIENCE)
+    assert len(web.asked) == 4, "the first, after the goal, and three after the same failure"
+
+
+async def test_the_actions_of_a_machine_are_counted(platform: Platform) -> None:
+    await platform.start(researcher(research(), max_actions=1), Web("found"), analyst())
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_actions"):
+        await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+async def test_a_state_whose_event_nobody_takes_sleeps_until_somebody_does(platform: Platform) -> None:
+    await platform.start(researcher(research()), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+
+    async def is_parked() -> bool:
+        stored = await platform.services.store.plan(plan.plan_id)
+        return stored is not None and stored.status == "paused"
+
+    await until(platform, is_parked)
+    assert [step.note for step in (await platform.plan(plan.plan_id)).steps if step.kind == "parked"] == [
+        f"no agent takes {SEARCH!r}"
+    ]
+    await platform.start(Web("found"))
+    assert (await plan.result(timeout=PATIENCE))["searching"] == {"pages": [1, 2]}
+
+
+async def test_a_machine_that_cannot_run_fails_its_plan_with_every_fault(platform: Platform) -> None:
+    machine = research(done=state("done", default_next="nowhere"))
+    await platform.start(researcher(machine), Web(), analyst())
+    with pytest.raises(PlanFailed, match="'done' leads to 'nowhere', which is no state"):
+        await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+async def test_a_machine_of_plain_objects_is_one(platform: Platform) -> None:
+    written = {name: config.model_dump(mode="json", exclude_defaults=True) for name, config in research().items()}
+    await platform.start(researcher(written), Web("found"), analyst())
+    assert set(await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)) == {"searching", "analyzing"}
+
+
+async def test_a_result_that_the_goal_does_not_promise_fails_the_plan(platform: Platform) -> None:
+    promised = EventDefinition(event_name=GOAL, response_schema={"type": "object", "required": ["summary"]})
+    await platform.start(researcher(research(), goals=[promised]), Web("found"), analyst())
+    with pytest.raises(PlanFailed, match="does not match the goal's response schema"):
+        await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+async def test_a_planner_that_does_not_know_how_to_begin_does_not_start(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match="does not know how to begin research"):
+        await platform.start(Planner("idle", goals=[GOAL]))
+
+
+async def test_a_handler_of_transitions_owns_every_step(platform: Platform) -> None:
+    planner, seen = researcher(research()), list[Any]()
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        event = transition.event
+        plan = await PlanContext.restore(str(event.correlation_id))
+        assert plan is not None and plan.plan_id == transition.plan.plan_id
+        seen.append((plan.current_state, event.event_type))
+        plan.update_state(event)
+        if plan.is_complete():
+            await plan.finalize({"ways": len(seen)})
+        elif plan.has_next():
+            await plan.execute_next()
+
+    await platform.start(planner, Web("failed", "found"), analyst())
+    assert await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE) == {"ways": 3}
+    assert seen == [
+        ("searching", "web.search.failed"),
+        ("retry_search", FOUND),
+        ("analyzing", "content.analyze.completed"),
+    ]
+
+
+async def test_execute_next_with_the_event_does_the_same(platform: Platform) -> None:
+    planner = researcher(research())
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        await transition.plan.execute_next(transition.event)
+        if transition.plan.is_complete():
+            await transition.plan.finalize()
+
+    await platform.start(planner, Web("failed", "found"), analyst())
+    assert "analyzing" in await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+async def test_a_dispatched_request_is_the_plans_first(platform: Platform) -> None:
+    planner = Planner("single")
+
+    @planner.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await goal.dispatch("payment.charge.requested", {"amount": goal.data["amount"]}, "payment.made")
+
+    @planner.on_transition()
+    async def told(transition: TransitionContext, context: PlatformContext) -> None:
+        await transition.plan.finalize({transition.event_type: transition.data})
+
+    await platform.start(planner, payments())
+    plan = await platform.submit("order.received", {"amount": 4})
+    assert await plan.result(timeout=PATIENCE) == {"payment.made": {"charged": 4}}
+    with pytest.raises(PlanFailed, match=r"\$.amount"):
+        await (await platform.submit("order.received", {"amount": "x"})).result(timeout=PATIENCE)
+
+
+@pytest.mark.parametrize("about", ["another.event", FOUND])
+async def test_only_what_a_question_waits_for_ends_it(platform: Platform, about: str) -> None:
+    await platform.start(researcher(research()), Web("no_results", "found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    question = await the_wait(platform)
+    for key in (question.wait_id, plan.plan_id):
+        await platform.publish("action-results", about, {"success": True}, correlation_id=key, plan_id=plan.plan_id)
+    await until(platform, lambda: _has_come(platform, about, 2))
+    assert (await the_wait(platform)).wait_id == question.wait_id
+    assert await at_state(platform, plan.plan_id, "ask_user")
+
+
+async def _has_come(platform: Platform, event_type: str, count: int) -> bool:
+    rows = await platform.services.store.events(limit=100)
+    came = sum(1 for row in rows if row.event.type == event_type and row.event.source == "client")
+    return came == count and not await platform.services.store.unsent(1)
+
+
+async def test_the_limit_of_actions_holds_over_a_restart(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as first:
+        await first.start(researcher(research(), max_actions=1), Web("no_results"), analyst())
+        plan = await first.submit(GOAL, TOPIC)
+        question = await the_wait(first)
+    async with open_platform(path, clock) as second:
+        await second.start(researcher(research(), max_actions=99), Web("found"), analyst())
+        await second.answer(question.wait_id, {"details": "x"})
+        with pytest.raises(PlanFailed, match="limit_exceeded: max_actions"):
+            await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
+
+
+async def test_a_gate_whose_time_is_over_is_a_no(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    await platform.start(researcher(paying()), payments(Approval(timeout=timedelta(days=1)), charged))
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await clock.advance(24 * 3600)
+    assert await plan.result(timeout=PATIENCE) == {"paid": 0}
+    assert charged == []
+
+
+async def test_an_edit_at_the_gate_is_what_is_published(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(researcher(paying()), payments("always", charged))
+    plan = await platform.submit(GOAL, {})
+    question = await the_wait(platform)
+    await platform.answer(question.wait_id, {"approved": True, "data": {"amount": 5}}, decision="edit")
+    assert await plan.result(timeout=PATIENCE) == {"paid": 5}
+
+
+async def test_cancelling_the_plan_closes_what_its_state_asked(platform: Platform) -> None:
+    await platform.start(researcher(research()), Web("no_results"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    question = await the_wait(platform)
+    await platform.cancel(plan.plan_id, "no longer wanted")
+    assert (await ended(platform, plan.plan_id)).status == "cancelled"
+    assert await platform.answer(question.wait_id, {}) == "superseded"
+
+
+async def test_a_planner_that_thinks_runs_a_machine_that_it_is_given(platform: Platform) -> None:
+    minds = thinking([], goals=[])
+
+    @minds.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=research())
+        await plan.execute_next()
+
+    await platform.start(minds, Web("found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
+    assert (await platform.plan(plan.plan_id)).usage.llm_calls == 0
+
+
+async def test_a_plan_without_a_machine_whose_answers_nobody_takes_fails(platform: Platform) -> None:
+    planner = Planner("single")
+
+    @planner.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await goal.dispatch("payment.charge.requested", {"amount": 1})
+
+    await platform.start(planner, payments())
+    with pytest.raises(PlanFailed, match="no_next_step"):
+        await (await platform.submit("order.received", {})).result(timeout=PATIENCE)

@@ -1,0 +1,442 @@
+"""Working memory: what handlers remember for their plan, and that nothing of it is lost or seen by others."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, stock, until
+
+from soorma_ai import (
+    ChoreographyPlanner,
+    GoalContext,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    TransitionContext,
+    Worker,
+)
+from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
+from soorma_ai.errors import LocalProtocolError, NotFound, StoreUnavailable
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+Work = Callable[[InvocationContext, PlatformContext], Awaitable[Any]]
+
+
+def asked(work: Work, event_type: str = "work.requested") -> Tool:
+    tool = Tool("hands")
+
+    @tool.on_invoke(event_type)
+    async def handle(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"got": await work(request, context)}
+
+    return tool
+
+
+def fanning(count: int) -> ChoreographyPlanner:
+    """Asks for all at once, and completes when the last has answered."""
+    minds = planner([], goals=[])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        for n in range(count):
+            action = PublishAction(event_type="work.requested", data={"n": n})
+            await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    @minds.on_transition()
+    async def join(transition: TransitionContext, context: PlatformContext) -> None:
+        await context.memory.increment("replies")
+        if await context.memory.retrieve("replies") == count:
+            done = PlannerDecision(next_action=CompleteAction(result={"all": True}))
+            await minds.execute_decision(done, context)
+
+    return minds
+
+
+async def run(platform: Platform, work: Work, count: int = 1) -> tuple[str, Any]:
+    await platform.start(fanning(count), asked(work))
+    plan = await platform.submit("order.received", {})
+    found = await ended(platform, plan.plan_id)
+    assert found.status == "completed"
+    replied = [step for step in found.steps if step.kind == "replied"]
+    return plan.plan_id, [step.data["got"] for step in replied]
+
+
+async def test_ten_increments_at_once_make_ten_without_a_conflict(platform: Platform) -> None:
+    attempts: list[int] = []
+    together = asyncio.Event()
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        attempts.append(request.attempt)
+        await context.memory.increment("count")
+        await context.memory.append("seen", request.data["n"])
+        if len(attempts) == 10:
+            together.set()
+        await together.wait()
+
+    plan_id, _ = await run(platform, work, 10)
+    assert attempts == [1] * 10
+    assert await platform.memory.retrieve("count", plan_id) == 10
+    assert sorted(await platform.memory.retrieve("seen", plan_id)) == list(range(10))
+    assert await platform.memory.keys(plan_id) == ["count", "replies", "seen"]
+
+
+async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Platform) -> None:
+    attempts: list[int] = []
+    together = asyncio.Event()
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        before = await context.memory.retrieve("count") or 0
+        attempts.append(before)
+        if len(attempts) == 10:
+            together.set()
+        await together.wait()
+        await context.memory.store("count", before + 1)
+
+    plan_id, _ = await run(platform, work, 10)
+    assert await platform.memory.retrieve("count", plan_id) == 10
+    assert attempts[:10] == [0] * 10, "they all read nothing, and one of them was right"
+    assert len(attempts) > 15, "far more often than a delivery that fails is handed over"
+
+
+async def test_who_looks_at_what_it_incremented_sees_every_number_once(platform: Platform) -> None:
+    async def work(request: InvocationContext, context: PlatformContext) -> int:
+        await context.memory.increment("count")
+        await asyncio.sleep(0)
+        count: int = await context.memory.retrieve("count")
+        return count
+
+    _, committed = await run(platform, work, 10)
+    assert sorted(committed) == list(range(1, 11))
+
+
+async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platform: Platform) -> None:
+    seen: list[Any] = []
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        memory = context.memory
+        plan_id = context.handling.event.plan_id or ""
+        await memory.store("a", {"n": [1]})
+        (await memory.retrieve("a"))["n"].append("not stored")
+        await memory.append("list", 1)
+        await memory.increment("number", 2)
+        seen.append([await memory.retrieve(key) for key in ("a", "list", "number", "nothing")])
+        seen.append((await memory.keys(), await context.handling.services.store.memory_keys("default", plan_id)))
+        seen.append((await memory.delete("a"), await memory.delete("a"), await memory.retrieve("a")))
+        await memory.append("list", 2)
+        seen.append((await memory.retrieve("list"), await memory.keys()))
+
+    plan_id, _ = await run(platform, work)
+    assert seen == [
+        [{"n": [1]}, [1], 2, None],
+        (["a", "list", "number"], []),
+        (True, False, None),
+        ([1, 2], ["list", "number"]),
+    ]
+    assert await platform.memory.retrieve("list", plan_id) == [1, 2]
+
+
+async def test_nothing_is_remembered_of_a_handling_that_failed(platform: Platform, clock: VirtualClock) -> None:
+    attempts: list[int] = []
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        attempts.append(request.attempt)
+        await context.memory.increment("count")
+        if request.attempt == 1:
+            raise StoreUnavailable("away")
+
+    await platform.start(fanning(1), asked(work))
+    plan = await platform.submit("order.received", {})
+
+    async def has_ended() -> bool:
+        found = await platform.services.store.plan(plan.plan_id)
+        return found is not None and found.status.is_final
+
+    await as_time_passes(clock, has_ended)
+    assert attempts == [1, 2]
+    assert await platform.memory.retrieve("count", plan.plan_id) == 1
+
+
+@pytest.mark.parametrize("first", ["text", True, [1]])
+async def test_what_cannot_be_incremented_is_told_to_who_asked(platform: Platform, first: Any) -> None:
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        await context.memory.store("k", first)
+        await context.memory.increment("k")
+
+    await platform.start(planner([publish("work.requested"), complete({})]), asked(work))
+    plan = await platform.submit("order.received", {})
+    (replied,) = [step for step in (await ended(platform, plan.plan_id)).steps if step.kind == "replied"]
+    assert replied.note == "failed" and "only a number can be incremented" in str(replied.data)
+
+
+async def test_what_turns_out_to_be_no_number_when_it_is_stored_is_told_too(platform: Platform) -> None:
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        if request.data["n"] == 0:
+            await context.memory.store("k", "text")
+        else:
+            await context.memory.increment("k")
+
+    script = [publish("work.requested", n=0), publish("work.requested", n=1), complete({})]
+    await platform.start(planner(script), asked(work))
+    plan = await platform.submit("order.received", {})
+    found = await ended(platform, plan.plan_id)
+    notes = [step.note for step in found.steps if step.kind == "replied"]
+    assert notes == ["ok", "failed"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), object(), {1, 2}, {"a": float("inf")}, "\ud800"])
+async def test_only_json_is_remembered(platform: Platform, value: Any) -> None:
+    told: list[str] = []
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        for call in (context.memory.store, context.memory.append):
+            with pytest.raises(LocalProtocolError) as refused:
+                await call("k", value)
+            told.append(str(refused.value))
+
+    plan_id, _ = await run(platform, work)
+    assert ["working memory['k']" in message for message in told] == [True, True]
+    assert await platform.memory.keys(plan_id) == ["replies"]
+
+
+async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) -> None:
+    told: list[str] = []
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        plan_id = str(request.data["plan_id"])
+        for call in (
+            context.memory.retrieve("k", plan_id),
+            context.memory.store("k", 1, plan_id),
+            context.memory.increment("k", plan_id=plan_id),
+            context.memory.append("k", 1, plan_id),
+            context.memory.delete("k", plan_id),
+            context.memory.keys(plan_id),
+        ):
+            with pytest.raises(NotFound) as refused:
+                await call
+            told.append(str(refused.value))
+        assert await context.memory.get_plan_context(plan_id) is None
+        assert await context.memory.get_plan_by_correlation(plan_id) is None
+        with pytest.raises(LocalProtocolError, match="belongs to no plan"):
+            await context.memory.store("k", 1)
+
+    plan_id, _ = await run(platform, lambda request, context: context.memory.store("k", "ours"))
+    other = platform.as_user(tenant_id="other", user_id="eve")
+    spy = Tool("spy")
+
+    @spy.on_invoke("spying.requested")
+    async def spying(request: InvocationContext, context: PlatformContext) -> None:
+        await work(request, context)
+
+    await platform.start(spy)
+    reply = await other.request("spying.requested", {"plan_id": plan_id}, timeout=PATIENCE)
+    assert reply["success"] is True, reply
+    assert len(told) == 6
+    for call in (other.memory.retrieve("k", plan_id), other.memory.keys(plan_id), other.memory.store("k", 1, plan_id)):
+        with pytest.raises(NotFound):
+            await call
+    with pytest.raises(NotFound):
+        await other.memory.cleanup(plan_id)
+    assert await platform.memory.retrieve("k", plan_id) == "ours"
+
+
+async def test_outside_every_call_acts_at_once(platform: Platform) -> None:
+    plan_id, _ = await run(platform, lambda request, context: context.memory.store("k", 1))
+    memory = platform.memory
+    await memory.increment("k", plan_id, 4)
+    await memory.append("list", "x", plan_id)
+    assert await memory.everything(plan_id) == {"k": 5, "list": ["x"], "replies": 1}
+    assert (await memory.delete("k", plan_id), await memory.delete("k", plan_id)) == (True, False)
+    assert (await memory.cleanup(plan_id), await memory.cleanup(plan_id)) == (2, 0)
+    with pytest.raises(LocalProtocolError):
+        await memory.increment("k", plan_id, True)
+
+
+async def test_inside_a_handler_the_platforms_memory_refuses_to_act(platform: Platform) -> None:
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        with pytest.raises(LocalProtocolError, match="use its context"):
+            await platform.memory.store("k", 1, context.handling.event.plan_id or "")
+        with pytest.raises(LocalProtocolError, match="use its context"):
+            await platform.create_session()
+
+    await run(platform, work)
+
+
+# Tasks and plans
+
+
+def clerk(look: Callable[[TaskContext, PlatformContext], Awaitable[None]]) -> Worker:
+    worker = Worker("clerk")
+
+    @worker.on_task("task.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("work.requested", {"n": 1}, "work.done")
+        await look(task, context)
+
+    @worker.on_result("work.done")
+    async def finish(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        await look(task, context)
+        await task.complete({"state": task.state})
+        assert await context.memory.get_task_context(task.task_id) is None
+
+    return worker
+
+
+async def test_a_task_is_found_by_its_id_and_by_what_it_asked(platform: Platform) -> None:
+    seen: list[Any] = []
+
+    async def look(task: TaskContext, context: PlatformContext) -> None:
+        (sub_task_id,) = task.sub_tasks
+        await context.memory.store_task_context(task.task_id, task.plan_id, {"looked": len(seen)})
+        seen.append(await context.memory.get_task_context(task.task_id))
+        assert await context.memory.get_task_by_subtask(sub_task_id) == seen[-1]
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        task = await context.memory.get_task_by_subtask(request.request_id)
+        assert task is not None
+        assert task == await context.memory.get_task_context(str(task["task_id"]))
+        seen.append(task)
+        for call in (
+            context.memory.store_task_context(str(task["task_id"]), None, {"mine": True}),
+            context.memory.delete_task_context(str(task["task_id"])),
+        ):
+            with pytest.raises(LocalProtocolError):
+                await call
+        assert await context.memory.get_task_context("nobody") is None
+        assert await context.memory.get_task_by_subtask("nobody") is None
+        assert await context.memory.delete_task_context("nobody") is False
+        plan = await context.memory.get_plan_by_correlation(request.request_id)
+        assert plan is not None and plan["plan_id"] == context.handling.event.plan_id
+
+    await platform.start(planner([publish("task.requested", x=1), complete({})]), clerk(look), asked(work))
+    plan = await platform.submit("order.received", {}, session_id="s-1")
+    found = await ended(platform, plan.plan_id)
+    (replied,) = [step for step in found.steps if step.kind == "replied"]
+    assert replied.data == {"state": {"looked": 2}}
+    begun, stored, resumed = seen
+    assert (begun["event_type"], begun["data"], begun["state"]) == ("task.requested", {"x": 1}, {"looked": 0})
+    assert (stored["plan_id"], stored["session_id"], stored["agent_id"]) == (plan.plan_id, "s-1", "clerk")
+    assert [part["status"] for part in stored["sub_tasks"].values()] == ["pending"]
+    assert [part["status"] for part in resumed["sub_tasks"].values()] == ["completed"]
+
+
+async def test_a_task_of_another_tenant_is_not_found(platform: Platform) -> None:
+    async def look(task: TaskContext, context: PlatformContext) -> None: ...
+
+    await platform.start(clerk(look))
+    task_id = await platform.publish("action-requests", "task.requested", {})
+    store = platform.services.store
+    await until(platform, lambda: store.task("clerk", task_id))
+    (sub_task,) = await store.sub_tasks("clerk", task_id)
+    found: list[Any] = []
+
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        found.append(await context.memory.get_task_context(task_id))
+        found.append(await context.memory.get_task_by_subtask(sub_task.sub_task_id))
+
+    await platform.start(asked(work, "look.requested"))
+    for client in (platform, platform.as_user(tenant_id="other", user_id="eve")):
+        await client.request("look.requested", {}, timeout=PATIENCE)
+    assert [one is None for one in found] == [False, False, True, True]
+
+
+async def test_a_plan_is_found_by_what_it_asked_and_by_its_goal(platform: Platform) -> None:
+    seen: list[Any] = []
+    minds = planner([], goals=[])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        memory = context.memory
+        made = await memory.create_plan(goal.event_type, goal.data, session_id=goal.session_id)
+        assert await memory.store_plan_context(made.plan_id, "s-1", {"step": 1, "list": []})
+        seen.append(await memory.get_plan_context(made.plan_id))
+        for call in (
+            memory.store_plan_context("another", None, {}),
+            memory.store_plan_context(made.plan_id, "s-2", {}),
+            memory.create_plan("other.goal", {}),
+        ):
+            with pytest.raises(LocalProtocolError):
+                await call
+        action = PublishAction(event_type="work.requested", data={})
+        await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    async def work(request: InvocationContext, context: PlatformContext) -> str:
+        by_step = await context.memory.get_plan_by_correlation(request.correlation_id)
+        assert by_step is not None
+        by_goal = await context.memory.get_plan_by_correlation(str(by_step["correlation_id"]))
+        assert by_step == by_goal == await context.memory.get_plan_context(str(by_step["plan_id"]))
+        assert await context.memory.get_plan_by_correlation("nobody") is None
+        with pytest.raises(LocalProtocolError, match=r"bus\.request"):
+            await context.memory.create_plan("order.received", {})
+        seen.append(by_step)
+        seen.append([one.plan_id for one in await context.memory.list_plans("active", "s-1")])
+        return "ok"
+
+    await platform.start(minds, asked(work))
+    plan = await platform.submit("order.received", {"a": 1}, session_id="s-1")
+    await until(platform, lambda: _replied(platform))
+    begun, running, listed = seen
+    assert begun["plan_id"] == running["plan_id"] == plan.plan_id and listed == [plan.plan_id]
+    assert (running["status"], running["goal_data"]) == ("running", {"a": 1})
+    assert begun["state"] == running["state"] == {"step": 1, "list": []}
+
+
+async def _replied(platform: Platform) -> list[Any]:
+    return await published(platform, topic="action-results")
+
+
+# Sessions
+
+
+async def test_a_session_is_made_by_hand_or_by_its_first_plan(platform: Platform) -> None:
+    await platform.start(planner([complete({})] * 3), stock())
+    made = await platform.create_session("Trip", {"to": "Rome"})
+    for session_id in (made.session_id, made.session_id, "chat"):
+        plan = await platform.submit("order.received", {}, session_id=session_id)
+        await plan.result(timeout=PATIENCE)
+    sessions = {one.session_id: one for one in await platform.sessions()}
+    assert {name: one.plan_count for name, one in sessions.items()} == {made.session_id: 2, "chat": 1}
+    assert sessions[made.session_id].name == "Trip"
+    found = await platform.plans(session_id=made.session_id, status="completed")
+    assert [one.lineage.session_id for one in found] == [made.session_id] * 2
+    assert await platform.plans(session_id=made.session_id, status="active") == []
+    assert (await platform.create_session(session_id="chat", name="Chat")).plan_count == 1
+    other = platform.as_user(tenant_id="other", user_id="eve")
+    assert await other.sessions() == [] == await other.plans(session_id="chat")
+
+
+async def test_a_session_made_in_a_handler_is_there_when_it_is_done(platform: Platform) -> None:
+    async def work(request: InvocationContext, context: PlatformContext) -> str:
+        made = await context.memory.create_session("Trip")
+        assert made in await context.memory.list_sessions()
+        assert await platform.sessions() == []
+        return made.session_id
+
+    _, (session_id,) = await run(platform, work)
+    (found,) = await platform.sessions()
+    assert (found.session_id, found.name, found.plan_count, found.user_id) == (session_id, "Trip", 0, "local")
+
+
+async def test_what_was_remembered_is_there_after_a_restart(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        plan_id, _ = await run(platform, lambda request, context: context.memory.append("k", {"n": 1}))
+    async with open_platform(path, clock) as platform:
+        await platform.memory.append("k", 2, plan_id)
+        assert await platform.memory.retrieve("k", plan_id) == [{"n": 1}, 2]
+
+
+async def test_two_plans_do_not_share_their_memory(platform: Platform) -> None:
+    await platform.start(
+        planner([publish("work.requested", n=1), complete({})] * 2),
+        asked(lambda request, context: context.memory.increment("count")),
+    )
+    for n in range(2):
+        plan = await platform.submit("order.received", {"n": n})
+        await ended(platform, plan.plan_id)
+        assert await platform.memory.everything(plan.plan_id) == {"count": 1}

@@ -1,0 +1,203 @@
+"""Poison and overload: one bad event, a full disk or too much work stops nothing but itself."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import (
+    PATIENCE,
+    as_time_passes,
+    ended,
+    killed,
+    open_platform,
+    payments,
+    planner,
+    published,
+    stock,
+    the_wait,
+    until,
+)
+
+from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.core.settle import MAX_ATTEMPTS
+from soorma_ai.errors import Overloaded, StoreUnavailable
+from soorma_ai.ports import Question
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A")
+
+
+async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(path: Path, clock: VirtualClock) -> None:
+    lives: list[str] = []
+    for life in range(3 * MAX_ATTEMPTS):
+        platform, poisoned = open_platform(path, clock), asyncio.Event()
+        tool = Tool("worker")
+
+        @tool.on_invoke("work.requested")
+        async def work(request: InvocationContext, context: PlatformContext, poisoned: asyncio.Event = poisoned) -> Any:
+            if request.data["n"] == 7:
+                lives.append(request.idempotency_key)
+                poisoned.set()
+                await asyncio.Event().wait()
+            # Long enough to be in hand when a neighbour ends the process.
+            for _ in range(500):
+                await asyncio.sleep(0)
+            return {"n": request.data["n"]}
+
+        await platform.__aenter__()
+        if life == 0:
+            await platform.services.store.register([tool.registration()], clock.now())
+            for n in range(20):
+                await platform.publish("action-requests", "work.requested", {"n": n})
+        await platform.start(tool)
+        ending = asyncio.ensure_future(_nothing_left(platform))
+        dying = asyncio.ensure_future(poisoned.wait())
+        await asyncio.wait([ending, dying], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
+        over = ending.done()
+        for task in (ending, dying):
+            task.cancel()
+        if over:
+            letters = await platform.services.store.dead_letters(None, 99)
+            answers = await published(platform, topic="action-results")
+            await platform.__aexit__(None, None, None)
+            break
+        await killed(platform)
+    else:
+        pytest.fail("it ended the process again and again")
+    assert [letter.event.data for letter in letters] == [{"n": 7}]
+    assert letters[0].reason.startswith("spent")
+    assert sorted(a.data["result"]["n"] for a in answers if a.data["success"]) == [n for n in range(20) if n != 7]  # type: ignore[index,call-overload]
+    assert len(lives) == MAX_ATTEMPTS
+
+
+async def _nothing_left(platform: Platform) -> None:
+    await until(platform, lambda: _is_idle(platform))
+
+
+async def _is_idle(platform: Platform) -> bool:
+    return await platform.services.store.backlog(1) == 0 and not await platform.services.store.unsent(1)
+
+
+async def test_too_much_waiting_holds_up_clients_and_nobody_else(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
+    account = payments("always")
+    async with open_platform(path, clock) as platform:
+        minds = planner(_by_what_it_is_told)
+        await platform.start(minds, stock(), account)
+        plan = await platform.submit("order.received", {})
+        question = await the_wait(platform)
+        gone = Agent("gone")
+        gone.on_event("noise", topic="business-facts")(_ignore)
+        await platform.services.store.register([gone.registration()], clock.now())
+        for _ in range(3):
+            await platform.publish("business-facts", "noise", {})
+        await until(platform, lambda: _backlog_is(platform, 3))
+        with pytest.raises(Overloaded, match=r"3 deliveries wait already, so .order\.received. was not taken"):
+            await platform.submit("order.received", {})
+        with pytest.raises(Overloaded):
+            await platform.request("inventory.reserve.requested", {"order_id": "B"})
+        await platform.publish("business-facts", "order.noted", {}, plan_id=plan.plan_id)
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+        assert await plan.result(timeout=PATIENCE) == {"ok": True}
+        await platform.start(gone)
+        await until(platform, lambda: _is_idle(platform))
+        assert (await platform.submit("order.received", {})).plan_id
+
+
+async def _ignore(event: object, context: PlatformContext) -> None: ...
+
+
+async def _backlog_is(platform: Platform, count: int) -> bool:
+    return await platform.services.store.backlog(99) == count
+
+
+def _by_what_it_is_told(question: Question) -> Any:
+    told = question.messages[-1].content
+    if "You published payment.charge.requested" in told:
+        return complete({"ok": True})
+    if "You published inventory.reserve.requested" in told:
+        return publish("payment.charge.requested", amount=1)
+    return RESERVE
+
+
+async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner(_by_what_it_is_told, max_in_flight=1), stock(), payments())
+        plans: list[Any] = []
+        while len(plans) < 12:
+            try:
+                plans.append(await platform.submit("order.received", {"n": len(plans)}))
+            except Overloaded:
+                await until(platform, lambda: _has_room(platform, 4))
+        for plan in plans:
+            assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+async def _has_room(platform: Platform, most: int) -> bool:
+    return await platform.services.store.backlog(most) < most
+
+
+class SmallDisk(SqliteStore):
+    """A file that may not grow: SQLite itself says that the disk is full."""
+
+    async def fill(self) -> None:
+        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
+        filling = "INSERT INTO event (id, tenant, type, topic, digest, body) VALUES (?, 'x', 'x', 'x', x'', ?)"
+        for size in (100_000, 3_000, 100):
+            for n in range(1_000):
+                try:
+                    await self.writer.do(lambda db, n=n, size=size: db.execute(filling, (f"{size}-{n}", "x" * size)))
+                except StoreUnavailable:
+                    break
+
+    async def make_room(self) -> None:
+        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1073741823").fetchone())
+        await self.writer.do(lambda db: db.execute("DELETE FROM event WHERE tenant = 'x'"))
+
+
+async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
+    path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    store, go_on, began = SmallDisk(path), asyncio.Event(), asyncio.Event()
+    asked = 0
+
+    def decide(question: Question) -> Any:
+        nonlocal asked
+        asked += 1
+        return complete({"ok": True}) if "You published" in question.messages[-1].content else RESERVE
+
+    tool = Tool("stock")
+
+    @tool.on_invoke("inventory.reserve.requested")
+    async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        began.set()
+        await go_on.wait()
+        return {"reserved": "A", "padding": "x" * 20_000}
+
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(planner(decide), tool)
+        plan = await platform.submit("order.received", {})
+        async with asyncio.timeout(PATIENCE):
+            await began.wait()
+        await store.fill()
+        with pytest.raises(StoreUnavailable, match="the disk is full"):
+            await platform.submit("order.received", {"padding": "x" * 20_000})
+        go_on.set()
+
+        async def has_met_it() -> bool:
+            return any("store_unavailable" in message for message in caplog.messages)
+
+        await as_time_passes(clock, has_met_it)
+        await store.make_room()
+        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        found = await ended(platform, plan.plan_id)
+        assert (found.status, asked) == ("completed", 2)
+        assert (await platform.submit("order.received", {"again": True})).plan_id

@@ -1,0 +1,268 @@
+"""A plan is paused by its planner, and goes on by whoever is first: an answer, or an event that the planner takes."""
+
+import asyncio
+from typing import Any
+
+import pytest
+from kit import PATIENCE, payments, published, the_wait, until
+from machines import GOAL, Web, analyst, at_state, remembered, requests_for, research, researcher, state
+
+from soorma_ai import (
+    EventContext,
+    GoalContext,
+    PlanCancelled,
+    PlanContext,
+    PlanFailed,
+    Planner,
+    Platform,
+    PlatformContext,
+    StateAction,
+    StateTransition,
+    TransitionContext,
+)
+from soorma_ai.domain.waits import Answer, AnswerDecision, Person
+from soorma_ai.errors import LocalProtocolError
+
+CHARGE = "payment.charge.requested"
+
+BUYING = {
+    "start": state("start", default_next="awaiting_budget_approval"),
+    "awaiting_budget_approval": state(
+        "awaiting_budget_approval",
+        transitions=[
+            StateTransition(on_event="budget.refused", to_state="done"),
+            StateTransition(on_event="budget.approved", to_state="buying"),
+            StateTransition(on_event="plan.resumed", to_state="buying"),
+        ],
+    ),
+    "buying": state(
+        "buying",
+        action=StateAction(event_type=CHARGE, data={"amount": "{results.user_input.approved_amount}"}),
+        default_next="done",
+    ),
+    "done": state("done", is_terminal=True, result="{results.user_input.approved_amount}"),
+}
+
+
+def buyer(resumed: list[Any] | None = None) -> Planner:
+    """As the seeds write it: the plan pauses, and an event of the business resumes it."""
+    planner = Planner("buyer")
+
+    @planner.on_goal("buy.wanted")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=BUYING)
+        await plan.execute_next()
+        if plan.current_state == "awaiting_budget_approval":
+            await plan.pause(reason="budget_approval_required")
+
+    @planner.on_event("budget.approved", topic="business-facts")
+    async def handle_approval(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        if resumed is not None:
+            resumed.append(plan.status if plan else None)
+        if plan and plan.status == "paused":
+            await plan.resume({"approved_amount": event.data["amount"]})
+
+    return planner
+
+
+@pytest.mark.parametrize("known_as", ["plan", "wait", "goal"])
+async def test_an_event_that_the_planner_takes_resumes_the_plan(platform: Platform, known_as: str) -> None:
+    await platform.start(buyer(), payments())
+    plan = await platform.submit("buy.wanted", {})
+    question = await the_wait(platform)
+    assert (question.message, (await platform.plan(plan.plan_id)).status) == ("budget_approval_required", "paused")
+    (goal,) = [event for event in await published(platform) if event.type == "buy.wanted"]
+    key = {"plan": plan.plan_id, "wait": question.wait_id, "goal": goal.correlation_id or goal.id}[known_as]
+    await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=key)
+    assert await plan.result(timeout=PATIENCE) == 7
+    assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "superseded"
+
+
+async def test_an_answer_resumes_the_plan(platform: Platform) -> None:
+    await platform.start(buyer(), payments())
+    plan = await platform.submit("buy.wanted", {})
+    question = await the_wait(platform)
+    assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == 8
+    await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
+    assert requests_for(await published(platform), CHARGE) == [{"amount": 8}]
+
+
+async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(platform: Platform) -> None:
+    await platform.start(buyer(), payments())
+    for _ in range(5):
+        plan = await platform.submit("buy.wanted", {})
+        question = await the_wait(platform)
+        outcome, *_ = await asyncio.gather(
+            platform.answer(question.wait_id, {"approved_amount": 8}),
+            platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id),
+            platform.publish("business-facts", "budget.approved", {"amount": 6}, correlation_id=question.wait_id),
+        )
+        result = await plan.result(timeout=PATIENCE)
+        assert (result == 8) is (outcome == "accepted")
+        charged = [e for e in await published(platform) if e.type == CHARGE and e.plan_id == plan.plan_id]
+        assert [event.data["amount"] for event in charged] == [result]
+
+
+async def test_an_answer_that_comes_while_a_handler_resumes_is_the_one_that_counts(platform: Platform) -> None:
+    planner, handled = buyer(), list[int]()
+
+    @planner.on_event("budget.granted", topic="business-facts")
+    async def grant(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        assert plan is not None
+        handled.append(context.attempt)
+        await plan.resume({"approved_amount": 7})
+        if context.attempt == 1:
+            store, now = platform.services.store, platform.services.clock.now()
+            answer = Answer("a-1", {"approved_amount": 8}, AnswerDecision.RESPOND, "local", now)
+            assert await store.answer(question.wait_id, answer, Person(), now) == "accepted"
+
+    await platform.start(planner, payments())
+    plan = await platform.submit("buy.wanted", {})
+    question = await the_wait(platform)
+    await platform.publish("business-facts", "budget.granted", {}, correlation_id=plan.plan_id)
+    assert await plan.result(timeout=PATIENCE) == 8
+    await until(platform, lambda: _was_handled_again(handled))
+    assert requests_for(await published(platform), CHARGE) == [{"amount": 8}]
+
+
+async def _was_handled_again(handled: list[int]) -> bool:
+    return len(handled) == 2
+
+
+async def test_an_event_for_no_plan_of_this_planner_finds_none(platform: Platform) -> None:
+    resumed: list[Any] = []
+    await platform.start(buyer(resumed), payments())
+    await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id="nobody's")
+    await platform.publish("business-facts", "budget.approved", {"amount": 7})
+
+    async def came() -> bool:
+        return len(resumed) == 2
+
+    await until(platform, came)
+    assert resumed == [None, None]
+
+
+async def test_an_event_of_another_tenant_finds_no_plan(platform: Platform) -> None:
+    resumed: list[Any] = []
+    await platform.start(buyer(resumed), payments())
+    plan = await platform.submit("buy.wanted", {})
+    await the_wait(platform)
+    other = platform.as_user(tenant_id="other", user_id="eve")
+    await other.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
+
+    async def came() -> bool:
+        return len(resumed) == 1
+
+    await until(platform, came)
+    assert resumed == [None]
+
+
+async def test_a_state_that_asks_nothing_waits_for_the_events_that_it_names(platform: Platform) -> None:
+    machine = {
+        "start": state("start", transitions=[StateTransition(on_event="budget.approved", to_state="done")]),
+        "done": state("done", is_terminal=True),
+    }
+    await platform.start(researcher(machine))
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "budget.approved", {"amount": 7}, plan_id=plan.plan_id)
+    assert await plan.result(timeout=PATIENCE) == {"start": {"amount": 7}}
+
+
+async def test_what_came_before_the_pause_leads_on_after_it(platform: Platform) -> None:
+    planner = researcher(research())
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        plan = transition.plan
+        if plan.current_state == "searching" and "user_input" not in plan.results:
+            await plan.pause("look at the pages")
+            return
+        await plan.execute_next(transition.event)
+
+    await platform.start(planner, Web("found"), analyst())
+    plan = await platform.submit(GOAL, {"topic": "owls"})
+    question = await the_wait(platform)
+    assert (await remembered(platform, plan.plan_id, "state"))["pause_reason"] == "look at the pages"
+    await platform.answer(question.wait_id, {"fine": True})
+    assert "analyzing" in await plan.result(timeout=PATIENCE)
+    assert await at_state(platform, plan.plan_id, "done")
+    assert await remembered(platform, plan.plan_id, "state") == {}
+
+
+async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:
+    planner = researcher(research())
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        transition.plan.state["steps"] = int(str(transition.plan.state.get("steps", 0))) + 1
+        await transition.plan.execute_next(transition.event)
+        if transition.plan.is_complete():
+            await transition.plan.finalize(transition.plan.state["steps"])
+
+    await platform.start(planner, Web("failed", "found"), analyst())
+    assert await (await platform.submit(GOAL, {"topic": "owls"})).result(timeout=PATIENCE) == 3
+
+
+async def test_a_handler_can_cancel_its_plan(platform: Platform) -> None:
+    planner = researcher(research())
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        await transition.plan.cancel("enough")
+
+    await platform.start(planner, Web("found"), analyst())
+    with pytest.raises(PlanCancelled, match="enough"):
+        await (await platform.submit(GOAL, {"topic": "owls"})).result(timeout=PATIENCE)
+
+
+async def test_a_gate_is_not_resumed(platform: Platform) -> None:
+    refused: list[str] = []
+    planner = Planner("buyer")
+
+    @planner.on_goal("buy.wanted")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await goal.dispatch(CHARGE, {"amount": 1})
+
+    @planner.on_event("please.go", topic="business-facts")
+    async def go(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore(str(event.correlation_id))
+        assert plan is not None
+        try:
+            await plan.resume({"approved": True})
+        except LocalProtocolError as error:
+            refused.append(str(error))
+
+    charged: list[Any] = []
+    await platform.start(planner, payments("always", charged))
+    plan = await platform.submit("buy.wanted", {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "please.go", {}, correlation_id=plan.plan_id)
+
+    async def was_refused() -> bool:
+        return bool(refused)
+
+    await until(platform, was_refused)
+    assert "held for an approval" in refused[0]
+    assert charged == []
+
+
+async def test_outside_a_handler_no_plan_is_restored() -> None:
+    with pytest.raises(LocalProtocolError, match="inside a handler"):
+        await PlanContext.restore("p")
+
+
+async def test_what_no_json_is_cannot_be_written_down_and_fails_the_plan(platform: Platform) -> None:
+    planner = researcher(research())
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        transition.plan.state["x"] = object()  # type: ignore[assignment]
+        await transition.plan.execute_next(transition.event)
+
+    await platform.start(planner, Web("found"), analyst())
+    with pytest.raises(PlanFailed, match="must be JSON"):
+        await (await platform.submit(GOAL, {"topic": "owls"})).result(timeout=PATIENCE)

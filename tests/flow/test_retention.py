@@ -1,0 +1,280 @@
+"""Removing what is over changes nothing for what lives."""
+
+import asyncio
+import random
+import sqlite3
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, field
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ended, open_platform, payments, planner, published, stock, until
+
+from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
+from soorma_ai.cli.traces import trace_of
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import Pruned, Question
+from soorma_ai.runtime import retention
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, wait
+
+DAY = timedelta(days=1)
+GATE = Approval(timeout=20 * DAY)
+STIRRING = """
+    SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer WHERE due <= ?)
+        + (SELECT count(*) FROM inbox WHERE state IN ('queued', 'leased', 'blocked'))
+"""
+
+
+def decide(question: Question) -> Any:
+    """Reserve; then, as the order says, pay (which a person approves), wait for the buyer, or be done."""
+    told = question.messages[1].content.split("Events you can publish")[0]
+    if "inventory.reserve.requested answered" not in told and "inventory.reserve.requested was" not in told:
+        return publish("inventory.reserve.requested", order_id="A1")
+    if '"kind":"pay"' in told and "payment.charge.requested" not in told:
+        return publish("payment.charge.requested", amount=5)
+    if '"kind":"ask"' in told and "buyer.replied" not in told:
+        return wait("buyer.replied", "Which slot?", timeout_seconds=20 * 86400)
+    return complete({"done": True})
+
+
+@dataclass
+class Run:
+    """A year of a small shop, that is open for a moment now and then. `forgets` prunes; the rest is the same for the
+    same seed."""
+
+    path: Path
+    seed: int
+    forgets: bool
+    plans: list[str] = field(default_factory=list[str])
+    told: dict[str, Any] = field(default_factory=dict[str, Any])
+    removed: int = 0
+    kept: int = 0
+
+    async def live(self) -> None:
+        self._chance, self._clock = random.Random(self.seed), VirtualClock(seed=str(self.seed))
+        for number in range(25):
+            async with self._open() as platform:
+                for time in range(self._chance.randrange(3)):
+                    await self._something(platform, f"{number}-{time}")
+                    await self._quiet(platform)
+                await self._remember(platform)
+                if self._chance.random() < 0.5:
+                    await self._forget(platform, self._chance.choice([1, 3, 30]) * DAY)
+            await self._clock.advance(self._chance.choice([0, 1, 2, 12]) * DAY)
+        for _ in ("their deadlines pass", "and that is long ago as well"):
+            await self._clock.advance(100 * DAY)
+            async with self._open() as platform:
+                await self._remember(platform)
+                await self._forget(platform, DAY)
+
+    @asynccontextmanager
+    async def _open(self) -> AsyncGenerator[Platform]:
+        async with open_platform(self.path, self._clock) as platform:
+            orders = planner(decide, external_events=["buyer.replied"], limits=Limits(deadline=30 * DAY))
+            await platform.start(orders, stock(), payments(GATE))
+            await self._quiet(platform)
+            yield platform
+
+    async def _quiet(self, platform: Platform) -> None:
+        """Everything that can be done now is done."""
+
+        async def is_quiet() -> bool:
+            with closing(sqlite3.connect(f"file:{self.path}?mode=ro", uri=True)) as db:
+                return db.execute(STIRRING, (self._clock.now().timestamp(),)).fetchone() == (0,)
+
+        await until(platform, is_quiet)
+
+    async def _something(self, platform: Platform, key: str) -> None:
+        chance, kind = self._chance.random(), self._chance.choice(["plain", "pay", "ask"])
+        named = self._chance.choice(self.plans) if self.plans else ""
+        yes = self._chance.random() < 0.7
+        if chance < 0.5 or not named:
+            handle = await platform.submit("order.received", {"kind": kind, "key": key}, idempotency_key=key)
+            self.plans.append(handle.plan_id)
+        elif chance < 0.65:
+            await platform.publish("business-facts", "buyer.replied", {}, plan_id=named, idempotency_key=key)
+        elif chance < 0.85:
+            waits = sorted(await platform.waits(), key=lambda wait: (wait.opened_at, wait.wait_id))
+            for asked in waits[:1]:
+                await platform.answer(asked.wait_id, {"approved": yes}, answer_id=key)
+        else:
+            await platform.request("inventory.reserve.requested", {"order_id": key}, idempotency_key=key)
+
+    async def _remember(self, platform: Platform) -> None:
+        """How plans ended, before it is forgotten."""
+        for plan_id in self.plans:
+            plan = None if plan_id in self.told else await platform.services.store.plan(plan_id)
+            if plan is not None and plan.status.is_final:
+                details = await platform.plan(plan_id)
+                steps = [(step.kind, step.name, step.note, step.at) for step in details.steps]
+                self.told[plan_id] = (plan.status, plan.result, plan.reason, details.usage, steps)
+
+    async def _forget(self, platform: Platform, age: timedelta) -> None:
+        if self.forgets:
+            counted = await platform.prune(age, dry_run=True)
+            pruned = await platform.prune(age)
+            assert pruned == counted
+            self.removed += pruned.plans
+            self.kept += pruned.kept
+
+
+@pytest.mark.parametrize("seed", range(4))
+async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path, seed: int) -> None:
+    kept, forgetful = Run(tmp_path / "kept.db", seed, False), Run(tmp_path / "forgetful.db", seed, True)
+    await kept.live()
+    await forgetful.live()
+    assert forgetful.plans == kept.plans
+    assert forgetful.told == kept.told
+    assert len(kept.told) == len(kept.plans) > 5
+    assert (forgetful.removed, forgetful.kept) == (len(kept.plans), 0)
+    with closing(sqlite3.connect(tmp_path / "forgetful.db")) as db:
+        names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        left = {name for name in names if db.execute(f"SELECT 1 FROM {name}").fetchone()}
+    assert left == {"agent", "definition", "sqlite_sequence"}
+
+
+@asynccontextmanager
+async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerator[Platform]:
+    """Closed while days pass: an open one keeps its leases and heart-beats every few seconds of them. What was said
+    has arrived by then, since nothing is forgotten that is on its way."""
+    async with open_platform(path, clock) as platform:
+        await platform.start(*agents)
+        yield platform
+        if agents:
+            await until(platform, lambda: at_rest(platform))
+
+
+async def at_rest(platform: Platform) -> bool:
+    return await platform.services.store.backlog(1) == 0 and not await platform.services.store.unsent(1)
+
+
+async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: VirtualClock) -> None:
+    agents = planner([complete({"n": 1}), complete({"n": 2})]), stock()
+    async with shop(path, clock, *agents) as platform:
+        handle = await platform.submit("order.received", {}, idempotency_key="k")
+        await handle.result(timeout=10)
+    await clock.advance(29 * DAY)
+    async with shop(path, clock, *agents) as platform:
+        assert await platform.prune() == Pruned()
+        again = await platform.submit("order.received", {}, idempotency_key="k")
+        assert await again.result() == {"n": 1}, "the key is known"
+    await clock.advance(2 * DAY)
+    async with shop(path, clock, *agents) as platform:
+        assert await platform.prune(dry_run=True) == Pruned(plans=1, events=2)
+        assert await platform.prune(statuses=["failed"]) == Pruned()
+        assert await platform.prune() == Pruned(plans=1, events=2)
+        with pytest.raises(NotFound):
+            await platform.plan(handle.plan_id)
+        fresh = await platform.submit("order.received", {}, idempotency_key="k")
+        assert (await fresh.result(timeout=10), fresh.plan_id) == ({"n": 2}, handle.plan_id)
+
+
+async def test_a_client_forgets_for_its_own_tenant(path: Path, clock: VirtualClock) -> None:
+    agents = planner(lambda _: complete()), stock()
+    async with shop(path, clock, *agents) as platform:
+        for client in (platform, platform.as_user(tenant_id="acme", user_id="ada")):
+            await (await client.submit("order.received", {})).result(timeout=10)
+    await clock.advance(31 * DAY)
+    async with shop(path, clock) as platform:
+        assert (await platform.as_user(tenant_id="acme", user_id="ada").prune()).plans == 1
+        assert len(await platform.plans()) == 1
+        assert (await platform.prune()).plans == 1
+
+
+@pytest.mark.parametrize("dry_run", [True, False])
+async def test_a_long_prune_keeps_nobody_waiting(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+) -> None:
+    async with shop(path, clock, planner(lambda _: complete()), stock()) as platform:
+        for _ in range(5):
+            await (await platform.submit("order.received", {})).result(timeout=10)
+    await clock.advance(31 * DAY)
+    monkeypatch.setattr(retention, "BATCH", 1)
+    turns = 0
+
+    async def others() -> None:
+        nonlocal turns
+        while True:
+            turns += 1
+            await asyncio.sleep(0)
+
+    async with shop(path, clock) as platform:
+        running = asyncio.create_task(others())
+        assert (await platform.prune(dry_run=dry_run)).plans == 5
+        running.cancel()
+    assert turns > 5
+
+
+@pytest.mark.parametrize("age", [timedelta(0), timedelta(hours=23, minutes=59), -DAY])
+async def test_what_is_kept_for_a_day_cannot_be_cut_short(platform: Platform, age: timedelta) -> None:
+    with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
+        await platform.prune(age)
+
+
+async def test_only_a_plan_that_is_over_can_be_named(platform: Platform) -> None:
+    for statuses in (["running"], ["over"], "completed", []):
+        with pytest.raises(LocalProtocolError, match="completed, failed, cancelled"):
+            await platform.prune(statuses=statuses)
+    with pytest.raises(LocalProtocolError, match="before all time"):
+        await platform.prune(timedelta.max)
+    assert await platform.prune(statuses=[PlanStatus.FAILED, "cancelled"]) == Pruned()
+
+
+async def test_a_handler_has_no_time_to_forget_in(platform: Platform) -> None:
+    told: list[Exception] = []
+    tool = Tool("cleaner")
+
+    @tool.on_invoke("clean")
+    async def clean(request: Any, context: PlatformContext) -> None:
+        try:
+            await platform.prune()
+        except LocalProtocolError as error:
+            told.append(error)
+
+    await platform.start(tool)
+    await platform.request("clean", {}, timeout=10)
+    assert "inside a handler" in str(told[0])
+
+
+async def test_a_dead_letter_keeps_the_plan_that_it_is_of(path: Path, clock: VirtualClock) -> None:
+    broken = Tool("stock")
+
+    @broken.on_invoke("inventory.reserve.requested")
+    async def reserve(request: Any, context: PlatformContext) -> None:
+        raise ValueError("a bug")
+
+    async with shop(path, clock, planner([publish("inventory.reserve.requested"), complete()]), broken) as platform:
+        handle = await platform.submit("order.received", {})
+        assert (await ended(platform, handle.plan_id)).status == "completed"
+    await clock.advance(60 * DAY)
+    async with shop(path, clock) as platform:
+        assert await platform.prune() == Pruned(kept=1)
+        assert len(await platform.services.store.dead_letters(None, 9)) == 1
+        assert [event.type for event in await published(platform)] == ["order.received", "inventory.reserve.requested"]
+
+
+async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_shown_and_goes_next_time(
+    path: Path, clock: VirtualClock
+) -> None:
+    agents = planner(decide, name="orders"), stock(), payments()
+    async with shop(path, clock, *agents) as platform:
+        handle = await platform.submit("order.received", {"kind": "pay"})
+        await handle.result(timeout=10)
+        whole = await trace_of(platform, handle.plan_id)
+    await clock.advance(31 * DAY)
+    final = [status for status in PlanStatus if status.is_final]
+    async with shop(path, clock) as platform:
+        before, now = clock.now() - 30 * DAY, clock.now()
+        for _ in range(3):
+            batch = await platform.services.store.prune(before, final, 3, tenant_id="default", now=now)
+            assert batch.plans == 0
+            left = await trace_of(platform, handle.plan_id)
+            assert (left.status, left.result) == (whole.status, whole.result)
+    async with shop(path, clock) as platform:
+        assert (await platform.prune()).plans == 1
+        assert await platform.services.store.events() == []

@@ -1,0 +1,121 @@
+"""Every live plan owns something that will move it; what does not is found, reported and set going."""
+
+import sqlite3
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+
+import pytest
+from kit import as_time_passes, ended, open_platform, planner, stock, the_wait, until
+
+from soorma_ai import Platform
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, wait
+
+RESERVE = publish("inventory.reserve.requested", order_id="A")
+Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
+
+
+class ForgetfulBus:
+    """Takes everything and brings, of each event, only the copies after the first `lost`."""
+
+    def __init__(self, lost: int = 1) -> None:
+        self._lost = lost
+        self._seen: dict[str, int] = {}
+        self._receivers: list[Receive] = []
+
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        brought: list[EventEnvelope] = []
+        for event in events:
+            self._seen[event.id] = self._seen.get(event.id, 0) + 1
+            if self._seen[event.id] > self._lost:
+                brought.append(event)
+        for receive in self._receivers:
+            await receive(brought)
+
+    async def subscribe(self, receive: Receive) -> None:
+        self._receivers.append(receive)
+
+    async def close(self) -> None:
+        self._receivers.clear()
+
+
+async def test_what_the_bus_loses_is_sent_again(
+    path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
+        await platform.start(planner([RESERVE, complete({"ok": True})]), stock())
+        plan = await platform.submit("order.received", {})
+
+        await as_time_passes(clock, lambda: platform.plans(status="completed"))
+        found = await ended(platform, plan.plan_id)
+        assert (found.status, found.result) == ("completed", {"ok": True})
+        assert [step.kind for step in found.steps].count("replied") == 1
+    assert any("events_sent_again" in message for message in caplog.messages)
+
+
+async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
+    """A plan that waits for a person, after somebody changed the file by hand."""
+    async with open_platform(path, clock) as platform:
+        script = [wait("user.replied", "Which?"), complete({"ok": True})]
+        await platform.start(planner(script, external_events=["user.replied"]), stock())
+        plan = await platform.submit("order.received", {})
+        await the_wait(platform)
+    with sqlite3.connect(path) as db:
+        for statement in statements:
+            db.execute(statement)
+    db.close()
+    return plan.plan_id
+
+
+async def test_a_live_plan_that_waits_for_nothing_is_reported_and_goes_on(
+    path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
+) -> None:
+    plan_id = await stranded(path, clock, "DELETE FROM expectation")
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([complete({"went": "on"})], external_events=["user.replied"]), stock())
+        plan = await ended(platform, plan_id)
+        assert (plan.status, plan.result) == ("completed", {"went": "on"})
+    assert any("plan_stranded" in message and plan_id in message for message in caplog.messages)
+
+
+async def test_a_plan_that_waits_for_something_is_left_alone(path: Path, clock: VirtualClock) -> None:
+    await stranded(path, clock)
+    async with open_platform(path, clock) as platform:
+        await platform.start(planner([]), stock())
+        for _ in range(3):
+            await clock.advance(61)
+            swept = await platform.services.store.sweep(clock.now())
+            assert (swept.stranded, swept.unblocked) == ((), 0)
+        assert len(await platform.waits()) == 1
+
+
+async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(stock())
+    async with open_platform(path, clock) as platform:
+        await platform.publish("action-requests", "inventory.reserve.requested", {"order_id": "A"})
+        store = platform.services.store
+        rows = await store.unsent(9)
+        await store.arrive([row.event for row in rows], clock.now())
+    with sqlite3.connect(path) as db:
+        db.execute("UPDATE inbox SET state = 'blocked'")
+    db.close()
+    async with open_platform(path, clock) as platform:
+        await platform.start(stock())
+        await until(platform, lambda: _nothing_waits(platform))
+
+
+async def _nothing_waits(platform: Platform) -> bool:
+    return await platform.services.store.backlog(1) == 0
+
+
+async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: VirtualClock) -> None:
+    plan_id = await stranded(path, clock)
+    async with open_platform(path, clock) as platform:
+        minds = planner([])
+        await platform.start(minds, stock())
+        await platform.publish("plan-events", "plan.stranded", {}, plan_id=plan_id)
+        await until(platform, lambda: _nothing_waits(platform))
+        plan = await platform.plan(plan_id)
+        assert (plan.status, len(plan.decisions)) == ("paused", 1)

@@ -1,0 +1,306 @@
+"""Workers ask others for parts of a task, wait for them, and end the task with everything they got."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from fanin import answers, gathering, join_of_a_worker
+from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, until
+
+from soorma_ai import (
+    DelegationSpec,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Reject,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+
+def echo(event_type: str = "part.requested", name: str = "parts", **options: Any) -> Tool:
+    tool = Tool(name, **options)
+
+    @tool.on_invoke(event_type)
+    async def answer(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if request.data.get("fails"):
+            raise Reject("no such part", code="no_part")
+        return {"by": name, **request.data}
+
+    return tool
+
+
+async def test_one_after_the_other(platform: Platform) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        task.state["seen"] = []
+        await task.delegate("part.requested", {"n": 1}, "part.done")
+
+    @worker.on_result("part.done")
+    async def go_on(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        assert result.success and task.is_complete()
+        task.state["seen"].append(result.result["n"])
+        if result.result["n"] < 3:
+            await task.delegate("part.requested", {"n": result.result["n"] + 1}, "part.done")
+        else:
+            await task.complete({"seen": task.state["seen"]})
+
+    await platform.start(worker, echo())
+    reply = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert reply["result"] == {"seen": [1, 2, 3]}
+    assert await _rows(platform, "task") == await _rows(platform, "sub_task") == 0
+
+
+async def _rows(platform: Platform, table: str) -> int:
+    store: Any = platform.services.store
+    return int(await store.writer.do(lambda db: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]))
+
+
+async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None:
+    specs = [DelegationSpec("part.requested", {"n": n}, "part.done") for n in range(5)]
+    specs.append(DelegationSpec("other.requested", {"n": 99}, "other.done"))
+    await platform.start(gathering(specs), echo(), echo("other.requested", "others"))
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert [part["result"]["n"] for part in reply["result"]["parts"]] == [0, 1, 2, 3, 4, 99]
+
+
+@pytest.mark.parametrize("seed", range(15))
+async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platform: Platform, seed: int) -> None:
+    await join_of_a_worker(platform, seed)
+
+
+async def test_a_part_that_fails_is_a_result_too(platform: Platform) -> None:
+    specs = [DelegationSpec("part.requested", {"n": 1}, "part.done")]
+    specs.append(DelegationSpec("part.requested", {"fails": True}, "part.done"))
+    await platform.start(gathering(specs), echo())
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    good, bad = reply["result"]["parts"]
+    assert (good["success"], bad["success"], bad["error"]["code"]) == (True, False, "no_part")
+
+
+async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform, clock: VirtualClock) -> None:
+    told: list[tuple[bool, str | None]] = []
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("part.requested", {}, "part.done", timeout=30)
+
+    @worker.on_result("part.done")
+    async def give_up(result: ResultContext, context: PlatformContext) -> None:
+        told.append((result.success, result.error))
+        await (await result.restore_task()).fail("no parts", code="no_parts")
+
+    await platform.start(worker)
+    task_id = await platform.publish("action-requests", "order.requested", {})
+    await until(platform, lambda: published(platform))
+    (answer,) = await as_time_passes(clock, lambda: answers(platform, task_id))
+    assert told == [(False, "no answer to part.requested came in time")]
+    assert answer.data["error"] == {"code": "no_parts", "message": "no parts"}
+
+
+async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platform) -> None:
+    def level(number: int) -> Worker:
+        worker = Worker(f"level-{number}")
+
+        @worker.on_task(f"level.{number}.requested")
+        async def begin(task: TaskContext, context: PlatformContext) -> None:
+            below = f"level.{number + 1}.requested" if number < 3 else "part.requested"
+            await task.delegate(below, {"n": number}, f"below.{number}.done")
+
+        @worker.on_result(f"below.{number}.done")
+        async def finish(result: ResultContext, context: PlatformContext) -> None:
+            task = await result.restore_task()
+            await task.complete({"level": number, "below": result.result, "session": task.session_id})
+
+        return worker
+
+    await platform.start(level(1), level(2), level(3), echo())
+    minds = planner([publish("level.1.requested", n=0), complete({"done": True})])
+    await platform.start(minds)
+    plan = await platform.submit("order.received", {}, session_id="s-1")
+    found = await ended(platform, plan.plan_id)
+    assert found.status == "completed"
+    (replied,) = [step for step in found.steps if step.kind == "replied"]
+    assert replied.data["below"]["below"]["below"] == {"by": "parts", "n": 3}  # type: ignore[index,call-overload]
+    rows = await platform.services.store.events(limit=1000)
+    by_source = {e.event.source: e.event for e in rows if e.event.topic == "action-results"}
+    for source in ("level-1", "level-2", "level-3", "parts", "orders"):
+        answer = by_source[source]
+        request = await platform.services.store.event(str(answer.correlation_id))
+        assert request is not None, source
+        assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
+
+
+async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform) -> None:
+    worker = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="second")])
+    await platform.start(worker, echo(name="first"), echo(name="second"), echo(name="third", capabilities=["rare"]))
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert [part["result"]["by"] for part in reply["result"]["parts"]] == ["second"]
+    rare = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="rare")], "other-clerk")
+    rare_task = rare.routes()[0]
+    assert rare_task.event_type == "order.requested"
+
+
+@pytest.mark.parametrize(
+    "misuse",
+    ["no handler", "left open", "ended twice", "unknown sub-task"],
+)
+async def test_a_handler_that_leaves_its_task_hanging_fails_it(platform: Platform, misuse: str) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        match misuse:
+            case "no handler":
+                await task.delegate("part.requested", {}, "nobody.listens")
+            case "left open":
+                task.state["waiting"] = True
+            case "ended twice":
+                await task.complete({})
+                await task.fail("no")
+            case _:
+                task.update_sub_task_result("nothing", {})
+
+    await platform.start(worker, echo())
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
+    assert [event.type for event in await published(platform)] == ["order.requested"]
+
+
+async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("part.requested", {}, "part.done")
+
+    @worker.on_result("part.done")
+    async def breaks(result: ResultContext, context: PlatformContext) -> None:
+        raise ZeroDivisionError("oops")
+
+    await platform.start(worker, echo())
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert reply["error"]["code"] == "handler_error"
+    assert await _rows(platform, "task") == 0
+
+
+def asking(worker: Worker, **data: Any) -> None:
+    @worker.on_task("review.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await context.bus.publish(
+            "notification-events",
+            "notification.human_input",
+            {"question": "May it go?", "response_event": "review.answered", **data},
+        )
+
+    @worker.on_result("review.answered")
+    async def answered(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        await task.complete({"approved": result.data["approved"]})
+
+
+async def test_a_worker_asks_a_person(platform: Platform) -> None:
+    worker = Worker("clerk")
+    asking(worker, timeout_seconds=60)
+    await platform.start(worker)
+    task_id = await platform.publish("action-requests", "review.requested", {})
+    question = await the_wait(platform)
+    assert (question.message, question.task_id, question.plan_id) == ("May it go?", task_id, None)
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    assert answer.data["result"] == {"approved": True}
+
+
+async def test_a_person_may_answer_a_worker_by_an_event(platform: Platform) -> None:
+    worker = Worker("clerk")
+    asking(worker, timeout_seconds=60)
+    await platform.start(worker)
+    task_id = await platform.publish("action-requests", "review.requested", {})
+    await the_wait(platform)
+    await platform.publish(
+        "notification-events", "review.answered", {"approved": False}, correlation_id=task_id, idempotency_key="once"
+    )
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    assert answer.data["result"] == {"approved": False}
+
+
+@pytest.mark.parametrize("handled", [False, True])
+async def test_a_question_that_nobody_answers_is_a_timeout(
+    platform: Platform, clock: VirtualClock, handled: bool
+) -> None:
+    worker = Worker("clerk")
+    asking(worker, timeout_seconds=60)
+    if handled:
+
+        @worker.on_result("task.timeout")
+        async def timed_out(result: ResultContext, context: PlatformContext) -> None:
+            assert not result.success
+            await (await result.restore_task()).complete({"approved": "by silence"})
+
+    await platform.start(worker)
+    task_id = await platform.publish("action-requests", "review.requested", {})
+    await the_wait(platform)
+    await clock.advance(60)
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    if handled:
+        assert answer.data["result"] == {"approved": "by silence"}
+    else:
+        assert answer.data["error"]["code"] == "task.timeout"
+    (told,) = await published(platform, topic="task-events")
+    assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
+
+
+async def test_a_question_without_an_end_is_not_asked(platform: Platform) -> None:
+    worker = Worker("clerk")
+    asking(worker)
+    await platform.start(worker)
+    reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
+    assert "timeout_seconds" in reply["error"]["message"]
+
+
+async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> None:
+    worker = Worker("clerk")
+    asking(worker, timeout_seconds=600)
+    async with open_platform(path, clock) as platform:
+        await platform.start(worker)
+        task_id = await platform.publish("action-requests", "review.requested", {})
+        question = await the_wait(platform)
+    async with open_platform(path, clock) as platform:
+        worker = Worker("clerk")
+        asking(worker, timeout_seconds=600)
+        await platform.start(worker)
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+        assert len(await until(platform, lambda: answers(platform, task_id))) == 1
+
+
+async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.report_progress(0.5, "half way")
+        raise ZeroDivisionError("oops")
+
+    await platform.start(worker)
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert reply["success"] is False
+    (told,) = await published(platform, topic="system-events")
+    assert (told.type, told.data["progress"], told.data["message"]) == ("task.progress", 0.5, "half way")
+
+
+def test_only_events_that_have_a_handler_are_consumed() -> None:
+    worker = gathering([])
+    assert worker.events_consumed == ["order.requested", "other.done", "part.done"]
+    with pytest.raises(ConfigError, match="is a topic"):
+        worker.on_result("action-results")
+    with pytest.raises(ConfigError, match=r"two handlers for the result .part\.done."):
+        worker.on_result("part.done")(lambda result, context: None)

@@ -1,0 +1,343 @@
+"""How far plans are, whatever order things are seen in."""
+
+import asyncio
+import random
+from typing import Any
+
+import pytest
+from kit import PATIENCE, as_time_passes, ended, planner, published, until
+
+from soorma_ai import (
+    Agent,
+    DelegationSpec,
+    EventEnvelope,
+    EventTopic,
+    GoalContext,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Reject,
+    ResultContext,
+    TaskContext,
+    Tool,
+    TransitionContext,
+    Worker,
+)
+from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
+from soorma_ai.domain.tracking import Action, ActionStatus
+from soorma_ai.errors import NotFound
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, delegate, publish
+
+ASKED = 20
+
+
+def worker(started: asyncio.Event | None = None, go_on: asyncio.Event | None = None) -> Tool:
+    tool = Tool("hands")
+
+    @tool.on_invoke("work.requested")
+    async def handle(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if started and go_on:
+            started.set()
+            await go_on.wait()
+        if request.data.get("fails"):
+            raise Reject("it is broken", code="broken")
+        return {"n": request.data.get("n")}
+
+    return tool
+
+
+def fanning(count: int) -> Any:
+    minds = planner([], goals=[])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        for n in range(count):
+            action = PublishAction(event_type="work.requested", data={"n": n, "fails": n % 5 == 4})
+            await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    @minds.on_transition()
+    async def join(transition: TransitionContext, context: PlatformContext) -> None:
+        if not await context.handling.open_now() and not await context.handling.has_more_to_come():
+            done = PlannerDecision(next_action=CompleteAction(result={}))
+            await minds.execute_decision(done, context)
+
+    return minds
+
+
+async def statuses(platform: Platform, plan_id: str) -> list[str]:
+    return [one.status for one in await platform.tracker.actions(plan_id)]
+
+
+async def test_an_action_is_pending_then_running_then_done(platform: Platform) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+    tool = worker(started, go_on)
+    await platform.services.store.register([tool.registration()], platform.services.clock.now())
+    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]))
+    plan = await platform.submit("order.received", {})
+
+    async def has_asked() -> list[str]:
+        try:
+            return await statuses(platform, plan.plan_id)
+        except NotFound:
+            return []
+
+    assert await until(platform, has_asked) == ["pending"]
+    (request,) = [e for e in await published(platform) if e.type == "work.requested"]
+    await until(platform, lambda: platform.services.store.handed([request.id]))
+    assert await statuses(platform, plan.plan_id) == ["pending"], "in line is not begun"
+    progress = await platform.tracker.plan_progress(plan.plan_id)
+    assert (progress.status, progress.total, progress.done) == ("running", 1, 0)
+    await platform.start(tool)
+    await started.wait()
+    assert await statuses(platform, plan.plan_id) == ["running"]
+    go_on.set()
+    await plan.result(timeout=PATIENCE)
+    (action,) = await platform.tracker.actions(plan.plan_id)
+    assert (action.status, action.event_type, action.asked_by) == ("completed", "work.requested", "orders")
+    assert (action.agents, action.error, action.parent_id) == (("hands",), None, None)
+    assert action.ended_at is not None and action.ended_at >= action.requested_at
+
+
+async def test_what_failed_and_what_nobody_answered_say_so(platform: Platform, clock: VirtualClock) -> None:
+    minds = planner([publish("work.requested", fails=True), publish("lost.requested"), complete({})])
+    await platform.start(minds, worker())
+    silent = Tool("silent")
+
+    @silent.on_invoke("lost.requested")
+    async def never(request: InvocationContext, context: PlatformContext) -> None: ...
+
+    await platform.services.store.register([silent.registration()], clock.now())
+    plan = await platform.submit("order.received", {})
+
+    async def has_failed() -> bool:
+        return (await platform.tracker.plan_progress(plan.plan_id)).status == "failed"
+
+    await until(platform, lambda: _two_requests(platform))
+    assert await statuses(platform, plan.plan_id) == ["failed", "pending"]
+    await clock.advance(7 * 24 * 3600)
+    await as_time_passes(clock, has_failed)
+    failed, lost = await platform.tracker.actions(plan.plan_id)
+    assert (failed.status, failed.error) == ("failed", "it is broken")
+    assert lost.status in ("cancelled", "timed_out") and lost.ended_at is not None
+    counts = (await platform.tracker.plan_progress(plan.plan_id)).counts
+    assert set(counts) == set(ActionStatus) and sum(counts.values()) == 2 and counts[ActionStatus.PENDING] == 0
+
+
+async def _two_requests(platform: Platform) -> bool:
+    return len([e for e in await published(platform) if e.type.endswith(".requested")]) == 2
+
+
+async def test_what_was_cancelled_with_its_plan_is_not_pending(platform: Platform) -> None:
+    await platform.services.store.register([worker().registration()], platform.services.clock.now())
+    await platform.start(planner([publish("work.requested", n=1)]))
+    plan = await platform.submit("order.received", {})
+    await until(platform, lambda: published(platform))
+    await until(platform, lambda: platform.services.store.plan(plan.plan_id))
+    await platform.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    assert await statuses(platform, plan.plan_id) == ["cancelled"]
+
+
+@pytest.mark.parametrize("seed", range(6))
+async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed: int) -> None:
+    """Replies in any order, some doubled, and requests brought by the bus again after their replies."""
+    rng = random.Random(seed)
+    await platform.services.store.register([worker().registration()], platform.services.clock.now())
+    await platform.start(fanning(ASKED))
+    plan = await platform.submit("order.received", {})
+    requests = [e for e in await until(platform, lambda: _asked(platform)) if e.type == "work.requested"]
+    arriving = [_reply(request) for request in requests]
+    arriving += rng.sample(arriving, 7)
+    arriving += rng.sample(requests, 12)
+    rng.shuffle(arriving)
+    finished: set[str] = set()
+    while arriving:
+        batch, arriving = arriving[:3], arriving[3:]
+        await platform.services.store.arrive(batch, platform.services.clock.now())
+        platform.services.signals.wake_agents()
+        finished |= {str(e.correlation_id) for e in batch if e.topic is EventTopic.ACTION_RESULTS}
+        found = {one.action_id: one for one in await platform.tracker.actions(plan.plan_id)}
+        assert {key for key, one in found.items() if one.status.is_final} == finished
+    await ended(platform, plan.plan_id)
+    progress = await platform.tracker.plan_progress(plan.plan_id)
+    assert (progress.done, progress.total) == (len(requests), len(requests))
+    assert progress.counts[ActionStatus.FAILED] == len(requests) // 5
+
+
+async def _asked(platform: Platform) -> list[EventEnvelope]:
+    found = await published(platform)
+    return found if len(found) == ASKED + 1 else []
+
+
+def _reply(request: EventEnvelope) -> EventEnvelope:
+    failed = bool(request.data.get("fails"))
+    error: dict[str, Any] = {"error": {"code": "x", "message": "no"}} if failed else {"result": {}}
+    return EventEnvelope(
+        id=f"reply-{request.id}",
+        source="hands",
+        type=str(request.response_event),
+        topic=EventTopic.ACTION_RESULTS,
+        time=request.time,
+        data={"success": not failed, **error},
+        correlation_id=request.correlation_id,
+        tenant_id=request.tenant_id,
+    )
+
+
+def clerk() -> Worker:
+    made = Worker("clerk")
+
+    @made.on_task("task.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        specs = [DelegationSpec("work.requested", {"n": n, "fails": n == 2}, "work.done") for n in range(3)]
+        await task.report_progress(0.25, "asking")
+        task.state["group"] = await task.delegate_parallel(specs)
+
+    @made.on_result("work.done")
+    async def join(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        if await task.aggregate_parallel_results(task.state["group"]) is not None:
+            await task.report_progress(0.75, "adding up")
+            await task.complete({"group": task.state["group"]})
+
+    return made
+
+
+async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platform: Platform) -> None:
+    await platform.services.store.register([worker().registration()], platform.services.clock.now())
+    await platform.start(planner([publish("task.requested"), complete({})]), clerk())
+    plan = await platform.submit("order.received", {})
+    store = platform.services.store
+    requests = await until(platform, lambda: _parts(platform))
+    (asked,) = await store.named_expectations([requests[0].id])
+    group_id = str(asked.group_id)
+    await store.arrive([_reply(requests[1])], platform.services.clock.now())
+    group = await platform.tracker.delegation_group(group_id)
+    assert (group.total, group.came, set(group.missing)) == (3, 1, {requests[0].id, requests[2].id})
+    assert sorted(one.status for one in group.members) == ["completed", "pending", "pending"]
+    await platform.start(worker())
+    found = await ended(platform, plan.plan_id)
+    assert found.status == "completed"
+    group = await platform.tracker.delegation_group(group_id)
+    assert (group.total, group.came, group.missing, group.agent) == (3, 3, (), "clerk")
+    assert sorted(one.status for one in group.members) == ["completed", "completed", "failed"]
+    with pytest.raises(NotFound):
+        await platform.tracker.delegation_group("nobody")
+    with pytest.raises(NotFound):
+        await platform.as_user(tenant_id="other", user_id="eve").tracker.delegation_group(group_id)
+
+
+async def _parts(platform: Platform) -> list[EventEnvelope]:
+    found = [e for e in await published(platform) if e.type == "work.requested"]
+    return found if len(found) == 3 else []
+
+
+async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platform: Platform) -> None:
+    await platform.start(planner([publish("task.requested"), complete({})]), clerk(), worker())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    task, *parts = await platform.tracker.actions(plan.plan_id)
+    assert (task.event_type, task.status, task.parent_id) == ("task.requested", "completed", None)
+    assert task.report is not None and (task.report.progress, task.report.message) == (0.75, "adding up")
+    assert [(one.asked_by, one.parent_id) for one in parts] == [("clerk", task.action_id)] * 3
+    assert len({one.group_id for one in parts}) == 1
+    progress = await platform.tracker.plan_progress(plan.plan_id)
+    assert (progress.total, progress.done, set(progress.reports)) == (4, 4, {task.action_id})
+
+
+async def test_a_report_that_comes_late_changes_no_status(platform: Platform) -> None:
+    await platform.start(planner([publish("work.requested", n=1), complete({})]), worker())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    (action,) = await platform.tracker.actions(plan.plan_id)
+    store, now = platform.services.store, platform.services.clock.now()
+    for progress in (0.5, "half", True):
+        late = EventEnvelope(
+            id=f"late-{progress}",
+            source="hands",
+            type="task.progress",
+            topic=EventTopic.SYSTEM_EVENTS,
+            time=now,
+            data={"task_id": action.action_id, "progress": progress, "status": "running"},
+            plan_id=plan.plan_id,
+            root_plan_id=plan.plan_id,
+        )
+        await store.arrive([late], now)
+    (action,) = await platform.tracker.actions(plan.plan_id)
+    assert action.status == "completed" and action.report is not None and action.report.progress == 0.5
+
+
+async def test_the_timeline_tells_a_plan_in_the_order_of_time(platform: Platform) -> None:
+    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]), worker())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    told = await platform.tracker.timeline(plan.plan_id)
+    assert [entry.at for entry in told] == sorted(entry.at for entry in told)
+    kinds = [entry.kind for entry in told]
+    assert {"turn", "decision", "request", "reply", "end"} <= set(kinds)
+    assert kinds.index("request") < kinds.index("reply") < kinds.index("end")
+
+
+async def test_a_tree_and_a_session_show_their_plans(platform: Platform) -> None:
+    child = planner([publish("work.requested", n=1), complete({"below": True})], name="below", goals=["part.goal"])
+    parent = planner([delegate("below", "part.goal", {"x": 1}), complete({"above": True})])
+    await platform.start(child, parent, worker())
+    plan = await platform.submit("order.received", {}, session_id="s-1")
+    await plan.result(timeout=PATIENCE)
+    tree = await platform.tracker.plan_tree(plan.plan_id)
+    (below,) = tree.children
+    assert (tree.agent, below.agent, below.children) == ("orders", "below", ())
+    assert [one.event_type for one in await platform.tracker.actions(plan.plan_id)] == ["part.goal"]
+    assert [one.event_type for one in await platform.tracker.actions(below.plan.plan_id)] == ["work.requested"]
+    assert (await platform.tracker.plan_tree(below.plan.plan_id)).plan == below.plan
+    assert {one.plan_id for one in await platform.tracker.session_plans("s-1")} == {plan.plan_id, below.plan.plan_id}
+
+
+async def test_a_request_that_a_tool_made_by_itself_is_done_when_its_reply_is_there(platform: Platform) -> None:
+    tool = Tool("asking")
+
+    @tool.on_invoke("outer.requested")
+    async def outer(request: InvocationContext, context: PlatformContext) -> str:
+        return await context.bus.request("work.requested", {"n": 1}, "work.done")
+
+    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+
+    async def both_done() -> list[Action]:
+        found = await platform.tracker.actions(plan.plan_id)
+        return found if all(one.status == "completed" for one in found) else []
+
+    assert [one.asked_by for one in await until(platform, both_done)] == ["orders", "asking"]
+
+
+async def test_nothing_is_told_of_another_tenants_plan(platform: Platform) -> None:
+    seen: list[str] = []
+    watch = Agent("watch")
+    await platform.start(planner([publish("work.requested", n=1), complete({})]), worker())
+    plan = await platform.submit("order.received", {}, session_id="s-1")
+    await plan.result(timeout=PATIENCE)
+
+    @watch.on_event("look", "business-facts")
+    async def look(event: Any, context: PlatformContext) -> None:
+        seen.extend(one.status for one in await context.tracker.actions(event.data["plan_id"]))
+
+    await platform.start(watch)
+    other = platform.as_user(tenant_id="other", user_id="eve")
+    for call in (
+        other.tracker.plan_progress(plan.plan_id),
+        other.tracker.actions(plan.plan_id),
+        other.tracker.timeline(plan.plan_id),
+        other.tracker.plan_tree(plan.plan_id),
+    ):
+        with pytest.raises(NotFound):
+            await call
+    assert await other.tracker.session_plans("s-1") == []
+    await platform.publish("business-facts", "look", {"plan_id": plan.plan_id})
+    await until(platform, lambda: _something(seen))
+    assert seen == ["completed"], "inside a handler too"
+
+
+async def _something(seen: list[str]) -> bool:
+    return bool(seen)

@@ -1,0 +1,50 @@
+"""What a plan was begun with stays with it, so that an old plan can be understood after both have changed."""
+
+from pathlib import Path
+
+import pytest
+from kit import ended, planner, stock
+
+from soorma_ai import Platform
+from soorma_ai.adapters.prompts import PromptFiles, packaged_prompts
+from soorma_ai.core.prompt import DECIDE
+from soorma_ai.errors import ConfigError
+from soorma_ai.settings import PROMPTS_DIR
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+
+async def test_a_plan_records_the_version_of_its_planner_and_its_prompt(platform: Platform) -> None:
+    await platform.start(planner([publish("inventory.reserve.requested", order_id="A1")], version="2.1.0"), stock())
+    handle = await platform.submit("order.received", {})
+    plan = await ended(platform, handle.plan_id)
+    entry = plan.decisions[0]
+    assert plan.agent_version == "2.1.0"
+    assert plan.prompt == f"{entry.prompt_id} {entry.prompt_version} {entry.prompt_hash[:8]}"
+
+
+async def test_a_plan_that_its_prompt_fails_is_begun_without_one(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broken = path.parent / f"{DECIDE}.md.j2"
+    broken.parent.mkdir()
+    broken.write_text("no front matter")
+    monkeypatch.setenv(PROMPTS_DIR, str(path.parent))
+    async with Platform(f"sqlite:///{path}", clock=clock) as platform:
+        await platform.start(planner([complete()]), stock())
+        handle = await platform.submit("order.received", {})
+        plan = await ended(platform, handle.plan_id)
+    assert (plan.status, plan.prompt) == ("failed", "")
+    assert "is no prompt" in str(plan.reason)
+
+
+def test_a_label_names_the_text_and_not_only_its_version(tmp_path: Path) -> None:
+    text = (packaged_prompts() / f"{DECIDE}.md.j2").read_text()
+    edited = tmp_path / f"{DECIDE}.md.j2"
+    edited.parent.mkdir()
+    edited.write_text(f"{text}\n")
+    one, other = PromptFiles().label(DECIDE), PromptFiles(tmp_path).label(DECIDE)
+    assert one.split()[:2] == other.split()[:2] == [DECIDE, "2"]
+    assert one != other
+    with pytest.raises(ConfigError, match="no prompt"):
+        PromptFiles().label("planner/unknown")

@@ -1,0 +1,48 @@
+"""The worst mode is as bad as it says."""
+
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import ended, planner, stock, until
+from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
+
+from soorma_ai import Platform
+from soorma_ai.adapters.sqlite import writer
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.runtime import relay, timers
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+
+async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path, clock: VirtualClock) -> None:
+    came: Counter[str] = Counter()
+
+    class Counting(TwiceBus):
+        async def subscribe(self, receive: Any) -> None:
+            async def counted(events: Sequence[EventEnvelope]) -> None:
+                came.update(event.id for event in events)
+                await receive(events)
+
+            await super().subscribe(counted)
+
+    async with Platform(store=ForgetfulStore(path), bus=Counting(), clock=clock) as platform:
+        await platform.start(
+            planner([publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]), stock()
+        )
+        plan = await platform.submit("order.received", {})
+        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
+
+        async def all_came_twice() -> bool:
+            return set(came.values()) == {2}
+
+        await until(platform, all_came_twice)
+    assert len(came) > 3
+
+
+@pytest.mark.skipif(not IS_WORST, reason="about SOORMA_WORST=1")
+async def test_in_the_worst_mode_nothing_is_done_in_groups(platform: Platform) -> None:
+    assert isinstance(platform, WorstPlatform)
+    assert {writer.GROUP, relay.BATCH, timers.BATCH} == {1}

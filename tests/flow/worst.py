@@ -1,0 +1,56 @@
+"""The worst that the design allows. With SOORMA_WORST=1 the flow tests run on it: every event comes twice, alone and
+the second time the other way round, no memory is kept from one operation to the next, and nothing is done in groups.
+
+Leases stay as they are: they may not be shorter than their renewal, and tests let the clock run faster than any
+handling. What lost leases lead to, the state machine in tests/machine tries.
+"""
+
+import os
+import sqlite3
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from datetime import datetime, timedelta
+from typing import TypeVar
+
+from soorma_ai import Platform
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sqlite import writer
+from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.ports import Delivery
+from soorma_ai.runtime import relay, timers
+
+T = TypeVar("T")
+
+IS_WORST = os.environ.get("SOORMA_WORST") == "1"
+
+
+class TwiceBus(LocalBus):
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        for event in (*events, *reversed(events)):
+            await super().publish([event])
+
+
+class ForgetfulStore(SqliteStore):
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        return await super().claim(agent, now, lease, 1, held)
+
+    async def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        def and_forget(db: sqlite3.Connection) -> T:
+            self._routes.forget()
+            return operation(db)
+
+        return await super()._write(and_forget)
+
+
+class WorstPlatform(Platform):
+    async def _open(self, opened: AsyncExitStack) -> None:
+        self._store, self._bus = ForgetfulStore(self._path), TwiceBus()
+        await super()._open(opened)
+
+
+def alone() -> None:
+    """Groups and batches of one, in this process."""
+    writer.GROUP = relay.BATCH = timers.BATCH = 1

@@ -1,0 +1,295 @@
+"""Files that earlier versions left are brought forward, and every plan in them runs to its right end."""
+
+import asyncio
+import shutil
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from situations import CALLS_LEFT, ENDS, PLOTS, Shop
+
+from soorma_ai import Platform
+from soorma_ai.adapters.sqlite import files, migrations
+from soorma_ai.adapters.sqlite.schema import VERSION
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.testing.clock import START, VirtualClock
+
+HERE = Path(__file__).parent
+GOLDEN = sorted(HERE.glob("*.db"))
+OLDER = [path for path in GOLDEN if path.stem != f"v{VERSION}"]
+NOTHING_TO_DO = """
+    SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer)
+        + (SELECT count(*) FROM expectation WHERE status = 'open' AND kind <> 'client')
+        + (SELECT count(*) FROM inbox WHERE state NOT IN ('done', 'dead'))
+"""
+
+
+def name(path: Path) -> str:
+    return path.stem
+
+
+@pytest.fixture(params=GOLDEN, ids=name)
+def left(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return Path(shutil.copy(request.param, tmp_path / "store.db"))
+
+
+@pytest.fixture(params=OLDER, ids=name)
+def older(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    return Path(shutil.copy(request.param, tmp_path / "store.db"))
+
+
+def rows(path: Path, query: str) -> list[tuple[Any, ...]]:
+    with closing(sqlite3.connect(path)) as db:
+        return db.execute(query).fetchall()
+
+
+def dump(path: Path) -> list[str]:
+    with closing(sqlite3.connect(path)) as db:
+        return [f"version {db.execute('PRAGMA user_version').fetchone()}", *db.iterdump()]
+
+
+def test_every_version_has_its_golden_file() -> None:
+    assert [path.stem for path in GOLDEN] == [f"v{number}" for number in range(1, VERSION + 1)]
+    for path in GOLDEN:
+        with closing(sqlite3.connect(f"file:{path}?immutable=1", uri=True)) as db:
+            assert db.execute("PRAGMA user_version").fetchone() == (int(path.stem[1:]),)
+
+
+# To their ends
+
+
+async def test_every_plan_that_was_left_comes_to_its_right_end(left: Path) -> None:
+    before = events_of(left)
+    shop = Shop()
+    async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1), seed="later")) as platform:
+        await platform.start(*shop.main_agents(), shop.evening(), shop.island())
+        answered: set[str] = set()
+        await platform.publish("business-facts", "slot.chosen", {"order_id": "a-1"})
+
+        async def has_ended() -> bool:
+            for wait in await platform.waits():
+                if wait.proposed_event and wait.wait_id not in answered:
+                    answered.add(wait.wait_id)
+                    assert await platform.answer(wait.wait_id, {"approved": True}) == "accepted"
+            return rows(left, NOTHING_TO_DO) == [(0,)]
+
+        await until(platform, has_ended)
+        plans = {plan.goal_event: plan for plan in await platform.services.store.plans(**EVERY_PLAN)}
+        usage = {goal: (await platform.services.store.spent(plan.plan_id)) for goal, plan in plans.items()}
+    assert {goal: (plan.status, plan.result) for goal, plan in plans.items()} == ENDS
+    assert len(answered) == 3
+    # Once each, by the keys that they had before.
+    assert Counter((tool, event) for tool, event, _ in shop.calls) == CALLS_LEFT
+    assert set(shop.calls.values()) == {1}
+    assert shop.asked.count("order.journalled") == 1, "its first decision is in the journal"
+    assert usage["order.journalled"].llm_calls == 2
+    nothing_lost_or_doubled(left, before)
+
+
+EVERY_PLAN: dict[str, Any] = {"tenant_id": None, "status": None, "root_plan_id": None, "limit": 99}
+
+
+async def until(platform: Platform, condition: Callable[[], Awaitable[bool]]) -> None:
+    changed = platform.services.signals.watch()
+    async with asyncio.timeout(30):
+        while not await condition():
+            await changed.wait()
+            changed.clear()
+
+
+def events_of(path: Path) -> dict[str, EventEnvelope]:
+    return {id: EventEnvelope.from_json(body) for id, body in rows(path, "SELECT id, body FROM event")}
+
+
+def nothing_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> None:
+    after = events_of(path)
+    assert before.items() <= after.items()
+    assert rows(path, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(path, "SELECT count(*) FROM inbox WHERE state = 'dead'") == [(1,)]
+    answers = Counter(event.correlation_id for event in after.values() if "plan_id" in event.data)
+    goals = {event.id for event in after.values() if event.type in PLOTS}
+    assert set(answers) == goals
+    assert set(answers.values()) == {1}
+    requests = Counter(event.type for event in after.values() if event.topic == "action-requests")
+    assert requests == Counter(
+        dict.fromkeys(PLOTS, 1)
+        | {"stock.reserve": 7, "slow.work": 2, "courier.deliver": 2, "payment.charge": 3}
+        | {"island.reserve": 1}
+    )
+    spent = rows(path, "SELECT sum(actions) FROM budget")
+    assert spent == [(sum(requests.values()) - len(PLOTS),)], "one action for each that a plan asked"
+
+
+async def test_what_a_plan_was_begun_with_is_told_as_far_as_it_was_written_down(left: Path) -> None:
+    version = rows(left, "PRAGMA user_version")[0][0]
+    async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
+        plans = [await platform.plan(plan.plan_id) for plan in await platform.plans(status="completed")]
+    assert {plan.agent_version for plan in plans} == {"0.1.0"}
+    assert {plan.prompt.split()[0] if plan.prompt else "" for plan in plans} == {
+        "" if version == 1 else "planner/decide"
+    }
+
+
+async def test_a_reply_that_a_client_had_before_is_found_by_its_key(left: Path) -> None:
+    async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
+        reply = await platform.request("stock.reserve", {"sku": "B"}, idempotency_key="a client's")
+        assert reply["result"] == {"by": "stock"}
+
+
+async def test_what_is_long_over_can_be_removed_from_a_file_of_any_version(left: Path) -> None:
+    async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(days=31))) as platform:
+        pruned = await platform.prune()
+        assert (pruned.plans, pruned.kept) == (3, 1), "the fourth that is over has a dead letter"
+        assert len(await platform.plans(limit=99)) == 11
+
+
+# The tables
+
+
+def shape(path: Path) -> dict[str, Any]:
+    """Everything that SQLite says of the tables and indexes, and how they were made, without spaces and quotes."""
+    with closing(sqlite3.connect(path)) as db:
+        made = db.execute(
+            "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'"
+        ).fetchall()
+        told: dict[str, Any] = {
+            f"{kind} {item}": (table, "".join(sql.replace('"', "").split())) for kind, item, table, sql in made
+        }
+        told |= {f"options of {row[1]}": row[2:] for row in db.execute("PRAGMA table_list") if row[0] == "main"}
+        for kind, item, _, _ in made:
+            if kind == "table":
+                told[f"columns of {item}"] = db.execute(f"PRAGMA table_xinfo({item})").fetchall()
+                indexes = db.execute(f"PRAGMA index_list({item})").fetchall()
+                told[f"indexes of {item}"] = sorted(row[1:] for row in indexes)
+                for row in indexes:
+                    told[f"columns of {row[1]}"] = db.execute(f"PRAGMA index_xinfo({row[1]})").fetchall()
+        told["sequences"] = {name for (name,) in db.execute("SELECT name FROM sqlite_sequence")}
+    return told
+
+
+def opened_and_closed(path: Path) -> None:
+    files.open_writer(path).close()
+
+
+def test_the_tables_of_a_file_brought_forward_are_those_of_a_new_one(left: Path, tmp_path: Path) -> None:
+    opened_and_closed(left)
+    opened_and_closed(tmp_path / "new.db")
+    found, wanted = shape(left), shape(tmp_path / "new.db")
+    assert found.pop("sequences") == {"event", "inbox", "plan"}
+    wanted.pop("sequences")
+    assert found == wanted
+    assert len(found) > 60
+
+
+def test_the_comparison_would_see_an_index_with_another_condition(tmp_path: Path) -> None:
+    opened_and_closed(tmp_path / "one.db")
+    opened_and_closed(tmp_path / "two.db")
+    with closing(sqlite3.connect(tmp_path / "two.db")) as db:
+        db.execute("DROP INDEX inbox_dead")
+        db.execute("CREATE INDEX inbox_dead ON inbox (seq) WHERE state = 'done'")
+    assert shape(tmp_path / "one.db") != shape(tmp_path / "two.db")
+
+
+def test_bringing_a_file_forward_changes_no_row_of_it(older: Path) -> None:
+    tables = [name for (name,) in rows(older, "SELECT name FROM sqlite_master WHERE type = 'table'")]
+    columns = {t: ", ".join(row[1] for row in rows(older, f"PRAGMA table_info({t})")) for t in tables}
+    before = {table: sorted(rows(older, f"SELECT {columns[table]} FROM {table}")) for table in tables}
+    opened_and_closed(older)
+    for table in tables:
+        assert sorted(rows(older, f"SELECT {columns[table]} FROM {table}")) == before[table]
+    times = rows(older, "SELECT abs(time - (julianday(json_extract(body, '$.time')) - 2440587.5) * 86400) FROM event")
+    assert max(times) < (0.001,)
+
+
+# A kill on the way
+
+
+def statements_of(older: Path) -> int:
+    """BEGIN, the steps, the version, COMMIT."""
+    version = rows(older, "PRAGMA user_version")[0][0]
+    return sum(len(migrations.STEPS[step]) for step in range(version, VERSION)) + 3
+
+
+class Failing(sqlite3.Connection):
+    """Breaks at its n-th statement that writes."""
+
+    left = 0
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        if sql.lstrip().split()[0] not in ("PRAGMA", "SELECT") or "user_version =" in sql:
+            Failing.left -= 1
+            if Failing.left == 0:
+                raise sqlite3.OperationalError("broken off")
+        return super().execute(sql, *parameters)
+
+
+def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
+    older: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before, count = dump(older), statements_of(older)
+    real = sqlite3.connect
+    with monkeypatch.context() as failing:
+        failing.setattr(files.sqlite3, "connect", lambda *given, **named: real(*given, **named, factory=Failing))
+        for Failing.left in range(1, count + 1):
+            with pytest.raises(SoormaError, match="broken off"):
+                files.open_writer(older)
+            assert Failing.left == 0
+    assert dump(older) == before
+    opened_and_closed(older)
+    assert rows(older, "PRAGMA user_version") == [(VERSION,)]
+
+
+KILLED = """
+import os, signal, sqlite3, sys
+from pathlib import Path
+from soorma_ai.adapters.sqlite import files
+
+left = int(sys.argv[2])
+
+def count(sql):
+    global left
+    left -= not sql.startswith(("PRAGMA", "SELECT")) or "user_version =" in sql
+    if left == 0:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+real = files._connect
+
+def watched(*given, **named):
+    made = real(*given, **named)
+    made.set_trace_callback(count)
+    return made
+
+files._connect = watched
+files.open_writer(Path(sys.argv[1]))
+"""
+
+
+def sampled(count: int) -> Iterator[int]:
+    """The first two, the last three, and some between."""
+    yield from (2, *range(4, count - 2, 7), count - 2, count - 1, count)
+
+
+def test_a_file_stays_what_it_was_when_its_process_is_killed_on_the_way(older: Path) -> None:
+    before = dump(older)
+    for position in sampled(statements_of(older)):
+        command = [sys.executable, "-c", KILLED, str(older), str(position)]
+        assert subprocess.run(command, check=False).returncode == -9, position
+        assert dump(older) == before, position
+    opened_and_closed(older)
+    assert rows(older, "PRAGMA integrity_check") == [("ok",)]
+    assert rows(older, "PRAGMA user_version") == [(VERSION,)]
+
+
+def test_looking_at_an_older_file_says_what_to_do_and_changes_nothing(older: Path) -> None:
+    before = older.read_bytes()
+    with pytest.raises(ConfigError, match="start the platform on it once, which brings it forward"):
+        files.open_reader(older)
+    assert older.read_bytes() == before

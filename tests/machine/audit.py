@@ -1,0 +1,86 @@
+"""What is written to a store, told by the store itself: every change of a plan and of an expectation, in order.
+
+A look at the tables shows what is; triggers show what has been in between, in the same transaction.
+"""
+
+import json
+import sqlite3
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+_TRIGGERS = """
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY, what TEXT, id TEXT, old_status TEXT, new_status TEXT, old_value TEXT, new_value TEXT
+);
+CREATE TRIGGER audit_plan_new AFTER INSERT ON plan BEGIN
+    INSERT INTO audit VALUES (NULL, 'plan', NEW.plan_id, NULL, NEW.status, NULL, NEW.version);
+END;
+CREATE TRIGGER audit_plan AFTER UPDATE ON plan BEGIN
+    INSERT INTO audit VALUES (NULL, 'plan', NEW.plan_id, OLD.status, NEW.status, OLD.version, NEW.version);
+END;
+CREATE TRIGGER audit_plan_gone AFTER DELETE ON plan BEGIN
+    INSERT INTO audit VALUES (NULL, 'plan', OLD.plan_id, OLD.status, 'deleted', OLD.version, NULL);
+END;
+CREATE TRIGGER audit_expectation AFTER UPDATE ON expectation BEGIN
+    INSERT INTO audit VALUES (NULL, 'expectation', NEW.id, OLD.status, NEW.status, OLD.answer, NEW.answer);
+END;
+"""
+
+
+def audited(path: Path) -> None:
+    """From now on, whatever is written to this store is told."""
+    db = sqlite3.connect(path)
+    db.executescript(_TRIGGERS)
+    db.close()
+
+
+_FOR_PEOPLE = "kind IN ('wait', 'gate', 'doubt')"
+
+
+@dataclass(frozen=True)
+class Change:
+    """Of a plan (the values are its versions) or of an expectation (they are its recorded answers)."""
+
+    what: str
+    id: str
+    old_status: str | None
+    new_status: str
+    old_value: str | None
+    new_value: str | None
+
+
+class Audit:
+    """Reads what is committed, beside whoever owns the file."""
+
+    def __init__(self, path: Path) -> None:
+        self.db = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def rows(self, query: str, *values: Any) -> list[Any]:
+        return self.db.execute(query, values).fetchall()
+
+    def column(self, query: str, *values: Any) -> list[Any]:
+        return [row[0] for row in self.rows(query, *values)]
+
+    def bodies(self, query: str, *values: Any) -> list[dict[str, Any]]:
+        return [json.loads(body) for body in self.column(query, *values)]
+
+    def changes(self) -> list[Change]:
+        fields = "what, id, old_status, new_status, old_value, new_value"
+        return [Change(*row) for row in self.rows(f"SELECT {fields} FROM audit ORDER BY seq")]
+
+    def plans(self) -> list[dict[str, Any]]:
+        return self.bodies("SELECT body FROM plan ORDER BY seq")
+
+    def waits(self) -> list[str]:
+        """Every question that people were ever asked."""
+        return self.column(f"SELECT id FROM expectation WHERE {_FOR_PEOPLE} ORDER BY opened_at, id")
+
+    def open_waits(self) -> list[str]:
+        return self.column(f"SELECT id FROM expectation WHERE status = 'open' AND {_FOR_PEOPLE} ORDER BY id")
+
+    def events(self) -> list[dict[str, Any]]:
+        return self.bodies("SELECT body FROM event ORDER BY seq")

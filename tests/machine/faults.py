@@ -1,0 +1,147 @@
+"""A store and a bus that do not say the truth about what they did, round real ones."""
+
+import asyncio
+import random
+from collections.abc import Awaitable, Callable, Sequence
+from contextvars import ContextVar
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Any
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.errors import BusUnavailable, StoreUnavailable
+from soorma_ai.ports import Bus, Clock, Store
+
+# Everything else that a store does writes.
+# fmt: off
+_READS = frozenset({
+    "agents", "backlog", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events", "expectation",
+    "expectations", "goal_of", "journal", "known_events", "live_events", "met_by", "next_due", "pending", "plan",
+    "plans", "repeats", "spent", "steps", "sub_tasks", "task", "task_expectations", "unsent",
+})
+# fmt: on
+_NOT_COUNTED = frozenset({"open", "close"})
+
+_silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+class Fault(Enum):
+    """What can become of a write that is reported as failed. Its caller cannot tell these apart."""
+
+    NOT_MADE = "not made"
+    MADE = "made"
+    MADE_IN_SILENCE = "made, and not even those who listen for commits were told"
+
+
+@dataclass(frozen=True)
+class StoreFault:
+    """The n-th write, from 1, is reported as failed."""
+
+    position: int
+    what: Fault
+
+
+class FaultyStore:
+    """Counts the writes, by name, in `written`."""
+
+    def __init__(self, store: Store, fault: StoreFault | None = None) -> None:
+        self.written: list[str] = []
+        self._store = store
+        self._fault = fault
+
+    def notify(self, on_commit: Callable[[], None]) -> None:
+        self._store.notify(lambda: None if _silent.get() else on_commit())
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self._store, name)
+        return method if name in _READS or name in _NOT_COUNTED else partial(self._write, name, method)
+
+    async def _write(self, name: str, method: Callable[..., Awaitable[Any]], *given: Any, **named: Any) -> Any:
+        self.written.append(name)
+        fault = self._fault
+        if fault is None or fault.position != len(self.written):
+            return await method(*given, **named)
+        if fault.what is not Fault.NOT_MADE:
+            silent = _silent.set(fault.what is Fault.MADE_IN_SILENCE)
+            await method(*given, **named)
+            _silent.reset(silent)
+        raise StoreUnavailable(f"{name} did not answer")
+
+
+class Way(Enum):
+    """What can become of one publish."""
+
+    GOOD = "delivered"
+    DENIED = "delivered, and reported as failed"
+    FAILED = "not delivered, and reported as failed"
+    DOUBLED = "delivered twice"
+    LATE = "taken, and delivered later"
+    MIXED = "delivered one by one, in another order, some of it later"
+    LOST = "taken, and never delivered"
+
+
+UNSAFE_WAYS = (Way.GOOD, Way.DENIED, Way.FAILED, Way.DOUBLED, Way.LATE, Way.MIXED)
+LONGEST_DELAY = 40.0
+
+
+class FaultyBus:
+    """What it does with each publish is drawn by `seed` from `ways`. `took` counts."""
+
+    def __init__(self, bus: Bus, clock: Clock, seed: int, ways: Sequence[Way]) -> None:
+        self.took: list[Way] = []
+        self._bus = bus
+        self._clock = clock
+        self._random = random.Random(seed)
+        self._ways = ways
+        self._late: set[asyncio.Task[None]] = set()
+
+    async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
+        await self._bus.subscribe(receive)
+
+    async def close(self) -> None:
+        await self._bus.close()
+
+    async def publish(self, events: Sequence[EventEnvelope]) -> None:
+        way = self._random.choice(self._ways)
+        self.took.append(way)
+        match way:
+            case Way.GOOD:
+                await self._bus.publish(events)
+            case Way.DENIED:
+                await self._bus.publish(events)
+                raise BusUnavailable("the bus did not say that it took them")
+            case Way.FAILED:
+                raise BusUnavailable("the bus is away")
+            case Way.DOUBLED:
+                await self._bus.publish([*events, *events])
+                await self._bus.publish(events)
+            case Way.LATE:
+                self._later(events)
+            case Way.MIXED:
+                await self._mixed(events)
+            case Way.LOST:
+                pass
+
+    async def _mixed(self, events: Sequence[EventEnvelope]) -> None:
+        for event in self._random.sample(events, len(events)):
+            if self._random.random() < 0.5:
+                await self._bus.publish([event])
+            else:
+                self._later([event])
+
+    def _later(self, events: Sequence[EventEnvelope]) -> None:
+        task = asyncio.create_task(self._deliver(self._random.uniform(0, LONGEST_DELAY), events))
+        self._late.add(task)
+        task.add_done_callback(self._late.discard)
+
+    async def _deliver(self, seconds: float, events: Sequence[EventEnvelope]) -> None:
+        """A bus that took something brings it until it is acknowledged."""
+        await self._clock.sleep(seconds)
+        while True:
+            try:
+                await self._bus.publish(events)
+            except (BusUnavailable, StoreUnavailable):
+                await self._clock.sleep(1.0)
+            else:
+                return

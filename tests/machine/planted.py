@@ -1,0 +1,61 @@
+"""Bugs that a store could have, planted, so that the proofs can be seen to find them."""
+
+from dataclasses import replace
+from datetime import datetime
+
+from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside
+
+from machine.stores import OneThreadStore
+from soorma_ai.domain.effects import Close, SavePlan, Spend
+from soorma_ai.ports import Delivery, Work
+
+
+class AcksBeforeItsEffects(AcksFirst, OneThreadStore):
+    pass
+
+
+class RecordsAnswersBlindly(AnswersBlindly, OneThreadStore):
+    pass
+
+
+class PublishesApart(PublishesOutside, OneThreadStore):
+    pass
+
+
+class ForgetsWhatCame(KeepsNoMark, OneThreadStore):
+    pass
+
+
+class LeavesThingsOpen(OneThreadStore):
+    """A plan that ends closes nothing that it waits for."""
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        ends = any(isinstance(effect, SavePlan) and effect.plan.status.is_final for effect in work.effects)
+        kept = tuple(effect for effect in work.effects if not (ends and isinstance(effect, Close)))
+        await super().commit(replace(work, effects=kept), now)
+
+
+class CountsNoActions(OneThreadStore):
+    """What is published is not charged."""
+
+    async def commit(self, work: Work, now: datetime) -> None:
+        kept = tuple(effect for effect in work.effects if not isinstance(effect, Spend))
+        await super().commit(replace(work, effects=kept), now)
+
+
+class BeginsUnseen(OneThreadStore):
+    """That a handler begins which must not run twice is not on disk."""
+
+    async def begin(self, delivery: Delivery) -> None:
+        return
+
+
+PLANTED: dict[str, type[OneThreadStore]] = {
+    "an answer is recorded without compare-and-set": RecordsAnswersBlindly,
+    "the delivery is done before its effects are stored": AcksBeforeItsEffects,
+    "the inbox forgets what it has seen": ForgetsWhatCame,
+    "a plan that ends leaves its expectations open": LeavesThingsOpen,
+    "events are published apart from the state they belong to": PublishesApart,
+    "actions are not charged": CountsNoActions,
+    "the beginning of what must not run twice is not recorded": BeginsUnseen,
+}

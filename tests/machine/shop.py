@@ -1,0 +1,133 @@
+"""One platform on one file, through as many processes as a test wants: started, crashed, closed, started again."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, TypeVar
+
+from machine.audit import Audit, audited
+from machine.quiet import QuietLoop, Stuck
+from machine.stores import OneThreadStore
+from machine.world import PRINTING_TAKES, World, agents
+from soorma_ai import Platform
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.ports import Bus, Store
+from soorma_ai.testing.clock import VirtualClock
+
+T = TypeVar("T")
+Wrap = Callable[[Store, Bus, VirtualClock], tuple[Store, Bus]]
+
+
+def as_they_are(store: Store, bus: Bus, clock: VirtualClock) -> tuple[Store, Bus]:
+    return store, bus
+
+
+@cache
+def _empty_store() -> bytes:
+    """Made once, and copied for each test: a file of its own costs the disk more than all that is done with it."""
+
+    async def make(path: Path) -> None:
+        store = OneThreadStore(path)
+        await store.open(VirtualClock().now())
+        await store.close()
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "empty.db"
+        asyncio.run(make(path))
+        audited(path)
+        return path.read_bytes()
+
+
+class Shop:
+    """`wrap` may put something round the store and the bus of each process."""
+
+    def __init__(
+        self,
+        path: Path,
+        make_store: Callable[[Path], OneThreadStore] = OneThreadStore,
+        wrap: Wrap = as_they_are,
+    ) -> None:
+        self.clock = VirtualClock()
+        self.world = World(self.clock)
+        self._path = path
+        self._make_store = make_store
+        self._wrap = wrap
+        self._loop = QuietLoop()
+        path.write_bytes(_empty_store())
+        self._open()
+        self.audit = Audit(path)
+        self.world.look = self.audit.db
+
+    def start(self, away: Sequence[str] = ()) -> None:
+        self.do(self.platform.start(*agents(self.world, away)))
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T | None:
+        """None when the process died of it: whoever asked does not know what became of it."""
+        try:
+            return self._loop.do(work)
+        except Stuck:
+            if not self.store.is_dead:
+                raise
+            return None
+
+    def settle(self) -> None:
+        self._loop.settle()
+        self.world.is_overtaken = False
+
+    def steps(self, count: int) -> None:
+        self._loop.steps(count)
+
+    def advance(self, span: timedelta) -> None:
+        """Whatever wakes goes on until all is quiet, before the clock goes on."""
+        until = self.clock.now() + span
+        while (wake := self.clock.next_wake) is not None and wake <= until:
+            self.do(self.clock.advance(wake - self.clock.now()))
+            self.settle()
+        self.do(self.clock.advance(until - self.clock.now()))
+
+    def starve(self, span: timedelta) -> None:
+        """Time passes, and the process hardly gets a turn: what it has in hand is overdue before it is done."""
+        self.world.is_overtaken = True
+        self.do(self.clock.advance(span))
+
+    def crash(self, down: timedelta = timedelta(0), away: Sequence[str] = ()) -> None:
+        """The process ends where it is, and another one starts after a while."""
+        self.store.die()
+        self._loop.abandon()
+        self._loop.wait_for(self.store.close())
+        self.clock_on(down)
+        self._open()
+        self.start(away)
+        self.world.is_overtaken = False
+
+    def restart(self, down: timedelta = timedelta(0), away: Sequence[str] = ()) -> None:
+        """Closed in order: nothing disturbs it, and what is in hand is done before."""
+        self.store.spare()
+        self.settle()
+        while self.audit.rows("SELECT 1 FROM inbox WHERE state = 'leased'"):
+            self.advance(PRINTING_TAKES)
+        self._loop.wait_for(self.platform.__aexit__(None, None, None))
+        self.clock_on(down)
+        self._open()
+        self.start(away)
+
+    def clock_on(self, span: timedelta) -> None:
+        """While nobody lives."""
+        self._loop.do(self.clock.advance(span))
+
+    def close(self) -> None:
+        self.store.die()
+        self._loop.abandon()
+        self._loop.wait_for(self.store.close())
+        self.audit.close()
+        self._loop.close()
+
+    def _open(self) -> None:
+        self.store = self._make_store(self._path)
+        self.bus: Bus
+        store, self.bus = self._wrap(self.store, LocalBus(), self.clock)
+        self.platform = Platform(store=store, bus=self.bus, clock=self.clock)
+        self._loop.wait_for(self.platform.__aenter__())

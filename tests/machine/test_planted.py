@@ -1,0 +1,20 @@
+"""The state machine finds bugs when there are any: each of these is planted, and seen in a few histories."""
+
+import pytest
+from hypothesis import Phase, settings
+
+from machine.planted import PLANTED
+from machine.rules import Machine, histories
+
+SEED = 1
+AT_MOST = 150
+
+
+@pytest.mark.parametrize("bug", PLANTED)
+def test_a_planted_bug_is_found(bug: str) -> None:
+    class Buggy(Machine):
+        make_store = PLANTED[bug]
+
+    with pytest.raises(AssertionError) as found:
+        histories(Buggy, SEED, settings(max_examples=AT_MOST, phases=[Phase.generate], report_multiple_bugs=False))
+    assert str(found.value)

@@ -1,0 +1,227 @@
+"""What is published together is judged, carried out and joined by pure functions."""
+
+import itertools
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.asking import Moment
+from soorma_ai.core.ending import begin
+from soorma_ai.core.join import came_mark, fire, fired_mark, receive_branch
+from soorma_ai.core.offer import Offer, decision_schema
+from soorma_ai.core.reduce import reduce
+from soorma_ai.core.validate import Situation, judge, parsed, prepared
+from soorma_ai.core.wire import portable
+from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
+from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.waits import Answer, AnswerDecision, Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, PayloadMismatch, UnknownEvent
+from soorma_ai.testing.scripted import publish, publish_all
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
+PART = EventDefinition(event_name="part.asked", payload_schema=NUMBER)
+PAY = EventDefinition(event_name="pay.asked", payload_schema=NUMBER, approval="payload.n > 5")  # type: ignore[arg-type]
+OFFER = Offer(events=(PART, PAY))
+GOAL = EventEnvelope(id="goal", source="client", type="order.received", topic=EventTopic.ACTION_REQUESTS, time=NOW)
+
+
+def moment(cause: EventEnvelope = GOAL) -> Moment:
+    return Moment(cause, "orders", NOW, itertools.count())
+
+
+def plan(**limits: Any) -> PlanRecord:
+    return begin(GOAL, None, Limits(**limits), "1", moment()).plan
+
+
+def together(*requests: tuple[str, int], **options: Any) -> PlannerDecision:
+    asked = tuple(PublishAction(event_type=name, data={"n": n}) for name, n in requests)
+    return PlannerDecision(next_action=PublishAllAction(requests=asked, **options))
+
+
+def situation(begun: PlanRecord | None = None, **known: Any) -> Situation:
+    return Situation(begun or plan(), OFFER, known.pop("spent", Spent()), NOW, **known)
+
+
+def effects_of(decision: PlannerDecision, begun: PlanRecord | None = None) -> Any:
+    begun = begun or plan()
+    return reduce(begun, judge(decision, situation(begun)), state="", open_now=[], moment=moment())
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (publish_all(publish("part.asked", n=1), publish("part.askd", n=2)), UnknownEvent, "request 2 of 2: event 'p"),
+        (publish_all(publish("part.asked", n="x")), PayloadMismatch, "request 1 of 1: data for event 'part.asked'"),
+        (publish_all(publish("part.asked", n=1), need=2), MalformedDecision, "need=2 can never come: only 1"),
+        (publish_all(publish("part.asked", n=1), need=0), MalformedDecision, "step.need"),
+        (publish_all(), MalformedDecision, "step.requests"),
+        ({"step": {"action": "publish_all"}}, MalformedDecision, "no requests"),
+        ({"step": {"action": "publish_all", "requests": {}}}, MalformedDecision, "must be a list"),
+        ({"step": {"action": "publish_all", "requests": ["x"]}}, MalformedDecision, "request 1 of 1 must be"),
+        (
+            {"step": {"action": "publish_all", "requests": [{"action": "complete", "result": 1}]}},
+            MalformedDecision,
+            "request 1 of 1 must be",
+        ),
+        (
+            {"step": {"action": "publish_all", "requests": [{"action": "publish:part.asked"}]}},
+            MalformedDecision,
+            "request 1 of 1: 'step' has no data",
+        ),
+        (
+            {"step": {"action": "publish_all", "requests": [], "deadline": 3}},
+            MalformedDecision,
+            "takes only",
+        ),
+    ],
+)
+def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
+    answer: Any, error: type[DecisionError], words: str
+) -> None:
+    with pytest.raises(error) as refused:
+        judge(prepared(parsed(answer, ""), OFFER), situation())
+    assert words in str(refused.value)
+
+
+def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
+    answer = publish_all(publish("part.asked", n=1))
+    answer["step"] |= {"need": None, "timeout_seconds": None}  # type: ignore[operator]
+    action = parsed(answer, "").next_action
+    assert isinstance(action, PublishAllAction)
+    assert (action.need, action.timeout_seconds) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("limits", "known", "name"),
+    [
+        ({"max_actions": 3}, {"spent": Spent(actions=2)}, "max_actions"),
+        ({"max_actions": 4}, {"spent": Spent(actions=2)}, None),
+        ({"max_parallel": 3}, {"in_flight": 2}, "max_parallel"),
+        ({"max_parallel": 4}, {"in_flight": 2}, None),
+        ({"max_repeats": 2}, {"repeats": 2}, "max_repeats"),
+        ({"max_repeats": 2}, {"repeats": 1}, None),
+    ],
+)
+def test_every_one_counts_against_the_limits(limits: Any, known: Any, name: str | None) -> None:
+    decision, now = together(("part.asked", 1), ("pay.asked", 9)), situation(plan(**limits), **known)
+    if name is None:
+        judge(decision, now)
+        return
+    with pytest.raises(LimitExceeded, match=name):
+        judge(decision, now)
+
+
+def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone() -> None:
+    outcome = effects_of(together(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 2), timeout_seconds=60))
+    assert outcome.effects[0] == Spend(outcome.plan.root_plan_id, 3, 20)
+    assert sum(isinstance(effect, Spend) for effect in outcome.effects) == 1
+    join, *branches = [effect.expectation for effect in outcome.effects if isinstance(effect, Expect)]
+    assert (join.kind, join.deadline, join.join.need) == (ExpectationKind.JOIN, NOW + timedelta(seconds=60), 3)
+    kinds = [ExpectationKind.REPLY, ExpectationKind.GATE, ExpectationKind.REPLY]
+    assert [(b.kind, b.place, b.branch_of) for b in branches] == [(k, n, join.id) for n, k in enumerate(kinds)]
+    sent = [e.event.type for e in outcome.effects if isinstance(e, Publish)]
+    assert sent == ["part.asked", "plan.wait.opened", "pay.asked"]
+    assert [e.guards for e in outcome.effects if isinstance(e, Schedule)] == [join.id]
+    marks = [e.step.fingerprint for e in outcome.effects if isinstance(e, AppendStep)]
+    assert [mark is not None for mark in marks] == [True, False, False], "one decision is one repeat"
+    assert outcome.plan.status is PlanStatus.RUNNING
+
+
+def test_a_plan_whose_every_request_is_held_is_paused() -> None:
+    assert effects_of(together(("pay.asked", 8), ("pay.asked", 9))).plan.status is PlanStatus.PAUSED
+
+
+def test_the_same_handling_again_makes_the_same_events() -> None:
+    decision = together(("part.asked", 1), ("part.asked", 1))
+    first, again = effects_of(decision), effects_of(decision)
+    assert first == again
+    ids = [e.event.id for e in first.effects if isinstance(e, Publish)]
+    assert len(set(ids)) == 2
+
+
+def opened(*requests: tuple[str, int], **options: Any) -> tuple[PlanRecord, Expectation, list[Expectation]]:
+    outcome = effects_of(together(*requests, **options))
+    join, *branches = [effect.expectation for effect in outcome.effects if isinstance(effect, Expect)]
+    return outcome.plan, join, branches
+
+
+def reply(branch: Expectation, **data: Any) -> tuple[Expectation, EventEnvelope]:
+    event = EventEnvelope(
+        id=f"r-{branch.id}", source="x", type=branch.event_type, topic=EventTopic.ACTION_RESULTS, time=NOW, data=data
+    )
+    return replace(branch, status=ExpectationStatus.MET, met_by=event.id), event
+
+
+def came(now: PlanRecord, branch: Expectation, fired: bool = False, **data: Any) -> tuple[PlanRecord, Step]:
+    met, event = reply(branch, **data)
+    outcome, _ = receive_branch(now, met, event, moment(event), fired=fired)
+    (effect,) = outcome.effects
+    assert isinstance(effect, AppendStep)
+    return outcome.plan, effect.step
+
+
+def test_a_branch_is_a_step_that_moves_nothing() -> None:
+    now, join, (first, _) = opened(("part.asked", 1), ("part.asked", 2))
+    paused = replace(now, status=PlanStatus.PAUSED)
+    after, step = came(paused, first, success=True, result=1)
+    assert (after.status, after.steps) == (PlanStatus.PAUSED, paused.steps + 1)
+    assert (step.kind, step.fingerprint, step.place) == ("replied", came_mark(join.id), 0)
+    assert came(paused, first, fired=True, success=True)[1].kind == "late"
+    assert came(paused, first, fired=True, success=True)[1].fingerprint is None
+
+
+def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_came_in() -> None:
+    now, join, branches = opened(("part.asked", 1), ("part.asked", 2), ("part.asked", 3), ("pay.asked", 9), need=2)
+    now, last = came(now, branches[2], success=True, result={"got": 3})
+    now, first = came(now, branches[0], success=False, error={"code": "none"})
+    outcome, trigger = fire(now, join, [last, first], [branches[1], branches[3]], moment())
+    assert trigger.data == [
+        {"event": "part.asked", "data": {"n": 1}, "status": "failed", "error": {"code": "none"}},
+        {"event": "part.asked", "data": {"n": 2}, "status": "no answer yet"},
+        {"event": "part.asked", "data": {"n": 3}, "status": "ok", "result": {"got": 3}},
+        {"event": "pay.asked", "data": {"n": 9}, "status": "not published: nobody approved it in time"},
+    ]
+    closed = {e.expectation_id: e.status for e in outcome.effects if isinstance(e, Close)}
+    assert closed == {branches[3].id: ExpectationStatus.CLOSED, join.id: ExpectationStatus.MET}
+    (fired,) = [e.step for e in outcome.effects if isinstance(e, AppendStep)]
+    assert (fired.kind, fired.fingerprint) == ("joined", fired_mark(join.id))
+
+
+def test_an_approval_is_no_result_and_a_rejection_is_one() -> None:
+    now, join, (gate,) = opened(("pay.asked", 9))
+    _, event = reply(gate)
+    for decision, expected in ((AnswerDecision.APPROVE, None), (AnswerDecision.REJECT, came_mark(join.id))):
+        answer = Answer("a", {"approved": decision is AnswerDecision.APPROVE}, decision, "ann", NOW)
+        met = replace(gate, status=ExpectationStatus.MET, answer=answer)
+        outcome, trigger = receive_branch(now, met, event, moment(event), fired=False)
+        (effect,) = outcome.effects
+        assert isinstance(effect, AppendStep)
+        assert effect.step.fingerprint == expected
+        assert (trigger.released is None) is (expected is not None)
+
+
+def test_several_at_once_are_offered_as_long_as_providers_take_the_schema() -> None:
+    def wide(count: int) -> Offer:
+        fields = {f"f{n}": {"type": "string"} for n in range(10)}
+        schema = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
+        return Offer(
+            events=tuple(EventDefinition(event_name=f"e.{n}", payload_schema=schema) for n in range(count)),
+            result_schema=schema,
+        )
+
+    def actions(offer: Offer) -> set[str]:
+        step: Any = decision_schema(offer)["properties"]
+        return {branch["properties"]["action"]["const"] for branch in step["step"]["anyOf"]}
+
+    assert "publish_all" in actions(wide(200))
+    assert portable(decision_schema(wide(200))).strict
+    assert "publish_all" not in actions(wide(300)), "6,600 properties are more than 5,000"
+    assert portable(decision_schema(wide(300))).strict
+    assert actions(Offer()) == {"complete"}

@@ -1,0 +1,73 @@
+"""Several changes of one value are one change that does the same."""
+
+import itertools
+
+import pytest
+
+from soorma_ai.core.memory import combined, json_value, number, seen
+from soorma_ai.domain.memory import (
+    AppendMemory,
+    DropMemory,
+    IncrementMemory,
+    MemoryChange,
+    MemoryKey,
+    Remembered,
+    StoreMemory,
+)
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import LocalProtocolError
+
+AT = MemoryKey("t", "p", "k")
+CHANGES: list[MemoryChange] = [
+    StoreMemory(AT, 5),
+    StoreMemory(AT, [5]),
+    DropMemory(AT),
+    IncrementMemory(AT, 2),
+    AppendMemory(AT, (2, 3)),
+]
+STORED = [Remembered(), Remembered(3, exists=True, value=1), Remembered(3, exists=True, value=[1])]
+
+
+def result(stored: Remembered, *changes: MemoryChange) -> Remembered | None:
+    """One after the other; None where one cannot be."""
+    try:
+        for change in changes:
+            stored = seen(stored, change)
+    except LocalProtocolError:
+        return None
+    return stored
+
+
+@pytest.mark.parametrize("changes", list(itertools.product(CHANGES, repeat=3)))
+def test_combined_is_one_after_the_other(changes: tuple[MemoryChange, ...]) -> None:
+    together: MemoryChange | None = None
+    try:
+        for change in changes:
+            together = combined(together, change)
+    except LocalProtocolError:
+        assert [result(stored, *changes) for stored in STORED] == [None] * 3, "refused only where nothing could do it"
+        return
+    assert together is not None
+    for stored in STORED:
+        expected = result(stored, *changes)
+        if expected is not None:
+            assert result(stored, together) == expected
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, "x", [], {}, {"a": [1, {"b": None}]}])
+def test_json_is_kept_as_a_copy(value: Json) -> None:
+    kept = json_value("k", value)
+    assert kept == value
+    assert not isinstance(value, list | dict) or kept is not value
+
+
+@pytest.mark.parametrize("value", [float("inf"), b"x", {1: 2}, "\ud800"])
+def test_what_is_no_json_is_not_kept(value: object) -> None:
+    with pytest.raises(LocalProtocolError, match="'k'"):
+        json_value("k", value)
+
+
+@pytest.mark.parametrize("by", [True, "1", None, float("nan")])
+def test_only_numbers_are_added(by: object) -> None:
+    with pytest.raises(LocalProtocolError, match="give a number"):
+        number("k", by)

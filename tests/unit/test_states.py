@@ -1,0 +1,186 @@
+"""State machines as tables: what is wrong with one, and where an event leads."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from soorma_ai import EventEnvelope, PlanDefinition, StateConfig
+from soorma_ai.core.states import View, check, expected_reply, filled, names_of, next_state
+from soorma_ai.domain.states import states_of
+from soorma_ai.errors import ConfigError, PayloadMismatch
+
+ASK = {"event_type": "a.asked", "response_event": "a.completed"}
+END: dict[str, Any] = {"is_terminal": True}
+
+
+def way(on: str, to: str, condition: str | None = None) -> dict[str, Any]:
+    return {"on_event": on, "to_state": to, "condition": condition}
+
+
+def fault(machine: dict[str, Any], initial: str = "start") -> str:
+    with pytest.raises(ConfigError) as raised:
+        check(states_of(machine), initial)
+    return str(raised.value)
+
+
+ONE = {"start": {"action": ASK, "transitions": [way("a.completed", "end")]}, "end": END}
+
+FAULTY: list[tuple[dict[str, Any], str]] = [
+    ({"begin": {"default_next": "end"}, "end": END}, "there is no state 'start' to begin in"),
+    ({"start": {"default_next": "ennd"}, "end": END}, "'start' leads to 'ennd', which is no state; did you mean 'end'"),
+    ({"start": {"transitions": [way("x", "nowhere")]}, "end": END}, "'start' leads to 'nowhere', which is no state"),
+    (ONE | {"island": {"default_next": "end"}}, "no way leads to 'island'"),
+    ({"start": {"transitions": [way("x", "start")]}}, "no terminal state can be reached from 'start'"),
+    ({"start": {}}, "no terminal state can be reached from 'start'"),
+    ({"start": {"default_next": "end"}, "end": END | {"default_next": "start"}}, "'end' is terminal"),
+    ({"start": {"default_next": "end"}, "end": END | {"action": ASK}}, "'end' is terminal"),
+    ({"start": {"default_next": "end", "outcome": "failed"}, "end": END}, "'start' is not terminal"),
+    (
+        {"start": {"action": ASK, "transitions": [way("a.failed", "end")]}, "end": END},
+        "'start' asks 'a.asked', and no transition takes its answer 'a.completed'",
+    ),
+    (
+        {"start": {"transitions": [way("x", "end", "payload.x >")]}, "end": END},
+        "a condition of 'start' cannot be used: 'payload.x >' is no CEL expression",
+    ),
+    (
+        {"start": {"transitions": [way("x", "end", "paylaod.x > 1")]}, "end": END},
+        "'paylaod.x > 1' uses paylaod; there are payload, data, goal_data, results, state",
+    ),
+    (
+        {"start": {"action": ASK | {"data": {"q": ["on {goal.x}"]}}, "default_next": "end"}, "end": END},
+        "a template of 'start' names nothing known: {goal.x}",
+    ),
+    (
+        {"start": {"action": ASK | {"data": {"q": "{{results.strat.x}}"}}, "default_next": "end"}, "end": END},
+        "{results.strat.x} (results are kept by the name of their state; did you mean 'start')",
+    ),
+    ({"start": {"default_next": "end"}, "end": END | {"result": "{nope}"}}, "a template of 'end' names nothing known"),
+    (
+        {"start": {"default_next": "b"}, "b": {"default_next": "start", "transitions": [way("x", "end")]}, "end": END},
+        "'start' comes back to itself by default_next alone; 'b' comes back to itself",
+    ),
+]
+
+
+@pytest.mark.parametrize(("machine", "words"), FAULTY)
+def test_a_fault_is_named(machine: dict[str, Any], words: str) -> None:
+    assert words in fault(machine)
+
+
+def test_every_fault_is_named_at_once() -> None:
+    told = fault(
+        {
+            "start": {"transitions": [way("x", "nowhere", "("), way("y", "end")]},
+            "end": END | {"result": "{nope}"},
+            "island": {"default_next": "end"},
+        }
+    )
+    assert [words in told for words in ("'nowhere'", "'island'", "condition of 'start'", "{nope}")] == [True] * 4
+
+
+def test_a_machine_without_faults_is_taken() -> None:
+    check(states_of(ONE))
+    check(states_of(ONE | {"start": ONE["start"] | {"description": "{goal_data}"}}))
+    check(states_of(PlanDefinition(plan_type="p", states=states_of(ONE))))
+
+
+def test_another_name_than_its_own_is_a_fault() -> None:
+    assert "calls itself 'other'" in fault({"start": StateConfig(state_name="other", default_next="end"), "end": END})
+
+
+def test_what_is_malformed_is_named_by_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"start\.action\.event_type: Field required.*end\.is_termnial: Extra inputs"):
+        states_of({"start": {"action": {}}, "end": {"is_termnial": True}})
+
+
+def event(type: str, **data: Any) -> EventEnvelope:
+    return EventEnvelope(
+        id="e", source="s", type=type, topic="action-results", time=datetime(2026, 1, 1, tzinfo=UTC), data=data
+    )
+
+
+def failed(type: str, code: str) -> EventEnvelope:
+    return event(type, success=False, error={"code": code, "message": "m"})
+
+
+@pytest.mark.parametrize(
+    ("came", "names"),
+    [
+        (event("a.completed", success=True), {"a.completed"}),
+        (event("other", x=1), {"other"}),
+        (failed("a.failed", "network"), {"a.failed", "network"}),
+        (failed("a.timeout", "timeout"), {"a.timeout", "timeout", "a.failed", "a.asked.timeout"}),
+        (failed("a.rejected", "rejected"), {"a.rejected", "rejected", "a.failed"}),
+        (failed("a.failed", "task.timeout"), {"a.failed", "task.timeout"}),
+        (event("a.failed", success=False, error="words"), {"a.failed", "failed"}),
+    ],
+)
+def test_an_event_is_known_by_these_names(came: EventEnvelope, names: set[str]) -> None:
+    assert names_of(came, states_of(ONE)["start"]) == names
+
+
+VIEW = View({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+
+
+@pytest.mark.parametrize(
+    ("ways", "default", "came", "leads_to"),
+    [
+        ([way("a.completed", "x"), way("a.completed", "y")], None, event("a.completed"), "x"),
+        ([way("a.completed", "x", "false"), way("a.completed", "y")], None, event("a.completed"), "y"),
+        ([way("a.completed", "x", "payload.n > goal_data.limit")], None, event("a.completed", n=4), "x"),
+        ([way("a.completed", "x", "payload.n > goal_data.limit")], None, event("a.completed", n=3), None),
+        ([way("a.completed", "x", "payload > 1")], None, event("a.completed", result=2), "x"),
+        ([way("a.completed", "x", "results.s.n[1] == 2 && state.seen")], None, event("a.completed"), "x"),
+        ([way("a.completed", "x", "payload.missing == 1")], "z", event("a.completed"), "z"),
+        ([way("a.failed", "x")], "z", event("unrelated"), None),
+        ([way("a.completed", "x")], "z", failed("a.failed", "c"), None),
+        ([way("c", "x"), way("a.failed", "y")], None, failed("a.failed", "c"), "x"),
+        ([way("a.failed", "y"), way("c", "x")], None, failed("a.failed", "c"), "y"),
+    ],
+)
+def test_an_event_leads_to(ways: Any, default: str | None, came: EventEnvelope, leads_to: str | None) -> None:
+    config = StateConfig.model_validate(
+        {"state_name": "s", "action": ASK, "transitions": ways, "default_next": default}
+    )
+    assert next_state(config, came, VIEW) == leads_to
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{goal_data.limit}", 3),
+        ("{{goal_data.limit}}", 3),
+        ("{{ goal_data.limit }}", 3),
+        ("at most {goal_data.limit}", "at most 3"),
+        ("{results.s}", {"n": [1, 2]}),
+        ("all of {results.s}", 'all of {"n":[1,2]}'),
+        ("{results.s.n.1}", 2),
+        ("{goal_data.tag}", "{results.s}"),
+        ("see {goal_data.tag}", "see {results.s}"),
+        ('{"json": 1} and {} and { x }', '{"json": 1} and {} and { x }'),
+        ([{"a": "{plan_id}"}, 5, None], [{"a": "p"}, 5, None]),
+    ],
+)
+def test_a_template_becomes(template: Any, value: Any) -> None:
+    assert filled(template, VIEW) == value
+
+
+@pytest.mark.parametrize("template", ["{goal_data.none}", "x {results.s.n.7}", "{results.s.n.first}"])
+def test_what_is_not_there_is_not_made_up(template: str) -> None:
+    with pytest.raises(PayloadMismatch, match="cannot be filled in"):
+        filled(template, VIEW)
+
+
+def test_an_action_takes_every_event_that_its_state_names() -> None:
+    config = states_of({"s": {"action": ASK, "transitions": [way(n, "s") for n in ("b", "a.completed", "b", "c")]}})[
+        "s"
+    ]
+    assert config.action is not None
+    assert expected_reply(config, config.action).others == ("b", "c")
+
+
+def test_an_answer_without_a_name_is_the_completion() -> None:
+    config = states_of({"s": {"action": {"event_type": "x"}}})["s"]
+    assert config.action is not None and config.action.answer == "x.completed"
