@@ -28,6 +28,8 @@ if strace -o /dev/null true >/dev/null 2>&1; then $(PYTHON) -m pytest $(ARGS); e
 	ALLOW_SKIP=1 $(PYTHON) -m pytest $(ARGS); fi
 endef
 
+run_worst = SOORMA_WORST=1 $(PYTHON) -m pytest tests/flow $(ARGS)
+
 .PHONY: help demo test check record oracle fanin worst crash bench clean renew
 
 help: ## what there is to make
@@ -38,6 +40,7 @@ demo: .make/run ## the order example, offline: a planner, its tools, an approval
 
 test: .make/dev ## all tests; ARGS="-k words" for some
 	@$(run_tests)
+	@$(if $(ARGS),,$(run_worst))
 
 check: .make/dev ## the gate: lint, format, types, walls, tests
 	$(PYTHON) -m ruff check
@@ -45,6 +48,7 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 	$(PYTHON) -m pyright
 	.venv/bin/lint-imports --no-logo
 	@$(run_tests)
+	@$(run_worst)
 
 record: .make/dev ## cassettes anew from the real models, whose key is in the environment
 	$(PYTHON) examples/record.py --live $(ARGS)
@@ -56,7 +60,7 @@ fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by
 	@$(PYTHON) tests/flow/fanin.py $(ARGS)
 
 worst: .make/dev ## the flow tests where every event comes twice and nothing is remembered
-	@SOORMA_WORST=1 $(PYTHON) -m pytest tests/flow $(ARGS)
+	@$(run_worst)
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)

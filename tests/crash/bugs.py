@@ -1,5 +1,6 @@
 """Planted bugs: what the store or a tool would be if it were wrong. The proof must catch each of them."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -68,15 +69,17 @@ class ClaimsInMemory(SqliteStore):
         super().__init__(*arguments, **options)
         self._held: set[int] = set()
 
-    async def claim(self, agent: str, now: datetime, lease: timedelta, limit: int) -> list[Delivery]:
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
         def operation(db: Connection) -> list[Delivery]:
             db.execute("SAVEPOINT claim")
-            found = inbox.claim(db, agent, now, lease, limit + len(self._held))
+            found = inbox.claim(db, agent, inbox.Claim(now, lease, [*held, *self._held]), limit)
             db.execute("ROLLBACK TO claim")
             db.execute("RELEASE claim")
             return found
 
-        free = [delivery for delivery in await self._write(operation) if delivery.seq not in self._held][:limit]
+        free = await self._write(operation)
         self._held |= {delivery.seq for delivery in free}
         return free
 

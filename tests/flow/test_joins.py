@@ -317,6 +317,11 @@ async def test_a_handler_that_leaves_only_what_is_late_to_wait_for_fails_its_pla
 async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform: Platform) -> None:
     _, plan, _ = await fanned_out(platform, publish_all(*THREE, need=1), complete({"ok": 1}))
     store: Any = platform.services.store
+
+    async def all_sent() -> bool:
+        return not await store.unsent(1)
+
+    await until(platform, all_sent)
     # As a lost wake-up would leave it: the join is closed and nothing came of it.
     await store.writer.do(lambda db: db.execute("UPDATE expectation SET status = 'closed' WHERE kind = 'join'"))
     assert (await store.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)

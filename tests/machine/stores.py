@@ -45,7 +45,7 @@ class OneThreadStore(SqliteStore):
         if self._commits_left == 0 and not self._keeps_last:
             self.die()
         await self._alive()
-        result = self._commit(operation)
+        result = self._transact(operation)
         if self._commits_left == 0:
             self.die()
         elif self._commits_left is not None:
@@ -63,7 +63,7 @@ class OneThreadStore(SqliteStore):
         if self.is_dead:
             await asyncio.get_running_loop().create_future()
 
-    def _commit(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    def _transact(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         db = self.writer.connection
         with in_our_words():
             db.execute("BEGIN IMMEDIATE")
