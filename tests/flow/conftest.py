@@ -3,13 +3,9 @@ from pathlib import Path
 
 import pytest
 from kit import open_platform
-from worst import IS_WORST
 
 from soorma_ai import Platform
 from soorma_ai.testing.clock import VirtualClock
-
-# What is refused at the door is refused before there is an event that could come twice.
-collect_ignore = ["test_platform.py"] if IS_WORST else []
 
 
 @pytest.fixture
