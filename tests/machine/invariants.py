@@ -14,7 +14,8 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import told, violations
 
 FINAL = tuple(str(status) for status in PlanStatus if status.is_final)
-PLANNERS = ("orders", "buyer")
+BY_MODEL = ("orders", "buyer")
+PLANNERS = (*BY_MODEL, "clerk")
 # How a plan may end that does not complete. Whatever else ends one is a bug.
 REASONS = ("limit_exceeded", "cancelled", "spent", "unknown_event")
 
@@ -181,7 +182,7 @@ def a_plan_that_ended_has_told_so_once_and_waits_for_nothing(audit: Audit, known
 
 def a_completed_plan_went_its_whole_route(audit: Audit, known: Known) -> Iterator[str]:
     for plan in audit.plans():
-        if plan["status"] != "completed":
+        if plan["status"] != "completed" or plan["agent"] not in BY_MODEL:
             continue
         steps = audit.bodies("SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal", plan["plan_id"])
         decided = [(step["kind"], step["name"]) for step in steps if step["kind"] in DECISIONS]
@@ -191,6 +192,12 @@ def a_completed_plan_went_its_whole_route(audit: Audit, known: Known) -> Iterato
             wanted = wanted[: len(decided)]
         if decided != wanted:
             yield f"plan {plan['plan_id']} completed after {decided}; its route was {wanted}"
+
+
+def a_plan_that_paused_goes_on_with_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
+    for plan in audit.plans():
+        if plan["status"] == "completed" and plan["agent"] not in BY_MODEL and not plan["result"]["ribbon"]:
+            yield f"plan {plan['plan_id']} was completed, and nobody had chosen"
 
 
 def every_live_plan_has_something_that_moves_it(audit: Audit, known: Known) -> Iterator[str]:
@@ -272,6 +279,7 @@ CHECKS: tuple[Check, ...] = (
     limits_hold,
     a_plan_that_ended_has_told_so_once_and_waits_for_nothing,
     a_completed_plan_went_its_whole_route,
+    a_plan_that_paused_goes_on_with_a_persons_word,
     every_live_plan_has_something_that_moves_it,
     a_request_is_answered_once,
     every_task_has_something_that_moves_it,

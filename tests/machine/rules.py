@@ -31,9 +31,9 @@ ORDERS = 3
 PICK = st.integers(0, 30)
 SPANS = st.sampled_from([timedelta(seconds=s) for s in (0.5, 5, 31, 31, 6 * 60, 11 * 60, 40 * 60)])
 SHORT = st.sampled_from([timedelta(seconds=s) for s in (0, 0, 5, 31, 6 * 60)])
-KINDS = ["charge", "wait", "print", *sorted(ROUTE), "charge", "wait"]
+KINDS = ["charge", "wait", "wrap", "print", *sorted(ROUTE), "charge", "wait"]
 ROUTES = st.lists(st.sampled_from(KINDS), min_size=1, max_size=4)
-AWAY = st.sampled_from([(), ("stock",), ("courier", "payments"), ("buyer", "packer"), ("orders",)])
+AWAY = st.sampled_from([(), ("stock",), ("courier", "payments"), ("buyer", "packer", "clerk"), ("orders",)])
 ANSWERS = st.sampled_from(["yes", "no", "edit", "invalid edit", "no payload", "contradiction"])
 FORGED = st.sampled_from([*sorted(WAKE_EVENTS), "approval.granted", "payment.charge.requested.completed"])
 

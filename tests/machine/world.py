@@ -16,12 +16,15 @@ from soorma_ai import (
     ChoreographyPlanner,
     DelegationSpec,
     EventDefinition,
+    GoalContext,
     InvocationContext,
     Limits,
+    Planner,
     ResultContext,
     Retry,
     TaskContext,
     Tool,
+    TransitionContext,
     Worker,
 )
 from soorma_ai.agents.context import PlatformContext
@@ -30,6 +33,7 @@ from soorma_ai.testing.clock import VirtualClock
 
 GOAL = "order.received"
 CHILD_GOAL = "parcel.wanted"
+GIFT_GOAL = "gift.wanted"
 REPLIED = "carrier.confirmed"
 PLAN_LASTS = timedelta(minutes=30)
 PEOPLE_HAVE = timedelta(minutes=10)
@@ -47,6 +51,7 @@ ROUTE = {
     "charge": "publish:payment.charge.requested",
     "wait": "wait",
     "buy": f"delegate:buyer/{CHILD_GOAL}",
+    "wrap": f"delegate:clerk/{GIFT_GOAL}",
 }
 STEP_OF = {
     "reserve": ("published", "inventory.reserve.requested"),
@@ -57,6 +62,7 @@ STEP_OF = {
     "charge": ("held for approval", "payment.charge.requested"),
     "wait": ("asked", REPLIED),
     "buy": ("delegated", CHILD_GOAL),
+    "wrap": ("delegated", GIFT_GOAL),
 }
 DECISIONS = ("published", "held for approval", "asked", "delegated")
 
@@ -184,10 +190,30 @@ def agents(world: World, away: Sequence[str] = ()) -> list[Agent]:
         _tool(world, "stock", "inventory.reserve.requested", ORDER),
         _tool(world, "courier", "parcel.send.requested", ORDER, fails_first=True),
         _tool(world, "printer", "label.print.requested", ORDER, once=True),
+        _clerk(),
         _packer(),
         _tool(world, "payments", "payment.charge.requested", AMOUNT, approval=Approval(timeout=PEOPLE_HAVE)),
     ]
     return [agent for agent in everybody if agent.name not in away]
+
+
+def _clerk() -> Planner:
+    """Without a model: reserves the paper, pauses until somebody has chosen a ribbon, and tells which."""
+    clerk = Planner("clerk", goals=[GIFT_GOAL], limits=LIMITS)
+
+    @clerk.on_goal(GIFT_GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await goal.dispatch("inventory.reserve.requested", {"order": goal.data["order"]})
+
+    @clerk.on_transition()
+    async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
+        plan = transition.plan
+        if "asked" in plan.state:
+            await plan.finalize({"ribbon": plan.results.get("user_input")})
+        else:
+            plan.state["asked"] = await plan.pause("Which ribbon?")
+
+    return clerk
 
 
 def _packer() -> Worker:
