@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import answers, gathering, join_of_a_worker
+from fanin import ORDERS, answers, gathering, join_of_a_worker
 from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, until
 
 from soorma_ai import (
@@ -72,7 +72,7 @@ async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None
     assert [part["result"]["n"] for part in reply["result"]["parts"]] == [0, 1, 2, 3, 4, 99]
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(ORDERS))
 async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platform: Platform, seed: int) -> None:
     await join_of_a_worker(platform, seed)
 
