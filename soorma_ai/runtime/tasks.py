@@ -24,7 +24,8 @@ class TaskInHand:
         self.sub_tasks = {info.sub_task_id: info for info in sub_tasks}
         self.has_ended = False
         self._stored = stored
-        self._as_stored = {info.sub_task_id: replace(info) for info in sub_tasks}
+        # Copied and compared for every result of a fan-out, so in the cheapest way.
+        self._as_stored = {info.sub_task_id: vars(info).copy() for info in sub_tasks}
 
     @property
     def is_abandoned(self) -> bool:
@@ -106,7 +107,7 @@ class TaskInHand:
         return [
             SaveSubTask(*key, ordinal, replace(info))
             for ordinal, (id, info) in enumerate(self.sub_tasks.items())
-            if self._as_stored.get(id) != info
+            if self._as_stored.get(id) != vars(info)
         ]
 
     async def _open(self) -> list[Expectation]:

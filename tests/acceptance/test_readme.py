@@ -17,6 +17,7 @@ _TOP_LEVEL_AWAIT = ast.PyCF_ALLOW_TOP_LEVEL_AWAIT
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _TARGET = re.compile(r"^([a-z]+):", re.MULTILINE)
 _LINK = re.compile(r"\]\((?!https?:|#|mailto:)([^)#\s]+)")
+_VARIABLE = re.compile(r"\bSOORMA_[A-Z]+(?:_[A-Z]+)*\b")
 _INLINE = re.compile(r"`(make|soorma) ([^`]+)`")
 
 
@@ -67,6 +68,17 @@ def test_every_soorma_command_of_the_readme_exists() -> None:
             found = command.commands.get(word)
             assert found is not None, f"soorma {' '.join(words)}: there is no {word!r}"
             command = found
+
+
+def test_every_variable_that_is_told_of_is_read() -> None:
+    told = {name for path in (ROOT / "README.md", *(ROOT / "docs").glob("**/*.md")) for name in _names_in(path)}
+    read = {name for path in (ROOT / "soorma_ai").glob("**/*.py") for name in _names_in(path)}
+    assert told, "the documents say nowhere how to set it up"
+    assert told - read == set()
+
+
+def _names_in(path: Path) -> list[str]:
+    return _VARIABLE.findall(path.read_text())
 
 
 def test_every_file_that_the_readme_links_to_is_there() -> None:

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from store_kit import NOW, agent, do, event, expectation, later, planner, running
+from store_kit import NOW, agent, claimed, do, event, expectation, later, planner, running
 
 from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.effects import Publish, Schedule
@@ -87,6 +87,26 @@ async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) ->
     assert await names(store, "one") == [("ours", "a"), ("shared", "c")]
     assert await names(store, "two") == [("theirs", "b"), ("shared", "c")]
     assert {one.agent for one in await store.known_events("one")} == {"ours", "shared"}
+
+
+@pytest.mark.parametrize("before", [None, "one"])
+async def test_what_waits_under_a_name_does_not_go_over_to_another_tenant(store: Store, before: str | None) -> None:
+    await store.register([agent("ear", "work.asked", tenant=before)], NOW)
+    await store.arrive([event("e-1", tenant="one")], NOW)
+    with pytest.raises(ConfigError, match=r"ear is registered for .* another name"):
+        await store.register([agent("ear", "work.asked", tenant="two")], NOW)
+    assert [row.tenant_id for row in await store.agents(NOW)] == [before]
+    await store.register([agent("ear", "work.asked", tenant=before)], NOW)
+    assert [delivery.event.id for delivery in await claimed(store, "ear")] == ["e-1"]
+
+
+async def test_an_agent_of_one_tenant_may_become_a_shared_one_and_a_name_is_free_when_it_went(store: Store) -> None:
+    await store.register([agent("ear", tenant="one")], NOW)
+    await store.register([agent("ear")], NOW)
+    await store.leave(["ear"])
+    await store.deregister("ear", NOW)
+    await store.register([agent("ear", tenant="two")], NOW)
+    assert [row.tenant_id for row in await store.agents(NOW)] == ["two"]
 
 
 async def test_the_offer_has_one_order_whoever_registered_first(store: Store) -> None:

@@ -1,10 +1,11 @@
 """Tools answer, workers end their tasks, agents react; what breaks is told to whoever asked."""
 
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, planner, stock, until
+from kit import ended, held_for, open_platform, planner, stock, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -286,9 +287,43 @@ async def test_one_tenant_never_sees_anothers_events_goals_or_replies(platform: 
     assert heard == ["acme"]
 
 
-async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) -> None:
-    from kit import open_platform
+async def test_a_name_that_another_tenants_agent_had_gets_nothing_of_what_waits_for_that(
+    path: Path, clock: VirtualClock
+) -> None:
+    heard: list[tuple[str, str]] = []
 
+    def ear(tenant: str) -> Agent:
+        agent = Agent("ear", tenant_id=tenant)
+
+        @agent.on_event("order.placed", topic="business-facts")
+        async def hear(event: Any, context: PlatformContext) -> None:
+            heard.append((tenant, event.tenant_id))
+
+        return agent
+
+    async with open_platform(path, clock) as platform:
+        await platform.start(ear("acme"))
+    async with open_platform(path, clock) as platform:
+        await platform.start(stock())
+        await platform.as_user(tenant_id="acme", user_id="maria").publish("business-facts", "order.placed", {})
+        await until(platform, lambda: _backlog(platform))
+        with pytest.raises(ConfigError, match="another name"):
+            await platform.start(ear("other"))
+    async with open_platform(path, clock) as platform:
+        await platform.start(ear("acme"))
+
+        async def was_heard() -> bool:
+            return bool(heard)
+
+        await until(platform, was_heard)
+    assert heard == [("acme", "acme")]
+
+
+async def _backlog(platform: Platform) -> int:
+    return await platform.services.store.backlog(9)
+
+
+async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) -> None:
     happened: list[str] = []
     tool = Tool("hooked")
 
@@ -324,8 +359,6 @@ async def test_platform_calls_inside_a_handler_are_a_protocol_error(platform: Pl
 
 
 async def test_what_came_while_an_agent_was_away_is_handled_when_it_is_back(path: Any, clock: VirtualClock) -> None:
-    from kit import open_platform
-
     async with open_platform(path, clock) as platform:
         await platform.start(adder())
     async with open_platform(path, clock) as platform:

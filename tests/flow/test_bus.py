@@ -151,6 +151,24 @@ async def test_callers_at_the_same_time_each_get_their_own_replies(platform: Pla
     assert [reply["result"] for reply in replies] == list(range(20))
 
 
+async def test_a_slow_listener_gets_every_event_once_however_many_came_at_once(platform: Platform) -> None:
+    watch, seen = Agent("watch", max_in_flight=2), list[int]()
+
+    @watch.on_event("counted", FACTS)
+    async def handle(event: Any, context: PlatformContext) -> None:
+        await asyncio.sleep(0)
+        seen.append(event.data["n"])
+
+    await platform.start(watch)
+    await asyncio.gather(*(platform.publish(FACTS, "counted", {"n": n}) for n in range(300)))
+
+    async def all_handled() -> bool:
+        return len(set(seen)) == 300 and await platform.services.store.backlog(1) == 0
+
+    await until(platform, all_handled)
+    assert sorted(seen) == list(range(300))
+
+
 async def test_what_came_while_a_listener_to_a_family_was_away_waits_for_it(path: Any, clock: Any) -> None:
     seen: list[str] = []
 

@@ -1,11 +1,23 @@
 """The model proposes, code disposes: nothing invalid is ever published."""
 
-import pytest
-from kit import ended, payments, planner, published, stock, types
+from typing import Any
 
-from soorma_ai import PlanFailed, Platform
+import pytest
+from kit import AMOUNT, ORDER_ID, PATIENCE, as_time_passes, ended, payments, planner, published, stock, types
+
+from soorma_ai import (
+    AgentCapability,
+    EventDefinition,
+    InvocationContext,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    Tool,
+)
 from soorma_ai.domain.plans import Verdict
-from soorma_ai.errors import ContentFiltered, ModelRefused
+from soorma_ai.domain.values import compact
+from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 
 
@@ -82,9 +94,80 @@ async def test_what_a_model_declines_is_final_and_never_asked_again(platform: Pl
     assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
 
 
-async def test_the_result_of_a_goal_must_fit_what_its_definition_promises(platform: Platform) -> None:
-    from soorma_ai import EventDefinition
+@pytest.mark.parametrize("times", [4, 5])
+async def test_a_model_that_is_away_is_asked_again_and_in_the_end_the_caller_is_told(
+    platform: Platform, clock: VirtualClock, times: int
+) -> None:
+    minds = planner([*[ModelUnavailable("no line")] * times, complete({"ok": True})])
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    (answer,) = await as_time_passes(clock, lambda: published(platform, topic="action-results"))
+    assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
+    if times == 4:
+        assert answer.data["result"] == {"ok": True}
+    else:
+        assert answer.data["error"]["code"] == "model_unavailable"
+        assert "no line" in ((await platform.plan(plan.plan_id)).reason or "")
 
+
+def _branches(question: Any) -> dict[str, Any]:
+    """Of the schema of a decision, by action."""
+    steps = question.schema["properties"]["step"]["anyOf"]
+    return {branch["properties"]["action"]["const"]: branch["properties"] for branch in steps}
+
+
+async def test_every_step_is_decided_on_the_goal_what_has_happened_and_the_schemas_of_what_is_offered(
+    platform: Platform,
+) -> None:
+    script = [
+        publish("inventory.reserve.requested", order_id="A1"),
+        publish("payment.charge.requested", amount=7),
+        complete({"paid": True}),
+    ]
+    minds = planner(script, system_instructions="Be quick.", planning_strategy="conservative")
+    await platform.start(minds, stock(), payments())
+    plan = await platform.submit("order.received", {"order_id": "A1", "amount": 7})
+    await plan.result(timeout=PATIENCE)
+    last = minds.reasoner.questions[-1]  # type: ignore[union-attr]
+    system, user = (message.content for message in last.messages)
+    assert "Be quick." in system and system.count("Prefer asking a person") == 1
+    goal, _, rest = user.partition("What has happened so far:")
+    assert '{"amount":7,"order_id":"A1"}' in goal
+    history, _, rest = rest.partition("What just happened:")
+    told = ("You published inventory.reserve.requested", '"reserved":"A1"', "You published payment.charge.requested")
+    places = [history.index(line) for line in told]
+    assert places == sorted(places)
+    trigger, _, offered = rest.partition("Events you can publish now:")
+    assert '"charged":7' in trigger
+    for event, schema in {"inventory.reserve.requested": ORDER_ID, "payment.charge.requested": AMOUNT}.items():
+        assert f"publish:{event}" in offered and compact(schema) in offered
+        assert _branches(last)[f"publish:{event}"]["data"]["properties"] == schema["properties"]
+    assert "anyOf" not in user, "the schema of the decision is not told a second time"
+
+
+async def test_of_a_request_and_an_answer_of_one_name_the_model_is_shown_the_request(platform: Platform) -> None:
+    asked = EventDefinition(event_name="data.feedback", description="Ask for it.", payload_schema=ORDER_ID)
+    said = EventDefinition(
+        event_name="data.feedback", topic="action-results", description="It came.", payload_schema=AMOUNT
+    )
+    capability = AgentCapability(task_name="desk", consumed_event=asked, produced_events=(said,))
+    desk = Tool("desk", capabilities=[capability], events_produced=[said])
+
+    @desk.on_invoke("data.feedback")
+    async def tell(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"told": request.data["order_id"]}
+
+    minds = planner([publish("data.feedback", amount=1), publish("data.feedback", order_id="A1"), complete({"ok": 1})])
+    await platform.start(minds, desk)
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    question = minds.reasoner.questions[0]  # type: ignore[union-attr]
+    assert "publish:data.feedback: Ask for it." in question.messages[1].content
+    assert "It came." not in question.messages[1].content
+    assert _branches(question)["publish:data.feedback"]["data"]["required"] == ["order_id"]
+
+
+async def test_the_result_of_a_goal_must_fit_what_its_definition_promises(platform: Platform) -> None:
     promised = {"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]}
     goal = EventDefinition(event_name="sum.wanted", response_schema=promised)
     await platform.start(planner([complete({"total": "much"}), complete({"total": 3})], goals=[goal]), stock())

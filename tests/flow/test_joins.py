@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import PART, WIDE, arrive, asked, join_of_a_plan, register_parts, reply_to, shuffled
+from fanin import ORDERS, PART, WIDE, arrive, asked, join_of_a_plan, register_parts, reply_to, shuffled
 from kit import PATIENCE, ended, killed, open_platform, payments, planner, published, stock, the_wait, types, until
 
 from soorma_ai import (
@@ -79,7 +79,7 @@ async def test_a_failure_has_come_too_and_equal_events_keep_their_own_data(platf
     assert found == sorted(found)
 
 
-@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("seed", range(ORDERS))
 async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platform: Platform, seed: int) -> None:
     await join_of_a_plan(platform, seed, need=random.Random(seed).randint(1, 99) if seed % 2 else None)
 

@@ -204,6 +204,23 @@ async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform
     assert "limit_exceeded: max_actions" in (await ended(platform, plan.plan_id)).reason
 
 
+async def test_a_handler_that_asks_its_model_again_and_again_is_stopped_and_its_caller_is_told(
+    platform: Platform,
+) -> None:
+    minds = planner(endless(), goals=[], limits=Limits(max_llm_calls=5))
+
+    @minds.on_goal("order.received")
+    async def doubtful(goal: Any, context: PlatformContext) -> None:
+        while True:
+            await minds.reason_next_action(trigger="And now?", context=context)
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_llm_calls"):
+        await plan.result(timeout=5)
+    assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
+
+
 async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platform: Platform) -> None:
     answer = ModelAnswer("", None, "nothing", "m", 10, 10, None, 1.0)
     minds = planner([], limits=Limits(max_cost_usd=5.0))

@@ -160,6 +160,11 @@ def test_a_planner_without_a_model_cannot_think(model: str | None) -> None:
         thinking(reasoning_model=model)
 
 
+def test_a_misspelt_option_of_a_planner_is_no_setting_of_its_model() -> None:
+    with pytest.raises(ConfigError, match=r"'max_action'; did you mean 'max_actions'"):
+        thinking(reasoner=ScriptedReasoner([]), max_action=3)
+
+
 async def test_a_planner_without_goals_is_refused(platform: Platform) -> None:
     with pytest.raises(ConfigError, match=r"orders has no goal: give goals=\[\.\.\.\]"):
         await platform.start(planner([], goals=[]))

@@ -105,6 +105,25 @@ async def test_a_model_that_takes_longer_than_the_plan_has_publishes_nothing_mor
     assert await types(platform) == ["order.received"]
 
 
+async def test_a_plan_whose_model_takes_long_holds_up_no_other(platform: Platform) -> None:
+    thinking, answer = asyncio.Event(), asyncio.Event()
+
+    async def decide(question: Any) -> Any:
+        if '{"slow":true}' in question.messages[1].content:
+            thinking.set()
+            await answer.wait()
+        return complete({"ok": True})
+
+    await platform.start(planner(decide), stock())
+    slow = await platform.submit("order.received", {"slow": True})
+    await thinking.wait()
+    others = [await platform.submit("order.received", {"n": n}) for n in range(20)]
+    assert await asyncio.gather(*(plan.result(timeout=5) for plan in others)) == [{"ok": True}] * 20
+    assert (await platform.plan(slow.plan_id)).status == "pending"
+    answer.set()
+    assert await slow.result(timeout=5) == {"ok": True}
+
+
 async def test_a_plan_can_be_seen_and_cancelled_while_its_first_decision_is_being_made(platform: Platform) -> None:
     thinking, answer = asyncio.Event(), asyncio.Event()
 

@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import answers, gathering, join_of_a_worker
+from fanin import ORDERS, answers, gathering, join_of_a_worker
 from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, until
 
 from soorma_ai import (
@@ -72,7 +72,7 @@ async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None
     assert [part["result"]["n"] for part in reply["result"]["parts"]] == [0, 1, 2, 3, 4, 99]
 
 
-@pytest.mark.parametrize("seed", range(15))
+@pytest.mark.parametrize("seed", range(ORDERS))
 async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platform: Platform, seed: int) -> None:
     await join_of_a_worker(platform, seed)
 
@@ -107,22 +107,39 @@ async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform
     assert answer.data["error"] == {"code": "no_parts", "message": "no parts"}
 
 
+def level(number: int) -> Worker:
+    """Of three that hand down what they are asked, and hand up what they get."""
+    worker = Worker(f"level-{number}")
+
+    @worker.on_task(f"level.{number}.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        below = f"level.{number + 1}.requested" if number < 3 else "part.requested"
+        await task.delegate(below, {"n": number}, f"below.{number}.done")
+
+    @worker.on_result(f"below.{number}.done")
+    async def finish(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        await task.complete({"level": number, "below": result.result, "session": task.session_id})
+
+    return worker
+
+
+async def test_a_reply_key_of_the_callers_own_comes_back_after_three_levels(platform: Platform) -> None:
+    await platform.start(level(1), level(2), level(3), echo())
+    maria = platform.as_user(tenant_id="acme", user_id="maria")
+    await maria.publish("action-requests", "level.1.requested", {"n": 0}, correlation_id="mine", session_id="s-1")
+
+    async def the_answer() -> Any:
+        return [event for event in await published(platform, topic="action-results") if event.source == "level-1"]
+
+    (answer,) = await until(platform, the_answer)
+    assert (answer.correlation_id, answer.session_id) == ("mine", "s-1")
+    assert (answer.tenant_id, answer.user_id) == ("acme", "maria")
+    assert answer.data["result"]["below"]["below"]["below"] == {"by": "parts", "n": 3}
+    assert await _rows(platform, "task") == await _rows(platform, "sub_task") == 0
+
+
 async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platform) -> None:
-    def level(number: int) -> Worker:
-        worker = Worker(f"level-{number}")
-
-        @worker.on_task(f"level.{number}.requested")
-        async def begin(task: TaskContext, context: PlatformContext) -> None:
-            below = f"level.{number + 1}.requested" if number < 3 else "part.requested"
-            await task.delegate(below, {"n": number}, f"below.{number}.done")
-
-        @worker.on_result(f"below.{number}.done")
-        async def finish(result: ResultContext, context: PlatformContext) -> None:
-            task = await result.restore_task()
-            await task.complete({"level": number, "below": result.result, "session": task.session_id})
-
-        return worker
-
     await platform.start(level(1), level(2), level(3), echo())
     minds = planner([publish("level.1.requested", n=0), complete({"done": True})])
     await platform.start(minds)

@@ -175,14 +175,23 @@ def test_a_model_of_no_known_provider_is_refused_before_the_first_call() -> None
     [(MODEL, "OPENAI_API_KEY"), ("anthropic/claude-sonnet-4-5", "ANTHROPIC_API_KEY"), ("gemini/pro", "GEMINI_API_KEY")],
 )
 def test_a_missing_key_is_named(model: str, variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (variable, "GOOGLE_API_KEY"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("GOOGLE_API_KEY", raising=False)
+    monkeypatch.delenv(variable, raising=False)
+    with pytest.raises(ConfigError, match=variable):
+        LiteLLMReasoner(model).check()
+    monkeypatch.setenv(variable, "")
     with pytest.raises(ConfigError, match=variable):
         LiteLLMReasoner(model).check()
     LiteLLMReasoner(model, api_key="given").check()
     LiteLLMReasoner(model, api_base="http://127.0.0.1:9/v1").check()
     monkeypatch.setenv(variable, "set")
     LiteLLMReasoner(model).check()
+
+
+def test_an_empty_key_is_none_unless_the_provider_has_another(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "")
+    monkeypatch.setenv("GOOGLE_API_KEY", "set")
+    LiteLLMReasoner("gemini/pro").check()
 
 
 def test_the_fallback_needs_a_key_too(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,6 +3,7 @@ pass."""
 
 import asyncio
 import copy
+import os
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -221,6 +222,8 @@ class LiteLLMReasoner:
         return is_replayed() or is_loopback(self._base(model))
 
 
+# Providers whose key has other names than their own.
+_KEYS = {"gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}
 _CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
 
 
@@ -281,7 +284,14 @@ def _provider(model: str) -> str:
 def _missing_keys(model: str) -> list[str]:
     """Only API keys: other ways to be known to a provider (roles, profiles) cannot be seen in the environment."""
     missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]
-    return [name for name in missing if name.endswith("_API_KEY")]
+    return [name for name in missing if name.endswith("_API_KEY")] or _empty_keys(_provider(model))
+
+
+def _empty_keys(provider: str) -> list[str]:
+    """A variable that is there and empty, as a compose file passes it on, counts as a key to litellm."""
+    names = _KEYS.get(provider, (f"{provider.upper()}_API_KEY",))
+    given = [os.environ[name] for name in names if name in os.environ]
+    return [names[0]] if given and not any(given) else []
 
 
 def _price(model: str) -> Mapping[str, Any] | None:

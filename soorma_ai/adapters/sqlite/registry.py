@@ -101,6 +101,7 @@ def _is_meant(one: Registration, target: str) -> bool:
 
 def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
+        _must_keep_its_tenant(db, one)
         for definition in _definitions_of(one):
             _define(db, one, definition)
         db.execute(
@@ -109,6 +110,17 @@ def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Reg
         )
     routes.forget()
     _offer_changed(db, [one.tenant_id for one in registrations], now)
+
+
+def _must_keep_its_tenant(db: sqlite3.Connection, one: Registration) -> None:
+    """What waits under a name is of those it was registered for; whoever is shared may handle it too."""
+    row = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
+    if row is not None and one.tenant_id not in (None, row[0]):
+        whom = "all tenants" if row[0] is None else f"tenant {row[0]!r}"
+        raise ConfigError(
+            f"{one.agent} is registered for {whom}, and what waits under that name is theirs: give the agent of tenant "
+            f"{one.tenant_id!r} another name, or deregister the former one first"
+        )
 
 
 def heartbeat(db: sqlite3.Connection, agents: Sequence[str], now: datetime) -> None:

@@ -1,0 +1,153 @@
+"""A worker that raises, one that is killed, and one that is never there: whoever asked it is told, or its time is
+over, and the plan goes on to decide what to do about it."""
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import as_time_passes, killed, open_platform, planner, published, stock, until
+
+from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
+from soorma_ai.agents.agent import Agent
+from soorma_ai.core.settle import MAX_ATTEMPTS
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, publish_all
+
+CARRY, ERRAND = "carry.requested", "errand.requested"
+PATIENCE = 60.0
+
+
+def carrier(began: asyncio.Event | None = None) -> Worker:
+    """Raises, or, with `began`, is at it until its process ends."""
+    worker = Worker("carrier")
+
+    @worker.on_task(CARRY)
+    async def carry(task: TaskContext, context: PlatformContext) -> None:
+        if began is None:
+            raise RuntimeError("dropped it")
+        began.set()
+        await asyncio.Event().wait()
+
+    return worker
+
+
+def clerk() -> Worker:
+    """Asks the carrier for what it is asked, and tells what became of it."""
+    worker = Worker("clerk")
+
+    @worker.on_task(ERRAND)
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(CARRY, {}, "carried", timeout=PATIENCE)
+
+    @worker.on_result("carried")
+    async def over(result: ResultContext, context: PlatformContext) -> None:
+        assert not result.success
+        await (await result.restore_task()).complete({"clerk_was_told": result.data["error"]["code"]})
+
+    return worker
+
+
+def deciding(first: Any) -> Any:
+    """The first step, and what to do about whatever comes of it."""
+
+    def decide(question: Any) -> Any:
+        happened = question.messages[-1].content.partition("What just happened:")[2]
+        return first if happened.startswith(" The goal came.") else complete({"plan_was_told": happened})
+
+    return planner(decide)
+
+
+def asking(whom: str) -> tuple[Agent, ...]:
+    """Those who stay: a plan that asks the carrier itself, or a worker between them; and who else can be asked."""
+    if whom == "a plan":
+        return deciding(publish_all(publish(CARRY), timeout_seconds=PATIENCE)), stock()
+    return deciding(publish(ERRAND)), clerk(), stock()
+
+
+async def is_over(platform: Platform) -> Any:
+    return [plan for plan in await platform.plans() if plan.status.is_final]
+
+
+async def goes_on(platform: Platform, told: str) -> None:
+    (plan,) = await until(platform, lambda: is_over(platform))
+    assert (plan.status, told in str(plan.result)) == ("completed", True), plan.result
+
+
+requesters = pytest.mark.parametrize("requester", ["a plan", "a worker"])
+
+
+@requesters
+async def test_whoever_asked_a_worker_that_failed_is_told_and_the_plan_goes_on(
+    platform: Platform, requester: str
+) -> None:
+    await platform.start(*asking(requester), carrier())
+    await platform.submit("order.received", {})
+    await goes_on(platform, "handler_error")
+
+
+@requesters
+async def test_whoever_asked_for_what_kills_is_told_when_its_attempts_are_spent(
+    path: Path, clock: VirtualClock, requester: str
+) -> None:
+    kills = 0
+    for life in range(3 * MAX_ATTEMPTS):
+        platform, began = open_platform(path, clock), asyncio.Event()
+        await platform.__aenter__()
+        await platform.start(*asking(requester), carrier(began))
+        if life == 0:
+            await platform.submit("order.received", {})
+        if not await begins_or_ends(platform, began):
+            await goes_on(platform, "spent")
+            await platform.__aexit__(None, None, None)
+            break
+        kills += 1
+        await killed(platform)
+    assert kills == MAX_ATTEMPTS
+
+
+async def begins_or_ends(platform: Platform, began: asyncio.Event) -> bool:
+    """Whether the carrier is at it again; if not, the plan is over."""
+    dying = asyncio.ensure_future(began.wait())
+    ending = asyncio.ensure_future(until(platform, lambda: is_over(platform)))
+    await asyncio.wait([dying, ending], return_when=asyncio.FIRST_COMPLETED)
+    for task in (dying, ending):
+        task.cancel()
+    return began.is_set()
+
+
+@requesters
+async def test_the_time_of_who_was_killed_and_does_not_come_back_is_over_and_the_plan_goes_on(
+    path: Path, clock: VirtualClock, requester: str
+) -> None:
+    platform, began = open_platform(path, clock), asyncio.Event()
+    await platform.__aenter__()
+    await platform.start(*asking(requester), carrier(began))
+    await platform.submit("order.received", {})
+    assert await begins_or_ends(platform, began)
+    await killed(platform)
+    async with open_platform(path, clock) as platform:
+        await platform.start(*asking(requester))
+        await time_passes(platform, clock, requester)
+
+
+@requesters
+async def test_the_time_of_who_was_never_there_is_over_and_the_plan_goes_on(
+    platform: Platform, clock: VirtualClock, requester: str
+) -> None:
+    """It is offered, as it was there not long ago."""
+    await platform.services.store.register([carrier().registration()], clock.now())
+    await platform.start(*asking(requester))
+    await platform.submit("order.received", {})
+    await until(platform, lambda: was_asked(platform))
+    await time_passes(platform, clock, requester)
+
+
+async def was_asked(platform: Platform) -> bool:
+    return any(event.type == CARRY for event in await published(platform))
+
+
+async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -> None:
+    assert await is_over(platform) == []
+    await as_time_passes(clock, lambda: is_over(platform))
+    await goes_on(platform, "no answer yet" if requester == "a plan" else "deadline_exceeded")
