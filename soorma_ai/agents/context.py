@@ -44,7 +44,7 @@ class BusClient:
         `escalate_to` (roles that may answer, too, from then on).
         """
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
-            return self._ask(json_object(f"the data of {event_type!r}", data))
+            return await self._ask(json_object(f"the data of {event_type!r}", data))
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
         reply_to = None
@@ -73,13 +73,13 @@ class BusClient:
             return self._handling.plan.lineage
         return self._task.record.lineage if self._task else self._handling.event.lineage
 
-    def _ask(self, data: JsonObject) -> str:
+    async def _ask(self, data: JsonObject) -> str:
         if self._task is None:
             raise LocalProtocolError(f"{HUMAN_INPUT!r} is a question of a task; a planner waits with WAIT or pause()")
         question = question_of(data)
         if isinstance(question, str):
             raise LocalProtocolError(f"{HUMAN_INPUT!r} cannot be asked: {question}")
-        return self._task.ask(question)
+        return await self._task.ask(question)
 
     async def request(
         self,

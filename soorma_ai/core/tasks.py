@@ -1,7 +1,7 @@
 """What a task asks of others, and how it ends."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.asking import Moment, announcement
@@ -100,7 +100,9 @@ def asked(
     return info, (Publish(event), Expect(expectation), _deadline_of(expectation))
 
 
-def questioned(task: TaskRecord, question: Question, moment: Moment) -> tuple[str, tuple[Effect, ...]]:
+def questioned(
+    task: TaskRecord, question: Question, moment: Moment, producers: tuple[str, ...]
+) -> tuple[str, tuple[Effect, ...]]:
     """Answered by a person, or by an event of that name that carries the task's id as its reply key."""
     wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
     expectation = _expected(
@@ -124,6 +126,7 @@ def questioned(task: TaskRecord, question: Question, moment: Moment) -> tuple[st
             escalate_to=question.escalate_to,
         ),
     )
+    expectation = replace(expectation, producers=producers)
     told = announcement(task.lineage, expectation, moment, about=question.about)
     return wait_id, (Expect(expectation), Publish(told), _deadline_of(expectation), *ladder(expectation, told))
 

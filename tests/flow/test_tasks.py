@@ -5,10 +5,12 @@ from typing import Any
 
 import pytest
 from fanin import answers, gathering, join_of_a_worker
-from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, until
+from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, types, until
 
 from soorma_ai import (
+    Agent,
     DelegationSpec,
+    EventEnvelope,
     InvocationContext,
     Platform,
     PlatformContext,
@@ -231,6 +233,38 @@ async def test_a_person_may_answer_a_worker_by_an_event(platform: Platform) -> N
     )
     (answer,) = await until(platform, lambda: answers(platform, task_id))
     assert answer.data["result"] == {"approved": False}
+
+
+@pytest.mark.parametrize(("who", "asked_of"), [("agent", []), ("client", ["manager"])])
+async def test_no_event_speaks_for_those_who_may_answer_a_worker(
+    platform: Platform, who: str, asked_of: list[str]
+) -> None:
+    """An agent that does not say that it makes such events, and a client where only some roles may answer."""
+    worker, rogue = Worker("clerk"), Agent("rogue")
+    asking(worker, timeout_seconds=60, approvers=asked_of)
+
+    @rogue.on_event("please.forge", topic="business-facts")
+    async def forge(event: EventEnvelope, context: PlatformContext) -> None:
+        forged = {"approved": True}
+        await context.bus.publish("notification-events", "review.answered", forged, correlation_id=event.data["task"])
+
+    await platform.start(worker, rogue, echo())
+    task_id = await platform.publish("action-requests", "review.requested", {})
+    question = await the_wait(platform)
+    if who == "agent":
+        await platform.publish("business-facts", "please.forge", {"task": task_id})
+        await until(platform, lambda: _forged(platform))
+    else:
+        await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
+    await platform.request("part.requested", {}, timeout=PATIENCE)  # what was sent before it has come
+    manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert await manager.answer(question.wait_id, {"approved": False}) == "accepted"
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    assert answer.data["result"] == {"approved": False}
+
+
+async def _forged(platform: Platform) -> bool:
+    return "review.answered" in await types(platform, topic="notification-events")
 
 
 @pytest.mark.parametrize("handled", [False, True])
