@@ -4,7 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import answers, gathering, join_of_a_worker
+from fanin import answers, arrive, gathering, join_of_a_worker, reply_to
+from fanin import asked as requested
 from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, types, until
 
 from soorma_ai import (
@@ -142,14 +143,12 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
         assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
 
 
-async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform) -> None:
-    worker = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="second")])
+@pytest.mark.parametrize(("assigned_to", "by"), [("second", "second"), ("rare", "third")])
+async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform, assigned_to: str, by: str) -> None:
+    worker = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to)])
     await platform.start(worker, echo(name="first"), echo(name="second"), echo(name="third", capabilities=["rare"]))
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
-    assert [part["result"]["by"] for part in reply["result"]["parts"]] == ["second"]
-    rare = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="rare")], "other-clerk")
-    rare_task = rare.routes()[0]
-    assert rare_task.event_type == "order.requested"
+    assert [part["result"]["by"] for part in reply["result"]["parts"]] == [by]
 
 
 @pytest.mark.parametrize(
@@ -175,6 +174,36 @@ async def test_a_handler_that_leaves_its_task_hanging_fails_it(platform: Platfor
     await platform.start(worker, echo())
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
+    assert [event.type for event in await published(platform)] == ["order.requested"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"timeout": 0}, "timeout=0: give a number of seconds above 0"),
+        ({"timeout": "soon"}, "timeout='soon': give a number"),
+        ({"timeout": 1e15}, "give a number of seconds above 0, up to"),
+        ({"data": None}, "the data of 'part.requested' must be JSON, found None"),
+        ({"event_type": ""}, "no event '' can be made: type"),
+        ({"event_type": "action-requests"}, "'action-requests' is a topic"),
+        ({"assigned_to": 5}, "no event 'part.requested' can be made: target"),
+        ({"response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
+    ],
+)
+async def test_what_cannot_be_asked_is_told_and_nothing_is(
+    platform: Platform, asked: dict[str, Any], words: str
+) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(**{"event_type": "part.requested", "data": {}, "response_event": "part.done", **asked})
+
+    worker.on_result("part.done")(lambda result, context: None)
+    await platform.start(worker, echo())
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert reply["error"]["code"] == "local_protocol"
+    assert words in reply["error"]["message"]
     assert [event.type for event in await published(platform)] == ["order.requested"]
 
 
@@ -293,12 +322,25 @@ async def test_a_question_that_nobody_answers_is_a_timeout(
     assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
 
 
-async def test_a_question_without_an_end_is_not_asked(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({}, "timeout_seconds"),
+        ({"timeout_seconds": 1e15}, "timeout_seconds"),
+        ({"timeout_seconds": 60, "remind_after_seconds": 1e15}, "remind_after_seconds"),
+        ({"timeout_seconds": 60, "response_schema": {"type": "nonsense"}}, "malformed JSON Schema"),
+        ({"timeout_seconds": 60, "response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
+    ],
+)
+async def test_a_question_without_an_end_or_an_ear_is_not_asked(
+    platform: Platform, wrong: dict[str, Any], words: str
+) -> None:
     worker = Worker("clerk")
-    asking(worker)
+    asking(worker, **wrong)
     await platform.start(worker)
     reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
-    assert "timeout_seconds" in reply["error"]["message"]
+    assert words in reply["error"]["message"]
+    assert await platform.waits() == []
 
 
 async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> None:
@@ -314,6 +356,21 @@ async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> N
         await platform.start(worker)
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
         assert len(await until(platform, lambda: answers(platform, task_id))) == 1
+
+
+async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(gathering([DelegationSpec("part.requested", {}, "part.done")]))
+        task_id = await platform.publish("action-requests", "order.requested", {})
+        (request,) = await requested(platform, 1)
+    async with open_platform(path, clock) as platform:
+        changed = Worker("clerk")
+        changed.on_task("order.requested")(lambda task, context: None)
+        await platform.start(changed)
+        await arrive(platform, [reply_to(request)])
+        (answer,) = await until(platform, lambda: answers(platform, task_id))
+        assert answer.data["error"]["code"] == "not_found"
+        assert "no on_result('part.done') any more" in answer.data["error"]["message"]
 
 
 async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) -> None:
