@@ -43,8 +43,9 @@ class BusClient:
         give `approvers` (roles), `remind_after_seconds` (one number or several), and `escalate_after_seconds` with
         `escalate_to` (roles that may answer, too, from then on).
         """
+        payload = json_object(f"the data of {event_type!r}", data)
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
-            return self._ask(json_object(f"the data of {event_type!r}", data))
+            return await self._ask(payload)
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
         reply_to = None
@@ -56,7 +57,7 @@ class BusClient:
             source=self._handling.agent,
             topic=topic_of(topic),
             type=event_type,
-            data=dict(data),
+            data=payload,
             time=moment.now,
             correlation_id=correlation_id,
             causation_id=self._handling.event.id,
@@ -73,13 +74,13 @@ class BusClient:
             return self._handling.plan.lineage
         return self._task.record.lineage if self._task else self._handling.event.lineage
 
-    def _ask(self, data: JsonObject) -> str:
+    async def _ask(self, data: JsonObject) -> str:
         if self._task is None:
             raise LocalProtocolError(f"{HUMAN_INPUT!r} is a question of a task; a planner waits with WAIT or pause()")
         question = question_of(data)
         if isinstance(question, str):
             raise LocalProtocolError(f"{HUMAN_INPUT!r} cannot be asked: {question}")
-        return self._task.ask(question)
+        return await self._task.ask(question)
 
     async def request(
         self,

@@ -242,7 +242,7 @@ class PlanContext:
         """End the plan and answer its goal; a failing terminal state answers with its failure. Without a `result` it
         is that of the terminal state, or all results."""
         if not self.status.is_final:
-            await self._machine.finish(result)
+            await self._machine.finish(json_object("the end of the plan", {"result": result})["result"])
 
     async def pause(self, reason: str = "user_input_required") -> str:
         """Wait, for as long as the plan may, until somebody resumes it; returns the id of the wait that an answer

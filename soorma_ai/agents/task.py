@@ -1,6 +1,6 @@
 """What a worker's handler works with: its task, and the results of what the task asked others to do."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, Generic, cast
@@ -11,6 +11,7 @@ from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Shape
 from soorma_ai.core.tasks import SubRequest, success
 from soorma_ai.core.tracking import PROGRESS
+from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.values import derived_id, json_object
@@ -46,7 +47,6 @@ class TaskContext(Generic[T]):
     attempt: int
     in_hand: TaskInHand = field(repr=False)
     _gives: Shape = field(repr=False)
-    _awaited: Callable[[str], bool] = field(repr=False)
 
     @classmethod
     async def restore(cls, sub_task_id: str, context: PlatformContext) -> "TaskContext[Any]":
@@ -77,7 +77,7 @@ class TaskContext(Generic[T]):
         `assigned_to` names the one agent, or the capability, that it is for. After `timeout` seconds, or at the
         deadline of the task's own request, the handler gets a result that says so.
         """
-        spec = DelegationSpec(event_type, dict(data), response_event, assigned_to)
+        spec = DelegationSpec(event_type, json_object(f"the data of {event_type!r}", data), response_event, assigned_to)
         return self._delegate(spec, topic_of(response_topic), timeout, group=None)
 
     async def delegate_parallel(
@@ -147,17 +147,13 @@ class TaskContext(Generic[T]):
     def _delegate(
         self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
     ) -> str:
-        if not self._awaited(spec.response_event):
-            raise LocalProtocolError(
-                f"{self.agent_id} has no handler for the answer: register on_result({spec.response_event!r})"
-            )
         request = SubRequest(
             spec.event_type,
             json_object(f"the data of {spec.event_type!r}", spec.data),
             spec.response_event,
             topic,
             spec.assigned_to,
-            timedelta(seconds=timeout) if isinstance(timeout, int | float) else timeout,
+            None if timeout is None else wait_of("timeout", timeout),
         )
         return self.in_hand.delegate(request, group=group)
 

@@ -12,12 +12,13 @@ from soorma_ai.agents.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.tasks import TASK_TIMEOUT, timed_out
+from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.domain.waits import Expectation, ExpectationStatus
-from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
@@ -32,6 +33,8 @@ class Worker(Agent):
         super().__init__(name, description, **options)
         self._task_handlers: dict[str, _Task] = {}
         self._result_handlers: dict[str, Handler] = {}
+        # Without an on_result as well: what an earlier version waited for has to end.
+        self._routes.append(Route(None, "", self._continue, self._failed, continues=True))
 
     def on_task(
         self,
@@ -77,8 +80,6 @@ class Worker(Agent):
         def register(handler: H) -> H:
             if event_type in self._result_handlers:
                 raise ConfigError(f"{self.name} has two handlers for the result {event_type!r}; keep one")
-            if not self._result_handlers:
-                self._routes.append(Route(None, "", self._continue, self._failed, continues=True))
             self._result_handlers[event_type] = handler
             return handler
 
@@ -94,6 +95,7 @@ class Worker(Agent):
         in_hand = TaskInHand.take(handling, taken.default_event)
         task = self._context(in_hand)
         await call(taken.handler, task, _with(handling, task))
+        self._must_hear_answers(handling)
         await in_hand.save()
 
     async def _continue(self, handling: Handling) -> None:
@@ -113,7 +115,13 @@ class Worker(Agent):
         if name is not None:
             result = _result(name, met, event.data, task)
             await call(self._result_handlers[name], result, _with(handling, task))
+            self._must_hear_answers(handling)
         await in_hand.save()
+
+    def _must_hear_answers(self, handling: Handling) -> None:
+        asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]
+        if deaf := [name for name in asked if name not in self._result_handlers]:
+            raise LocalProtocolError(f"{self.name} has no handler for the answer: register on_result({deaf[0]!r})")
 
     async def _name_of(self, met: Expectation, in_hand: TaskInHand) -> str | None:
         """Under which name a handler gets it; None when there is nothing left to handle."""
@@ -163,7 +171,6 @@ class Worker(Agent):
             attempt=handling.delivery.attempt,
             in_hand=in_hand,
             _gives=taken.gives,
-            _awaited=self._result_handlers.__contains__,
         )
 
 

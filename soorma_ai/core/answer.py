@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from soorma_ai.core.offer import CLIENT
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.waits import (
     ACCEPTED,
@@ -41,6 +42,14 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
         return AnswerOutcome(LATE, f"an answer was possible until {until}")
     fault = _fault(expectation, answer, person, now)
     return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
+
+
+def may_meet(wait: Expectation, source: str) -> bool:
+    """Whose event can meet it: its producers', or anybody's where none are declared. What comes from outside tells no
+    roles, so it does not meet what only some people may answer."""
+    if source == CLIENT and wait.ask is not None and wait.ask.approvers:
+        return False
+    return not wait.producers or source in wait.producers
 
 
 def _is_over(deadline: datetime | None, now: datetime) -> bool:

@@ -1,15 +1,16 @@
 """What a task asks of others, and how it ends."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.asking import Moment, announcement
 from soorma_ai.core.ladder import ladder
 from soorma_ai.core.wake import ABANDONED, EXPIRED, wake_for
+from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.effects import Close, Effect, EndTask, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
-from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 from soorma_ai.domain.waits import (
@@ -20,6 +21,7 @@ from soorma_ai.domain.waits import (
     ExpectationStatus,
     ladder_fault,
 )
+from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"
 # For a task whose request names no deadline: nothing may be waited for without end.
@@ -100,7 +102,9 @@ def asked(
     return info, (Publish(event), Expect(expectation), _deadline_of(expectation))
 
 
-def questioned(task: TaskRecord, question: Question, moment: Moment) -> tuple[str, tuple[Effect, ...]]:
+def questioned(
+    task: TaskRecord, question: Question, moment: Moment, producers: tuple[str, ...]
+) -> tuple[str, tuple[Effect, ...]]:
     """Answered by a person, or by an event of that name that carries the task's id as its reply key."""
     wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
     expectation = _expected(
@@ -124,6 +128,7 @@ def questioned(task: TaskRecord, question: Question, moment: Moment) -> tuple[st
             escalate_to=question.escalate_to,
         ),
     )
+    expectation = replace(expectation, producers=producers)
     told = announcement(task.lineage, expectation, moment, about=question.about)
     return wait_id, (Expect(expectation), Publish(told), _deadline_of(expectation), *ladder(expectation, told))
 
@@ -199,9 +204,11 @@ def question_of(data: JsonObject) -> Question | str:
     response_event, seconds = data.get("response_event"), data.get("timeout_seconds")
     if not isinstance(response_event, str) or not response_event:
         return "'response_event' names the event that answers it"
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or seconds <= 0:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_WAIT_SECONDS:
         return "'timeout_seconds' is how long a person may take; a task never waits without end"
-    schema = data.get("response_schema")
+    schema = data.get("response_schema", ANY_OBJECT)
+    if fault := _schema_fault(schema):
+        return fault
     reminders, escalate_after = _spans(data.get("remind_after_seconds")), _spans(data.get("escalate_after_seconds"))
     approvers, escalate_to = _roles(data.get("approvers")), _roles(data.get("escalate_to"))
     if reminders is None or escalate_after is None or len(escalate_after) > 1:
@@ -224,10 +231,21 @@ def question_of(data: JsonObject) -> Question | str:
     )
 
 
+def _schema_fault(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return "'response_schema' is a JSON Schema"
+    try:
+        check_schema(schema)
+    except ConfigError as error:
+        return f"'response_schema': {error}"
+    return ""
+
+
 def _spans(seconds: Json) -> tuple[timedelta, ...] | None:
     """None if it is no number of seconds, and no list of such."""
     given = seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]
-    spans = [timedelta(seconds=n) for n in given if isinstance(n, int | float) and not isinstance(n, bool)]
+    numbers = [n for n in given if isinstance(n, int | float) and not isinstance(n, bool)]
+    spans = [timedelta(seconds=n) for n in numbers if abs(n) <= LONGEST_WAIT_SECONDS]
     return tuple(spans) if len(spans) == len(given) else None
 
 

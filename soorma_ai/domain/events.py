@@ -26,6 +26,9 @@ class EventTopic(StrEnum):
     TASK_EVENTS = "task-events"
 
 
+_TOPICS = frozenset(EventTopic)
+
+
 def topic_of(topic: EventTopic | str) -> EventTopic:
     try:
         return EventTopic(topic)
@@ -148,26 +151,33 @@ def new_event(
 ) -> EventEnvelope:
     """An event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
 
-    `target` names the one agent that a goal is for. Raises LocalProtocolError for data that no event can carry.
+    `target` names the one agent that a goal is for. Raises LocalProtocolError for what no event can carry.
     """
+    if type in _TOPICS:
+        raise LocalProtocolError(f"{type!r} is a topic, and no event; give the event's own name")
     if not is_storable(data):
         raise LocalProtocolError(f"the data of {type!r} cannot be kept: {UNSTORABLE}")
-    return EventEnvelope(
-        id=event_id,
-        source=source,
-        topic=topic,
-        type=type,
-        data=data,
-        time=time,
-        correlation_id=reply_to.correlation_id if reply_to else correlation_id,
-        causation_id=causation_id,
-        response_event=reply_to.response_event if reply_to else None,
-        response_topic=reply_to.response_topic if reply_to else None,
-        subject=subject,
-        dataschema=dataschema,
-        target=target,
-        **vars(lineage),
-    )
+    try:
+        return EventEnvelope(
+            id=event_id,
+            source=source,
+            topic=topic,
+            type=type,
+            data=data,
+            time=time,
+            correlation_id=reply_to.correlation_id if reply_to else correlation_id,
+            causation_id=causation_id,
+            response_event=reply_to.response_event if reply_to else None,
+            response_topic=reply_to.response_topic if reply_to else None,
+            subject=subject,
+            dataschema=dataschema,
+            target=target,
+            **vars(lineage),
+        )
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        place = ".".join(map(str, fault["loc"][:2]))
+        raise LocalProtocolError(f"no event {type!r} can be made: {place}: {fault['msg']}") from error
 
 
 def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:

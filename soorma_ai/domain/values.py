@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import reprlib
 import uuid
 from typing import TypeAlias
 
@@ -15,7 +16,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
-UNSTORABLE = f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode"
+UNSTORABLE = f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode or far too long a number"
 
 _SAFE_INTEGER = 2**53 - 1
 _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
@@ -33,7 +34,7 @@ def json_object(what: str, value: object) -> JsonObject:
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         place = "".join(f"[{part!r}]" for part in fault["loc"][:1])
-        found = clip(repr(fault["input"]), 80)
+        found = clip(reprlib.repr(fault["input"]), 80)
         raise LocalProtocolError(f"{what}{place} must be JSON, found {found}: {fault['msg']}") from error
 
 
@@ -66,7 +67,7 @@ def is_storable(value: Json) -> bool:
 def _is_unicode(value: Json) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+    except ValueError:  # of an integer too long to be spelled, as well
         return False
     return True
 

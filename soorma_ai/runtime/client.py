@@ -21,7 +21,7 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import told, violations
-from soorma_ai.domain.values import JsonObject, derived_id, json_object
+from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object
 from soorma_ai.domain.waits import (
     Answer,
     AnswerOutcome,
@@ -48,6 +48,7 @@ from soorma_ai.runtime.signals import until
 from soorma_ai.runtime.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
+CANCELLED = "cancelled by request"
 
 _TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
@@ -183,6 +184,8 @@ class Client:
         must_be_outside()
         now = self._now()
         said = json_object("the answer", payload)
+        if not is_storable(said):
+            raise LocalProtocolError(f"the answer cannot be kept: {UNSTORABLE}")
         given = Answer(
             answer_id=answer_id or self.services.clock.new_id(),
             payload=said,
@@ -193,11 +196,11 @@ class Client:
         )
         return await self.services.store.answer(wait_id, given, self.person, now)
 
-    async def cancel(self, plan_id: str, reason: str = "cancelled by request") -> bool:
+    async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """False when the plan had ended already. Raises NotFound."""
         must_be_outside()
         await self._own_plan(plan_id)
-        return await self.services.store.cancel(plan_id, reason, self._now())
+        return await self.services.store.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50

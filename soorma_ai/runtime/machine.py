@@ -11,7 +11,7 @@ from soorma_ai.core.offer import CLIENT, Offer, make_offer
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.states import View, expected_reply
 from soorma_ai.core.validate import Judged, fingerprint, judge, within_limits
-from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction
+from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, wait_of
 from soorma_ai.domain.effects import Close, Expect
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind
@@ -333,9 +333,7 @@ def _decision(offer: Offer, event_type: str, data: JsonObject) -> PlannerDecisio
 
 
 def _seconds(given: Json) -> float | None:
-    if isinstance(given, bool) or not isinstance(given, int | float) or given <= 0:
-        return None
-    return float(given)
+    return None if given is None else wait_of("timeout_seconds", given).total_seconds()
 
 
 def _opened(outcome: Outcome) -> Expectation:

@@ -3,10 +3,12 @@
 from copy import deepcopy
 from dataclasses import replace
 
+from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.tasks import Question, SubRequest, asked, ended, failure, questioned, received, taken
 from soorma_ai.core.wake import ABANDONED, ANSWERED, SOURCE
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.domain.waits import Expectation
@@ -52,9 +54,12 @@ class TaskInHand:
         self.handling.record(*effects)
         return info.sub_task_id
 
-    def ask(self, question: Question) -> str:
+    async def ask(self, question: Question) -> str:
         self._must_be_open()
-        wait_id, effects = questioned(self.record, question, self.handling.moment())
+        known = await self.handling.services.store.known_events(self.record.lineage.tenant_id)
+        named = [event for event in known if event.definition.event_name == question.response_event]
+        producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
+        wait_id, effects = questioned(self.record, question, self.handling.moment(), producers)
         self.handling.record(*effects)
         return wait_id
 

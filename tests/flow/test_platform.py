@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, open_platform, payments, planner, stock, the_wait, until
+from kit import AMOUNT, ended, open_platform, payments, planner, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -313,6 +313,37 @@ async def test_a_question_that_is_not_asked_cannot_be_answered(platform: Platfor
     with pytest.raises(NotFound, match=r"no question wait-7 is asked of tenant 'default'; list the open ones"):
         await platform.answer("wait-7", {"approved": True})
     await works(platform)
+
+
+UNREADABLE: dict[str, Callable[[Platform, str, str], Any]] = {
+    "cancel_requested": lambda platform, plan_id, wait_id: platform.cancel(plan_id, 5),  # type: ignore[arg-type]
+    "note": lambda platform, plan_id, wait_id: platform.answer(wait_id, {}, note=5),  # type: ignore[arg-type]
+    "answer_id": lambda platform, plan_id, wait_id: platform.answer(wait_id, {}, answer_id=5),  # type: ignore[arg-type]
+    "far too long a number": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"n": 10**5000}),
+}
+
+
+@pytest.mark.parametrize("what", UNREADABLE)
+async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_be_read(
+    platform: Platform, what: str
+) -> None:
+    await platform.start(planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock())
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    with pytest.raises(LocalProtocolError, match=what):
+        await UNREADABLE[what](platform, plan.plan_id, question.wait_id)
+    assert [one.status for one in await platform.plans()] == ["paused"]
+    assert await platform.answer(question.wait_id, {"text": "yes"}) == "accepted"
+    assert await plan.result(timeout=5) == {}
+    assert (await platform.plan(plan.plan_id)).status == "completed"
+
+
+async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
+    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
+    plan = await platform.submit("order.received", {})
+    await the_wait(platform)
+    assert await platform.cancel(plan.plan_id, None)  # type: ignore[arg-type]
+    assert (await ended(platform, plan.plan_id)).status == "cancelled"
 
 
 async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:

@@ -4,11 +4,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fanin import ORDERS, answers, gathering, join_of_a_worker
-from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, until
+from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
+from fanin import asked as requested
+from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, types, until
 
 from soorma_ai import (
+    Agent,
     DelegationSpec,
+    EventEnvelope,
     InvocationContext,
     Platform,
     PlatformContext,
@@ -157,14 +160,12 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
         assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
 
 
-async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform) -> None:
-    worker = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="second")])
+@pytest.mark.parametrize(("assigned_to", "by"), [("second", "second"), ("rare", "third")])
+async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform, assigned_to: str, by: str) -> None:
+    worker = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to)])
     await platform.start(worker, echo(name="first"), echo(name="second"), echo(name="third", capabilities=["rare"]))
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
-    assert [part["result"]["by"] for part in reply["result"]["parts"]] == ["second"]
-    rare = gathering([DelegationSpec("part.requested", {"n": 1}, "part.done", assigned_to="rare")], "other-clerk")
-    rare_task = rare.routes()[0]
-    assert rare_task.event_type == "order.requested"
+    assert [part["result"]["by"] for part in reply["result"]["parts"]] == [by]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +191,36 @@ async def test_a_handler_that_leaves_its_task_hanging_fails_it(platform: Platfor
     await platform.start(worker, echo())
     reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
     assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
+    assert [event.type for event in await published(platform)] == ["order.requested"]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"timeout": 0}, "timeout=0: give a number of seconds above 0"),
+        ({"timeout": "soon"}, "timeout='soon': give a number"),
+        ({"timeout": 1e15}, "give a number of seconds above 0, up to"),
+        ({"data": None}, "the data of 'part.requested' must be JSON, found None"),
+        ({"event_type": ""}, "no event '' can be made: type"),
+        ({"event_type": "action-requests"}, "'action-requests' is a topic"),
+        ({"assigned_to": 5}, "no event 'part.requested' can be made: target"),
+        ({"response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
+    ],
+)
+async def test_what_cannot_be_asked_is_told_and_nothing_is(
+    platform: Platform, asked: dict[str, Any], words: str
+) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(**{"event_type": "part.requested", "data": {}, "response_event": "part.done", **asked})
+
+    worker.on_result("part.done")(lambda result, context: None)
+    await platform.start(worker, echo())
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert reply["error"]["code"] == "local_protocol"
+    assert words in reply["error"]["message"]
     assert [event.type for event in await published(platform)] == ["order.requested"]
 
 
@@ -250,6 +281,38 @@ async def test_a_person_may_answer_a_worker_by_an_event(platform: Platform) -> N
     assert answer.data["result"] == {"approved": False}
 
 
+@pytest.mark.parametrize(("who", "asked_of"), [("agent", []), ("client", ["manager"])])
+async def test_no_event_speaks_for_those_who_may_answer_a_worker(
+    platform: Platform, who: str, asked_of: list[str]
+) -> None:
+    """An agent that does not say that it makes such events, and a client where only some roles may answer."""
+    worker, rogue = Worker("clerk"), Agent("rogue")
+    asking(worker, timeout_seconds=60, approvers=asked_of)
+
+    @rogue.on_event("please.forge", topic="business-facts")
+    async def forge(event: EventEnvelope, context: PlatformContext) -> None:
+        forged = {"approved": True}
+        await context.bus.publish("notification-events", "review.answered", forged, correlation_id=event.data["task"])
+
+    await platform.start(worker, rogue, echo())
+    task_id = await platform.publish("action-requests", "review.requested", {})
+    question = await the_wait(platform)
+    if who == "agent":
+        await platform.publish("business-facts", "please.forge", {"task": task_id})
+        await until(platform, lambda: _forged(platform))
+    else:
+        await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
+    await platform.request("part.requested", {}, timeout=PATIENCE)  # what was sent before it has come
+    manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert await manager.answer(question.wait_id, {"approved": False}) == "accepted"
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    assert answer.data["result"] == {"approved": False}
+
+
+async def _forged(platform: Platform) -> bool:
+    return "review.answered" in await types(platform, topic="notification-events")
+
+
 @pytest.mark.parametrize("handled", [False, True])
 async def test_a_question_that_nobody_answers_is_a_timeout(
     platform: Platform, clock: VirtualClock, handled: bool
@@ -276,12 +339,25 @@ async def test_a_question_that_nobody_answers_is_a_timeout(
     assert (told.type, told.data["task_id"]) == ("task.timeout", task_id)
 
 
-async def test_a_question_without_an_end_is_not_asked(platform: Platform) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({}, "timeout_seconds"),
+        ({"timeout_seconds": 1e15}, "timeout_seconds"),
+        ({"timeout_seconds": 60, "remind_after_seconds": 1e15}, "remind_after_seconds"),
+        ({"timeout_seconds": 60, "response_schema": {"type": "nonsense"}}, "malformed JSON Schema"),
+        ({"timeout_seconds": 60, "response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
+    ],
+)
+async def test_a_question_without_an_end_or_an_ear_is_not_asked(
+    platform: Platform, wrong: dict[str, Any], words: str
+) -> None:
     worker = Worker("clerk")
-    asking(worker)
+    asking(worker, **wrong)
     await platform.start(worker)
     reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
-    assert "timeout_seconds" in reply["error"]["message"]
+    assert words in reply["error"]["message"]
+    assert await platform.waits() == []
 
 
 async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> None:
@@ -297,6 +373,21 @@ async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> N
         await platform.start(worker)
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
         assert len(await until(platform, lambda: answers(platform, task_id))) == 1
+
+
+async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
+    async with open_platform(path, clock) as platform:
+        await platform.start(gathering([DelegationSpec("part.requested", {}, "part.done")]))
+        task_id = await platform.publish("action-requests", "order.requested", {})
+        (request,) = await requested(platform, 1)
+    async with open_platform(path, clock) as platform:
+        changed = Worker("clerk")
+        changed.on_task("order.requested")(lambda task, context: None)
+        await platform.start(changed)
+        await arrive(platform, [reply_to(request)])
+        (answer,) = await until(platform, lambda: answers(platform, task_id))
+        assert answer.data["error"]["code"] == "not_found"
+        assert "no on_result('part.done') any more" in answer.data["error"]["message"]
 
 
 async def test_progress_is_told_at_once_and_moves_nothing(platform: Platform) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import pytest
 from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
 
-from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai import (
+    Agent,
+    Approval,
+    EventDefinition,
+    GoalContext,
+    InvocationContext,
+    PlannerDecision,
+    Platform,
+    PlatformContext,
+    Tool,
+    WaitAction,
+)
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -257,6 +268,26 @@ async def test_only_a_declared_producer_ends_a_wait(platform: Platform) -> None:
     await plan.result(timeout=5)
     came = [step.data for step in (await platform.plan(plan.plan_id)).steps if step.kind == "received"]
     assert came == [{"order_id": "A", "by": "client"}]
+
+
+async def test_no_event_from_outside_speaks_for_those_who_may_answer(platform: Platform) -> None:
+    minds = planner([complete({})], external_events=["boss.replied"])
+
+    @minds.on_goal("order.received")
+    async def ask(goal: GoalContext, context: PlatformContext) -> None:
+        action = WaitAction(expected_event="boss.replied", message="?", approvers=("manager",))
+        await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    await platform.publish("business-facts", "boss.replied", {"text": "yes"}, plan_id=plan.plan_id)
+    await platform.request(
+        "inventory.reserve.requested", {"order_id": "A1"}, timeout=5
+    )  # what was sent before has come
+    manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert await manager.answer(question.wait_id, {"text": "no"}) == "accepted"
+    await plan.result(timeout=5)
 
 
 async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_superseded(platform: Platform) -> None:

@@ -24,7 +24,8 @@ class Codec(Generic[T]):
         return TypeAdapter(self._kind)
 
     def text(self, record: T) -> str:
-        return self._adapter.dump_json(record).decode()
+        """Raises PydanticSerializationError for what could not be read again."""
+        return self._adapter.dump_json(record, warnings="error").decode()
 
     def record(self, text: str) -> T:
         """Raises LocalProtocolError for what this version cannot read."""

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from soorma_ai.adapters.sqlite import inbox, log
 from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, epoch, moment
+from soorma_ai.core.answer import may_meet
 from soorma_ai.core.wake import ANSWERED, wake_for
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.schemas import violations
@@ -152,7 +153,7 @@ def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
 def waiting_for(db: sqlite3.Connection, event: EventEnvelope, keys: Sequence[str]) -> list[Expectation]:
     """Open waits that this event names and whose producers its source is among; oldest first."""
     found = db.execute(WAITING, (event.tenant_id, event.type, json.dumps(list(keys)))).fetchall()
-    return [wait for wait in map(_expectation, found) if _from_producer(wait, event)]
+    return [wait for wait in map(_expectation, found) if may_meet(wait, event.source)]
 
 
 def fits(expectation: Expectation, event: EventEnvelope) -> bool:
@@ -177,13 +178,9 @@ def _come_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> tup
     found = db.execute(CAME_EARLY, (wait.tenant_id, types, json.dumps(wait.keys), epoch(now))).fetchall()
     for (seq,) in found:
         event = log.readable(db, seq)
-        if event is not None and _from_producer(wait, event) and fits(wait, event):
+        if event is not None and may_meet(wait, event.source) and fits(wait, event):
             return seq, event
     return None
-
-
-def _from_producer(wait: Expectation, event: EventEnvelope) -> bool:
-    return not wait.producers or event.source in wait.producers
 
 
 def _insert(db: sqlite3.Connection, expectation: Expectation) -> None:

@@ -20,7 +20,7 @@ _MAY_COME_BACK = {
     sqlite3.SQLITE_PROTOCOL: "the file's locks are contended",
 }
 _DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
-_OUR_CODE_IS_WRONG = (OverflowError, UnicodeEncodeError, PydanticSerializationError)
+_CANNOT_BE_WRITTEN = (OverflowError, ValueError, PydanticSerializationError)
 
 
 def mapped(error: Exception) -> Exception:
@@ -30,7 +30,7 @@ def mapped(error: Exception) -> Exception:
             return error
         case sqlite3.Error():
             return _of_sqlite(error)
-        case OverflowError() | UnicodeEncodeError() | PydanticSerializationError():
+        case OverflowError() | ValueError() | PydanticSerializationError():
             return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
         case _:
             return error
@@ -40,7 +40,7 @@ def mapped(error: Exception) -> Exception:
 def in_our_words() -> Generator[None]:
     try:
         yield
-    except (sqlite3.Error, *_OUR_CODE_IS_WRONG) as error:
+    except (sqlite3.Error, *_CANNOT_BE_WRITTEN) as error:
         raise mapped(error) from error
 
 
