@@ -94,6 +94,8 @@ class Tool(Agent):
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, InvocationContext), payload_schema)
             gives = Shape(return_type(handler), response_schema)
+            if gives.schema is None:
+                gives = Shape(None, self._promised(event_type))
             definition = event_taken(
                 handler,
                 event_type,

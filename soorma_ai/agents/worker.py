@@ -48,7 +48,7 @@ class Worker(Agent):
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
-            gives = Shape(None, response_schema)
+            gives = Shape(None, response_schema or self._promised(event_type))
             definition = event_taken(
                 handler,
                 event_type,
