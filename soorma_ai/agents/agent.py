@@ -13,7 +13,7 @@ from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
-from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.context import Handling, Services
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.replies import tell_requester
 
@@ -74,6 +74,7 @@ class Agent:
         self._routes: list[Route] = []
         self._on_startup: list[Hook] = []
         self._on_shutdown: list[Hook] = []
+        self._services: Services | None = None
 
     @property
     def agent_id(self) -> str:
@@ -142,13 +143,15 @@ class Agent:
     def check(self) -> None:
         """Raises ConfigError for what can be known before anything runs."""
 
-    async def started(self) -> None:
+    async def started(self, services: Services) -> None:
+        self._services = services
         for hook in self._on_startup:
             await call(hook)
 
     async def stopped(self) -> None:
         for hook in self._on_shutdown:
             await call(hook)
+        self._services = None
 
     def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
