@@ -49,7 +49,7 @@ class Worker(Agent):
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
-            gives = Shape(None, response_schema or self._promised(event_type))
+            gives = Shape(None, response_schema)
             definition = event_taken(
                 handler,
                 event_type,
@@ -60,7 +60,8 @@ class Worker(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            self._task_handlers[event_type] = _Task(handler, takes, gives, completion_of(event_type))
+            promised = gives if gives.schema else Shape(None, self._promised(event_type))
+            self._task_handlers[event_type] = _Task(handler, takes, promised, completion_of(event_type))
             self._take(Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed), definition)
             return handler
 

@@ -136,14 +136,16 @@ class AgentCapability(BaseModel):
         """What a handler registers, with what this says of the same event. Both hold: where either asks for an
         approval, there is one. Shapes that the handler gives are the ones that it takes and gives."""
         described = self.consumed_event
-        is_shaped = handled.payload_schema != ANY_OBJECT
+        payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
+        response = handled.response_schema or described.response_schema
+        is_as_described = (payload, response) == (described.payload_schema, described.response_schema)
         return EventDefinition(
             event_name=handled.event_name,
             topic=handled.topic,
             description=described.description or handled.description,
-            payload_schema=handled.payload_schema if is_shaped else described.payload_schema,
-            response_schema=handled.response_schema or self.result_schema,
-            version=handled.given_version or ("" if is_shaped else described.given_version),
+            payload_schema=payload,
+            response_schema=response,
+            version=handled.given_version or (described.given_version if is_as_described else ""),
             approval=handled.approval or described.approval,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,

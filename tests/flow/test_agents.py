@@ -397,6 +397,25 @@ def test_a_version_names_one_content_whoever_gives_which_part_of_it() -> None:
     assert registered("2").version == "2"
 
 
+@pytest.mark.parametrize("answer", [None, {"type": "integer"}])
+async def test_a_handler_may_say_more_than_the_version_that_its_capability_names(
+    platform: Platform, answer: Any
+) -> None:
+    described = EventDefinition(event_name="sum.requested", version="2")
+    known = EventDefinition(event_name="sum.known", topic="action-results", payload_schema={"type": "integer"})
+    capability = AgentCapability(task_name="add", consumed_event=described, produced_events=[known])
+    tool = Tool("adder", capabilities=[capability])
+
+    @tool.on_invoke("sum.requested", response_schema=answer)
+    async def add(request: InvocationContext, context: PlatformContext):
+        return 4
+
+    await platform.start(tool)
+    (taken,) = await platform.registry.events(owner="adder")
+    assert (taken.definition == described) is (answer is None)
+    assert (await platform.request("sum.requested", {}, timeout=5))["result"] == 4
+
+
 @pytest.mark.parametrize("kind", ["tool", "worker"])
 async def test_a_result_off_the_one_that_its_capability_promises_is_not_sent(platform: Platform, kind: str) -> None:
     known = EventDefinition(
