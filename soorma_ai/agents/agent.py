@@ -11,9 +11,9 @@ from soorma_ai.core.route import is_pattern
 from soorma_ai.core.wake import SOURCE
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
-from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
-from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.context import Handling, Services
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.replies import tell_requester
 
@@ -74,6 +74,7 @@ class Agent:
         self._routes: list[Route] = []
         self._on_startup: list[Hook] = []
         self._on_shutdown: list[Hook] = []
+        self._services: Services | None = None
 
     @property
     def agent_id(self) -> str:
@@ -142,28 +143,38 @@ class Agent:
     def check(self) -> None:
         """Raises ConfigError for what can be known before anything runs."""
 
-    async def started(self) -> None:
+    async def started(self, services: Services) -> None:
+        self._services = services
         for hook in self._on_startup:
             await call(hook)
 
     async def stopped(self) -> None:
         for hook in self._on_shutdown:
             await call(hook)
+        self._services = None
 
     def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
-        """A capability that describes the event adds the schemas that its handler did not give."""
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
             raise ConfigError(f"{self.name} has two handlers for {route.event_type!r} on {route.topic}; keep one")
         self._routes.append(route)
         if definition is None:
             return
-        for capability in self.capabilities:
-            if isinstance(capability, str):
-                continue
-            described = capability.consumed_event
-            if described.event_name == definition.event_name and definition.payload_schema == ANY_OBJECT:
-                definition = described
-        self._taken.append((role, definition))
+        self._taken.append((role, self._described(definition)))
+
+    def _described(self, definition: EventDefinition) -> EventDefinition:
+        capability = self._capability(definition.event_name, definition.topic)
+        return capability.complete(definition) if capability else definition
+
+    def _capability(self, event_type: str, topic: EventTopic = EventTopic.ACTION_REQUESTS) -> AgentCapability | None:
+        """The one that describes this event."""
+        described = (one for one in self.capabilities if not isinstance(one, str))
+        wanted = (event_type, topic)
+        return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
+
+    def _promised(self, event_type: str) -> JsonObject | None:
+        """The shape of its result, as its capability tells it."""
+        capability = self._capability(event_type)
+        return capability.result_schema if capability else None
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:

@@ -145,6 +145,7 @@ class Planner(Agent):
         return Beginner(self.limits, self.version)
 
     def _pursue(self, goal: EventDefinition) -> None:
+        goal = self._described(goal)
         self.goals[goal.event_name] = goal
         self._take(Route(goal.topic, goal.event_name, self._begin, self._fail), goal, EventRole.TAKES_AS_GOAL)
 

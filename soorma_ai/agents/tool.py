@@ -107,7 +107,7 @@ class Tool(Agent):
             invocation = _Invocation(
                 run=_at_most_once(handler, reconcile) if once else _again_and_again(handler),
                 takes=takes,
-                gives=gives,
+                gives=gives if gives.schema else Shape(None, self._promised(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
             self._take(invocation.route(event_type, finds_out=reconcile is not None), definition)

@@ -1,6 +1,6 @@
 """Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +13,7 @@ from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_ty
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.tasks import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.effects import Expect
-from soorma_ai.domain.events import EventTopic, completion_of
+from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
@@ -22,6 +22,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.handover import hand_over, lineage_of
 from soorma_ai.runtime.replies import tell_requester
 from soorma_ai.runtime.tasks import TaskInHand
 
@@ -62,7 +63,8 @@ class Worker(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            self._task_handlers[event_type] = _Task(handler, takes, gives, completion_of(event_type))
+            promised = gives if gives.schema else Shape(None, self._promised(event_type))
+            self._task_handlers[event_type] = _Task(handler, takes, promised, completion_of(event_type))
             self._take(Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed), definition)
             return handler
 
@@ -84,6 +86,26 @@ class Worker(Agent):
             return handler
 
         return register
+
+    async def execute_task(
+        self, task_name: str, data: Mapping[str, Any], plan_id: str | None = None, goal_id: str | None = None
+    ) -> str:
+        """Give this worker, and no other, a task from a test or a script: an event that goes through its inbox. With a
+        plan it is done as if the plan had asked for it, but the plan does not wait for it. Returns the task's id,
+        which is the reply key of its answer.
+
+        Raises NotFound for a task that has no handler here and for a plan that is not there, LocalProtocolError for
+        data off its schema, inside a handler, and while the worker is not running.
+        """
+        if self._services is None:
+            raise LocalProtocolError(f"worker {self.name} is not running; start it with platform.start(...)")
+        definition = next((known for _, known in self._taken if known.event_name == task_name), None)
+        if definition is None or task_name not in self._task_handlers:
+            tasks = ", ".join(self._task_handlers) or "none"
+            raise NotFound(f"{self.name} has no on_task({task_name!r}); its tasks: {tasks}")
+        tenant_id = self.tenant_id or Lineage.tenant_id
+        lineage = await lineage_of(self._services, tenant_id, plan_id, goal_id)
+        return await hand_over(self._services, self.name, definition, data, lineage)
 
     @property
     def events_consumed(self) -> list[str]:

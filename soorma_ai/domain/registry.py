@@ -95,9 +95,18 @@ class EventDefinition(BaseModel):
         if not self.event_name or self.event_name in set(EventTopic):
             raise ConfigError(f"event_name={self.event_name!r}: give the event's own name; topics are no events")
         if not self.version:
-            content: dict[str, Json] = {"p": self.payload_schema, "r": self.response_schema}
-            object.__setattr__(self, "version", derived_id("schema", compact(content))[:8])
+            object.__setattr__(self, "version", self._version_of_content)
         return self
+
+    @property
+    def given_version(self) -> str:
+        """The one that its author gave it; nothing where it is made of the content."""
+        return "" if self.version == self._version_of_content else self.version
+
+    @property
+    def _version_of_content(self) -> str:
+        content: dict[str, Json] = {"p": self.payload_schema, "r": self.response_schema}
+        return derived_id("schema", compact(content))[:8]
 
     @property
     def dataschema(self) -> str:
@@ -114,6 +123,33 @@ class AgentCapability(BaseModel):
     description: str = ""
     consumed_event: EventDefinition
     produced_events: tuple[EventDefinition, ...] = ()
+
+    @property
+    def result_schema(self) -> JsonObject | None:
+        """Of what answers the request: the one result that it produces. Of several, none is known to be the answer."""
+        if self.consumed_event.response_schema is not None:
+            return self.consumed_event.response_schema
+        results = [event for event in self.produced_events if event.topic is EventTopic.ACTION_RESULTS]
+        return results[0].payload_schema if len(results) == 1 and results[0].payload_schema != ANY_OBJECT else None
+
+    def complete(self, handled: EventDefinition) -> EventDefinition:
+        """What a handler registers, with what this says of the same event. Both hold: where either asks for an
+        approval, there is one. Shapes that the handler gives are the ones that it takes and gives."""
+        described = self.consumed_event
+        payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
+        response = handled.response_schema or described.response_schema
+        is_as_described = (payload, response) == (described.payload_schema, described.response_schema)
+        return EventDefinition(
+            event_name=handled.event_name,
+            topic=handled.topic,
+            description=described.description or handled.description,
+            payload_schema=payload,
+            response_schema=response,
+            version=handled.given_version or (described.given_version if is_as_described else ""),
+            approval=handled.approval or described.approval,
+            irreversible=handled.irreversible or described.irreversible,
+            correlate=described.correlate,
+        )
 
 
 class AgentKind(StrEnum):

@@ -35,14 +35,13 @@ from soorma_ai.errors import (
     DeadlineExceeded,
     LocalProtocolError,
     NotFound,
-    Overloaded,
 )
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime import letters, reading
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.directory import Directory
 from soorma_ai.runtime.follow import POLL_SECONDS, PlanHandle, seconds
-from soorma_ai.runtime.outside import PlanMemory, must_be_outside, opened_session
+from soorma_ai.runtime.outside import PlanMemory, must_be_outside, opened_session, take_in
 from soorma_ai.runtime.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.signals import until
 from soorma_ai.runtime.tracker import Tracker
@@ -281,15 +280,7 @@ class Client:
         return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
 
     async def _send(self, event: EventEnvelope, expectation: Expectation | None = None) -> None:
-        """The one intake: too much waiting holds up new work, and never what is on its way."""
-        store, most = self.services.store, self.services.max_backlog
-        begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
-        if begins and await store.backlog(most) >= most and await store.event(event.id) is None:
-            raise Overloaded(
-                f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
-                "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
-            )
-        await store.send([event], expectation, self._now())
+        await take_in(self.services, event, expectation)
 
     async def _own_plan(self, plan_id: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person.tenant_id, plan_id)

@@ -159,6 +159,9 @@ class MachineInHand:
         seen = self.seen
         if seen is not None and not self.plan.is_due:
             self._values.state[PAUSED_ON] = {"type": seen.type, "data": seen.data}
+        config = self.config
+        if config is not None and config.action is None and config.passes_on is None:
+            self._change(replace(self.plan, is_due=False))  # nothing is left to ask: what resumes the plan leads on
         self._values.state[PAUSE_REASON] = reason
         return await self._ask(Reply(RESUMED), reason, reason=reason, producers=(CLIENT,))
 

@@ -1,10 +1,11 @@
-"""Working memory and sessions from outside, where every call acts at once."""
+"""What is outside of every handler, where a call acts at once: the intake, working memory, sessions."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from soorma_ai.core.memory import json_value, number
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -16,8 +17,8 @@ from soorma_ai.domain.memory import (
     StoreMemory,
 )
 from soorma_ai.domain.values import Json, json_object
-from soorma_ai.domain.waits import Person
-from soorma_ai.errors import LocalProtocolError, VersionConflict
+from soorma_ai.domain.waits import Expectation, Person
+from soorma_ai.errors import LocalProtocolError, Overloaded, VersionConflict
 from soorma_ai.runtime import reading
 from soorma_ai.runtime.context import Services, current_handling
 
@@ -25,6 +26,18 @@ from soorma_ai.runtime.context import Services, current_handling
 def must_be_outside() -> None:
     if current_handling() is not None:
         raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
+
+
+async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
+    """The one intake: too much waiting holds up new work, and never what is on its way. Raises Overloaded."""
+    store, most = services.store, services.max_backlog
+    begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
+    if begins and await store.backlog(most) >= most and await store.event(event.id) is None:
+        raise Overloaded(
+            f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
+            "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
+        )
+    await store.send([event], expectation, services.clock.now())
 
 
 def opened_session(

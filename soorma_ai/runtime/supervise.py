@@ -33,7 +33,7 @@ class Consuming(Protocol):
 
     def registration(self) -> Registration: ...
 
-    async def started(self) -> None: ...
+    async def started(self, services: Services) -> None: ...
 
     async def stopped(self) -> None: ...
 
@@ -57,7 +57,7 @@ class Supervisor:
         async with AsyncExitStack() as undoing:
             undoing.push_async_callback(services.store.leave, [agent.name for agent in agents])
             for agent in agents:
-                await agent.started()
+                await agent.started(services)
                 undoing.push_async_callback(agent.stopped)
             undoing.pop_all()
         for agent in agents:

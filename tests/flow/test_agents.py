@@ -385,6 +385,95 @@ async def test_a_capability_describes_and_does_not_subscribe() -> None:
     assert tool.registration().events[0][1].payload_schema == described.payload_schema
 
 
+@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize("at_the_handler", [False, True])
+def test_what_a_capability_and_a_handler_say_of_an_event_holds_both(typed: bool, at_the_handler: bool) -> None:
+    careful: dict[str, Any] = {"approval": "always", "irreversible": True}
+    described = EventDefinition(
+        event_name="sum.requested",
+        description="Adds.",
+        payload_schema={"type": "object", "required": ["a"]},
+        **({} if at_the_handler else careful),
+    )
+    tool = Tool("adder", capabilities=[AgentCapability(task_name="add", consumed_event=described)])
+    takes = {"type": "object", "required": ["a", "b"]} if typed else None
+
+    @tool.on_invoke("sum.requested", payload_schema=takes, **(careful if at_the_handler else {}))
+    async def add(request: InvocationContext, context: PlatformContext) -> int:
+        return 4
+
+    _, registered = tool.registration().events[0]
+    assert registered.approval is not None and registered.irreversible
+    assert registered.payload_schema == (takes or described.payload_schema)
+    assert (registered.description, registered.response_schema) == ("Adds.", {"type": "integer"})
+
+
+def test_a_version_names_one_content_whoever_gives_which_part_of_it() -> None:
+    shape = {"type": "object", "required": ["a"]}
+    capability = AgentCapability(
+        task_name="add", consumed_event=EventDefinition(event_name="sum.requested", payload_schema=shape)
+    )
+
+    def registered(version: str = "", answer: Any = None, *, typed: bool = False) -> EventDefinition:
+        tool = Tool("adder", capabilities=[capability])
+
+        @tool.on_invoke(
+            "sum.requested", version=version, response_schema=answer, payload_schema=shape if typed else None
+        )
+        async def add(request: InvocationContext, context: PlatformContext): ...
+
+        return tool.registration().events[0][1]
+
+    assert registered() == capability.consumed_event
+    assert registered(answer={"type": "integer"}) == registered(answer={"type": "integer"}, typed=True)
+    assert registered(answer={"type": "integer"}).version != registered().version
+    assert registered("2").version == "2"
+
+
+@pytest.mark.parametrize("answer", [None, {"type": "integer"}])
+async def test_a_handler_may_say_more_than_the_version_that_its_capability_names(
+    platform: Platform, answer: Any
+) -> None:
+    described = EventDefinition(event_name="sum.requested", version="2")
+    known = EventDefinition(event_name="sum.known", topic="action-results", payload_schema={"type": "integer"})
+    capability = AgentCapability(task_name="add", consumed_event=described, produced_events=[known])
+    tool = Tool("adder", capabilities=[capability])
+
+    @tool.on_invoke("sum.requested", response_schema=answer)
+    async def add(request: InvocationContext, context: PlatformContext):
+        return 4
+
+    await platform.start(tool)
+    (taken,) = await platform.registry.events(owner="adder")
+    assert (taken.definition == described) is (answer is None)
+    assert (await platform.request("sum.requested", {}, timeout=5))["result"] == 4
+
+
+@pytest.mark.parametrize("kind", ["tool", "worker"])
+async def test_a_result_off_the_one_that_its_capability_promises_is_not_sent(platform: Platform, kind: str) -> None:
+    known = EventDefinition(
+        event_name="sum.known", topic="action-results", payload_schema={"type": "object", "required": ["total"]}
+    )
+    capability = AgentCapability(
+        task_name="add", consumed_event=EventDefinition(event_name="sum.requested"), produced_events=[known]
+    )
+    tool, worker = Tool("adder", capabilities=[capability]), Worker("adder", capabilities=[capability])
+
+    @tool.on_invoke("sum.requested")
+    async def add(request: InvocationContext, context: PlatformContext):
+        return request.data
+
+    @worker.on_task("sum.requested")
+    async def work(task: TaskContext, context: PlatformContext) -> None:
+        await task.complete(task.data)
+
+    await platform.start(tool if kind == "tool" else worker)
+    good: Any = await platform.request("sum.requested", {"total": 4}, timeout=5)
+    bad: Any = await platform.request("sum.requested", {"sum": 4}, timeout=5)
+    assert (good["success"], bad["success"]) == (True, False)
+    assert "total" in bad["error"]["message"]
+
+
 async def test_two_handlers_for_one_event_and_topics_as_events_are_config_errors() -> None:
     tool = adder()
     with pytest.raises(ConfigError, match="two handlers"):

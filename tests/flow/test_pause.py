@@ -193,6 +193,43 @@ async def test_what_came_before_the_pause_leads_on_after_it(platform: Platform) 
     assert await remembered(platform, plan.plan_id, "state") == {}
 
 
+@pytest.mark.parametrize("way", ["answer", "event"])
+async def test_what_resumes_a_plan_leads_on_from_the_state_that_it_was_moved_to(platform: Platform, way: str) -> None:
+    planner = Planner("buyer")
+    machine = {
+        "start": state("start", action=StateAction(event_type=CHARGE, data={"amount": 1}), default_next="waiting"),
+        "waiting": BUYING["awaiting_budget_approval"].model_copy(update={"state_name": "waiting"}),
+        "buying": state("buying", is_terminal=True, result="{results.user_input.approved_amount}"),
+        "done": state("done", is_terminal=True),
+    }
+
+    @planner.on_goal("buy.wanted")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=machine)
+        await plan.execute_next()
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        transition.plan.update_state(transition.event)
+        if transition.plan.current_state == "waiting":
+            await transition.plan.pause()
+
+    @planner.on_event("budget.approved", topic="business-facts")
+    async def approved(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.correlation_id)
+        assert plan is not None
+        await plan.resume({"approved_amount": event.data["amount"]})
+
+    await platform.start(planner, payments())
+    plan = await platform.submit("buy.wanted", {})
+    question = await the_wait(platform)
+    if way == "answer":
+        await platform.answer(question.wait_id, {"approved_amount": 7})
+    else:
+        await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
+    assert await plan.result(timeout=PATIENCE) == 7
+
+
 async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:
     planner = researcher(research())
 

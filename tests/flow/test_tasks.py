@@ -21,7 +21,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -412,3 +412,76 @@ def test_only_events_that_have_a_handler_are_consumed() -> None:
         worker.on_result("action-results")
     with pytest.raises(ConfigError, match=r"two handlers for the result .part\.done."):
         worker.on_result("part.done")(lambda result, context: None)
+
+
+def remembering(**options: Any) -> Worker:
+    worker = Worker("clerk", **options)
+
+    @worker.on_task("note.requested", payload_schema={"type": "object", "required": ["text"]})
+    async def note(task: TaskContext, context: PlatformContext) -> None:
+        await context.memory.append("notes", task.data["text"])
+        await task.complete({"plan": task.plan_id, "goal": task.goal_id, "tenant": task.tenant_id})
+
+    return worker
+
+
+async def answer_of(platform: Platform, task_id: str) -> Any:
+    (answer,) = await until(platform, lambda: answers(platform, task_id))
+    return answer
+
+
+async def test_a_task_is_given_to_one_worker_for_a_plan(platform: Platform) -> None:
+    worker, other = remembering(), echo("note.requested", "other")
+    minds = planner([publish("part.requested"), complete()])
+    await platform.start(worker, other, echo(), minds)
+    ann = platform.as_user(tenant_id="default", user_id="ann")
+    plan = await ann.submit("order.received", {}, session_id="s-1")
+    await plan.result(timeout=PATIENCE)
+    task_id = await worker.execute_task("note.requested", {"text": "hello"}, plan.plan_id, plan.goal_id)
+    answer = await answer_of(platform, task_id)
+    assert answer.data["result"] == {"plan": plan.plan_id, "goal": plan.goal_id, "tenant": "default"}
+    assert (answer.type, answer.correlation_id, answer.source) == ("note.requested.completed", task_id, "clerk")
+    assert (answer.user_id, answer.session_id, answer.root_plan_id) == ("ann", "s-1", plan.plan_id)
+    assert await platform.memory.retrieve("notes", plan.plan_id) == ["hello"]
+    assert [e.source for e in await published(platform, topic="action-results")].count("other") == 0
+
+
+async def test_a_task_without_a_plan_is_the_workers_tenants(platform: Platform) -> None:
+    worker = Worker("clerk", tenant_id="acme")
+
+    @worker.on_task("note.requested")
+    async def note(task: TaskContext, context: PlatformContext) -> None:
+        await task.complete({"tenant": task.tenant_id, "goal": task.goal_id})
+
+    await platform.start(worker)
+    answer = await answer_of(platform, await worker.execute_task("note.requested", {}, goal_id="g-1"))
+    assert answer.data["result"] == {"tenant": "acme", "goal": "g-1"}
+
+
+async def test_a_task_that_cannot_be_given_says_why(platform: Platform) -> None:
+    worker = remembering()
+    with pytest.raises(LocalProtocolError, match="not running"):
+        await worker.execute_task("note.requested", {"text": ""})
+    minds = planner([publish("part.requested"), complete()])
+    refused: list[str] = []
+
+    @worker.on_task("more.requested")
+    async def more(task: TaskContext, context: PlatformContext) -> None:
+        with pytest.raises(LocalProtocolError, match="inside a handler") as told:
+            await worker.execute_task("note.requested", {"text": ""})
+        refused.append(str(told.value))
+        await task.complete()
+
+    await platform.start(worker, minds, echo())
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+    with pytest.raises(NotFound, match=r"its tasks: note\.requested, more\.requested"):
+        await worker.execute_task("dig.requested", {})
+    with pytest.raises(LocalProtocolError, match="text"):
+        await worker.execute_task("note.requested", {})
+    with pytest.raises(NotFound, match="no plan"):
+        await worker.execute_task("note.requested", {"text": ""}, "nowhere")
+    with pytest.raises(LocalProtocolError, match="pursues goal"):
+        await worker.execute_task("note.requested", {"text": ""}, plan.plan_id, "another")
+    await answer_of(platform, await worker.execute_task("more.requested", {}))
+    assert len(refused) == 1

@@ -1,0 +1,58 @@
+"""What can be said of one code block of a seed document."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Change:
+    """A line of the sample that its test has otherwise, and why. `seed` is '' for a line that the test adds to one of
+    the sample's own functions, `ours` is '' for one that it leaves out."""
+
+    seed: str
+    ours: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Runs:
+    """Its tests run the sample's own code, all of it but what is `changed`. `ending` is what has to follow the sample
+    to make it a piece of Python."""
+
+    tests: tuple[str, ...]
+    changed: tuple[Change, ...] = ()
+    ending: str = ""
+
+
+@dataclass(frozen=True)
+class Names:
+    """It sketches classes or functions. Their public names are looked up (`names.py`, which lists those that differ);
+    `tests` show what the bodies are to do."""
+
+    tests: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Shown:
+    """Its tests show what it says, without its code, and `why` tells the reason."""
+
+    tests: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class NotRun:
+    why: str
+
+
+How = Runs | Names | Shown | NotRun
+
+
+@dataclass(frozen=True)
+class Sample:
+    """`number` counts the fenced blocks of the document from 1; `heading` is the one that it stands under."""
+
+    document: str
+    number: int
+    heading: str
+    name: str
+    how: How
