@@ -15,10 +15,9 @@ LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
 def wait_of(what: str, given: object) -> timedelta:
     """A span that may be waited for, of seconds or as it is. Raises LocalProtocolError, which calls it `what`."""
     seconds = given.total_seconds() if isinstance(given, timedelta) else given
-    is_number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if not is_number or not 0 < seconds <= LONGEST_WAIT_SECONDS:
-        raise LocalProtocolError(f"{what}={given!r}: give a number of seconds above 0, up to {LONGEST_WAIT_SECONDS}")
-    return timedelta(seconds=seconds)
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= LONGEST_WAIT_SECONDS:
+        return timedelta(seconds=seconds)
+    raise LocalProtocolError(f"{what}={given!r}: give a number of seconds above 0, up to {LONGEST_WAIT_SECONDS}")
 
 
 class _Action(BaseModel):
