@@ -84,8 +84,9 @@ class Queue(Protocol):
         """Every live plan owns an unsent event, a delivery or an open expectation; what does not is set going."""
         ...
 
-    async def next_due(self, agents: Sequence[str]) -> datetime | None:
-        """The earliest moment at which a timer or a delayed delivery wants attention."""
+    async def next_due(self, agents: Sequence[str], after: datetime) -> datetime | None:
+        """The earliest moment at which a timer fires, or after which one of these agents' delayed deliveries may be
+        claimed; without those that might have been claimed at `after`."""
         ...
 
 

@@ -1,7 +1,7 @@
 """What happens because time passes: timers that fire, deliveries whose delay is over, leases and heart-beats."""
 
 from collections.abc import Callable, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
@@ -13,38 +13,36 @@ from soorma_ai.runtime.signals import until
 
 BATCH = 100
 LONGEST_SLEEP = timedelta(minutes=1)
-SHORTEST_SLEEP = 0.02
 PAUSE_AFTER_FAULT = 0.5
+
+_EVER = datetime.min.replace(tzinfo=UTC)
 
 
 async def run_timers(services: Services) -> None:
     """Timers are rows: what became due while nobody ran fires at once."""
+    attended = _EVER
     while True:
         try:
-            rest = await _attend(services)
+            attended, rest = await _attend(services, attended)
         except TransientError as error:
             warn("timers_failed", reason=error)
             rest = PAUSE_AFTER_FAULT
         await until(services.signals.timers, services.clock, rest)
 
 
-async def _attend(services: Services) -> float:
-    """Do what is due; returns the seconds until something is."""
-    tried: datetime | None = None
-    while True:
-        due = await services.store.next_due(services.presence.names)
+async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
+    """Do what has become due since `attended`; returns the moment until which that was, and the seconds until something
+    is. Agents are woken once for what is due: one that has no hand free looks for itself when it has."""
+    attended = min(attended, services.clock.now())  # clocks step back
+    while (due := await services.store.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
-        if due is None:
-            return LONGEST_SLEEP.total_seconds()
         if due > now:
-            return min(due - now, LONGEST_SLEEP).total_seconds()
-        if due == tried:
-            # A delivery whose time has come, and whose agent has its hands full.
-            return SHORTEST_SLEEP
-        tried = due
+            return attended, min(due - now, LONGEST_SLEEP).total_seconds()
         while await services.store.fire(now, BATCH) == BATCH:
             pass
         services.signals.wake_agents()
+        attended = now
+    return attended, LONGEST_SLEEP.total_seconds()
 
 
 async def keep_leases(

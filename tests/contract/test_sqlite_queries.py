@@ -80,7 +80,7 @@ async def journey(store: SqliteStore) -> None:
     (delivery,) = await claimed(store)
     await store.renew([delivery], later(9))
     await end(store, delivery, RetryAfter(LEASE, "busy"))
-    await store.next_due(["worker", "planner"])
+    await store.next_due(["worker", "planner"], NOW)
     await do(
         store,
         Expect(wait("w-2")),
@@ -247,7 +247,7 @@ async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore,
     many = Effort(store.writer.connection)
     for delivery in await claimed(store, limit=10):
         await end(store, delivery)
-    await store.next_due(["worker"])
+    await store.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
 
 

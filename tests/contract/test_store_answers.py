@@ -34,7 +34,7 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     assert found.met_by == wake.id
     assert await store.met_by("plan-1", wake.id) == found
     assert [kept.event for kept in await store.unsent(10)] == [wake]
-    assert await store.next_due([]) is None
+    assert await store.next_due([], NOW) is None
 
 
 async def test_the_same_act_of_answering_is_accepted_again_and_changes_nothing(store: Store) -> None:

@@ -94,7 +94,7 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
     assert await unsent_ids(store) == []
     assert await store.expectation("q-1") is None
     assert (await store.spent("plan-1")).actions == 0
-    assert await store.next_due([]) is None
+    assert await store.next_due([], NOW) is None
     stored = await store.plan("plan-1")
     assert stored is not None and stored.version == 1
     await end(store, delivery)
@@ -152,7 +152,7 @@ async def test_closing_takes_the_timers_that_guard_it(store: Store) -> None:
         Schedule("t-3", later(7), event("t-3"), guards="q-2"),
     )
     await do(store, Close("q-1", ExpectationStatus.CLOSED, NOW))
-    assert await store.next_due([]) == later(7)
+    assert await store.next_due([], NOW) == later(7)
 
 
 async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: Store) -> None:
@@ -212,7 +212,7 @@ async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> No
         Schedule("t-3", later(7), event("t-3")),
         Unschedule("t-3"),
     )
-    assert await store.next_due([]) is None
+    assert await store.next_due([], NOW) is None
 
 
 async def test_a_timer_that_guards_what_was_never_expected_is_refused(store: Store) -> None:

@@ -24,7 +24,7 @@ from store_kit import (
 )
 
 from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
-from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan
+from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.errors import LeaseLost
@@ -252,16 +252,28 @@ async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: S
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:
     await store.register([agent("worker", "work.asked"), agent("idle", "nothing")], NOW)
-    assert await store.next_due(["worker", "idle"]) is None
+    assert await store.next_due(["worker", "idle"], NOW) is None
     await store.arrive([event("a"), event("b")], NOW)
-    assert await store.next_due(["worker"]) is None, "what can be claimed at once is told by arriving"
+    assert await store.next_due(["worker"], NOW) is None, "what can be claimed at once is told by arriving"
     first, second = await claimed(store)
-    assert await store.next_due(["worker"]) == NOW + LEASE
+    assert await store.next_due(["worker"], NOW) == NOW + LEASE
     await end(store, first, RetryAfter(timedelta(seconds=7), "busy"))
-    assert await store.next_due(["worker"]) == later(7)
-    assert await store.next_due(["idle"]) is None
+    assert await store.next_due(["worker"], NOW) == later(7)
+    assert await store.next_due(["idle"], NOW) is None
     await end(store, second)
-    assert await store.next_due(["idle", "worker"]) == later(7)
+    assert await store.next_due(["idle", "worker"], NOW) == later(7)
+
+
+async def test_what_was_due_at_a_moment_is_told_no_more_after_it_but_for_timers(store: Store) -> None:
+    await store.register([agent("worker", "work.asked")], NOW)
+    await store.arrive([event("a"), event("b")], NOW)
+    for seconds, delivery in enumerate(await claimed(store), 7):
+        await end(store, delivery, RetryAfter(timedelta(seconds=seconds), "busy"))
+    assert await store.next_due(["worker"], later(6)) == later(7)
+    assert await store.next_due(["worker"], later(7)) == later(8)
+    assert await store.next_due(["worker"], later(8)) is None
+    await do(store, Schedule("t-1", later(2), event("tick")))
+    assert await store.next_due(["worker"], later(9)) == later(2)
 
 
 async def test_many_commits_at_once_all_land_once(store: Store) -> None:

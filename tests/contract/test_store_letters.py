@@ -146,7 +146,7 @@ async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_
 async def test_a_redriven_letter_that_had_to_wait_for_its_turn_is_due_at_once(store: Store) -> None:
     died = await dead(store)
     await store.redrive(died.seq)
-    assert await store.next_due(["worker"]) is None, "what can be claimed at once needs no timer"
+    assert await store.next_due(["worker"], NOW) is None, "what can be claimed at once needs no timer"
     assert len(await claimed(store, now=NOW)) == 1
 
 

@@ -556,6 +556,6 @@ async def test_what_lives_goes_on_after_its_neighbours_are_gone(store: Store) ->
     await do(store, Schedule("t-1", later(60), event("tick")), Expect(of_plan(expectation("q"), living)))
     await prune(store)
     await answered(store, living, "live", NOW)
-    assert await store.next_due([]) == later(60)
+    assert await store.next_due([], NOW) == later(60)
     open_now = await store.expectations(plan_id=living.plan_id)
     assert [(one.id, one.status) for one in open_now] == [("q", ExpectationStatus.OPEN)]

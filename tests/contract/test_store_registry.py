@@ -173,7 +173,7 @@ async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store)
     assert found is not None
     assert (found.status, found.met_by, found.closed_at) == (ExpectationStatus.MET, wake.id, later(1))
     assert [kept.event for kept in await store.unsent(10)] == [wake]
-    assert await store.next_due([]) is None
+    assert await store.next_due([], NOW) is None
     assert await store.expectation("o-2") == elsewhere
 
 

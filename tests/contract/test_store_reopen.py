@@ -79,7 +79,7 @@ async def dump(store: Store) -> list[object]:
         await store.agents(NOW),
         await store.known_events("default"),
         await store.dead_letters(None, 9),
-        await store.next_due([]),
+        await store.next_due([], NOW),
     ]
 
 
@@ -89,7 +89,7 @@ async def test_leases_of_the_former_owner_are_void_and_their_attempts_count(last
         await store.arrive([event("e-1")], NOW)
         (held,) = await claimed(store)
     async with opened(lasting) as store:
-        assert await store.next_due(["worker"]) is None
+        assert await store.next_due(["worker"], NOW) is None
         (again,) = await claimed(store)
         assert (again.attempt, again.fence > held.fence) == (2, True)
         with pytest.raises(LeaseLost):
@@ -125,7 +125,7 @@ async def test_timers_that_came_due_meanwhile_fire(lasting: Backend) -> None:
         await running(store, expectation("q-1"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="q-1"))
     async with opened(lasting, 99999) as store:
-        assert await store.next_due([]) == later(60)
+        assert await store.next_due([], NOW) == later(60)
         assert await store.fire(later(99999), 9) == 1
         found = await store.expectation("q-1")
         assert found is not None and found.status is ExpectationStatus.EXPIRED

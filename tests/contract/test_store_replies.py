@@ -123,7 +123,7 @@ async def test_a_met_expectation_takes_its_timers_with_it(store: Store) -> None:
     expiry = wake_for(EXPIRED, expected, later(60))
     await do(store, Schedule("t-1", later(60), expiry, guards="q-1"), Schedule("t-2", later(70), event("other")))
     await store.arrive([reply("r-1", "q-1")], NOW)
-    assert await store.next_due([]) == later(70)
+    assert await store.next_due([], NOW) == later(70)
 
 
 async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:

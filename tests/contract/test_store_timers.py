@@ -2,7 +2,7 @@
 
 import asyncio
 
-from store_kit import do, event, expectation, fact, gate, later, running, unsent_ids, wait
+from store_kit import NOW, do, event, expectation, fact, gate, later, running, unsent_ids, wait
 
 from soorma_ai.core.wake import EXPIRED, wake_for
 from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
@@ -26,10 +26,10 @@ async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> N
         Schedule("b", later(1), event("first")),
         Schedule("c", later(2), event("second")),
     )
-    assert await store.next_due([]) == later(1)
+    assert await store.next_due([], NOW) == later(1)
     assert await store.fire(later(1000), 2) == 2
     assert await unsent_ids(store) == ["first", "second"]
-    assert await store.next_due([]) == later(3)
+    assert await store.next_due([], NOW) == later(3)
     assert await store.fire(later(1000), 2) == 1
 
 
@@ -45,7 +45,7 @@ async def test_firing_expires_what_the_timer_guards(store: Store) -> None:
     assert expired is not None
     assert (expired.status, expired.closed_at, expired.met_by) == (ExpectationStatus.EXPIRED, later(61), wake.id)
     assert await store.met_by("plan-1", wake.id) == expired
-    assert await store.next_due([]) is None, "the other timer of what is closed is gone"
+    assert await store.next_due([], NOW) is None, "the other timer of what is closed is gone"
 
 
 async def test_of_two_timers_due_at_once_for_one_expectation_one_fires(store: Store) -> None:
@@ -105,7 +105,7 @@ async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_t
     assert await unsent_ids(store) == ["other", "e-2"]
     expected = await store.expectation("g-1")
     assert expected is not None and expected.status is ExpectationStatus.OPEN
-    assert await store.next_due([]) == later(9)
+    assert await store.next_due([], NOW) == later(9)
 
 
 async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(store: Store) -> None:
@@ -118,4 +118,4 @@ async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(stor
     )
     assert await store.fire(later(5), 100) == 1
     assert await unsent_ids(store) == ["end"]
-    assert await store.next_due([]) is None
+    assert await store.next_due([], NOW) is None

@@ -38,7 +38,8 @@ SUSPECT = f"""{_CLAIM}
 """
 
 NEXT_DUE = """
-    SELECT min(ready_at) FROM inbox WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0
+    SELECT min(ready_at) FROM inbox
+    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
 """
 
 NEXT_IN_LINE = """
@@ -224,9 +225,9 @@ def backlog(db: sqlite3.Connection, at_most: int) -> int:
     ).fetchone()[0]
 
 
-def next_due(db: sqlite3.Connection, agents: Sequence[str]) -> float | None:
-    """When the first delayed or leased head may be claimed."""
-    found: list[float | None] = [db.execute(NEXT_DUE, (agent,)).fetchone()[0] for agent in agents]
+def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> float | None:
+    """When the first delayed or leased head may be claimed that might not have been claimed at `after`."""
+    found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
     return min((due for due in found if due is not None), default=None)
 
 

@@ -159,8 +159,8 @@ class SqliteStore:
     async def sweep(self, now: datetime) -> Swept:
         return await self._write(lambda db: sweep.sweep(db, now))
 
-    async def next_due(self, agents: Sequence[str]) -> datetime | None:
-        return await self._read(lambda db: _next_due(db, agents))
+    async def next_due(self, agents: Sequence[str], after: datetime) -> datetime | None:
+        return await self._read(lambda db: _next_due(db, agents, after))
 
     # Plans
 
@@ -390,6 +390,6 @@ def _send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expec
         expectations.insert(db, expect)
 
 
-def _next_due(db: sqlite3.Connection, agents: Sequence[str]) -> datetime | None:
-    due = [at for at in (timers.next_due(db), inbox.next_due(db, agents)) if at is not None]
+def _next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> datetime | None:
+    due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
     return moment(min(due)) if due else None

@@ -1,0 +1,142 @@
+"""Time is looked at when something becomes due, and not again and again until somebody has a hand free for it."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+from kit import PATIENCE, killed, published, until
+
+from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.testing.clock import VirtualClock
+
+
+class Watched(SqliteStore):
+    """Counts how often it is asked what is due."""
+
+    looks = 0
+
+    async def next_due(self, agents: Sequence[str], *given: Any, **named: Any) -> datetime | None:
+        self.looks += 1
+        return await super().next_due(agents, *given, **named)
+
+
+class Hands:
+    """A tool that is at one request until it is let go, and wants the others to come again after a second."""
+
+    def __init__(self, **options: Any) -> None:
+        self.began, self.go_on = asyncio.Event(), asyncio.Event()
+        self.put_off, self.done = list[int](), list[int]()
+        self.tool = Tool("hands", **options)
+        self.tool.on_invoke("work.requested")(self.work)
+
+    async def work(self, request: InvocationContext, context: PlatformContext) -> int:
+        number = int(request.data["n"])
+        if number == 0:
+            self.began.set()
+            await self.go_on.wait()
+        elif number not in self.put_off:
+            self.put_off.append(number)
+            raise Retry("not yet", after=timedelta(seconds=1))
+        self.done.append(number)
+        return number
+
+
+async def asked(platform: Platform, *numbers: int) -> None:
+    for n in numbers:
+        await platform.publish("action-requests", "work.requested", {"n": n})
+
+
+async def happens(event: asyncio.Event) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await event.wait()
+
+
+async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
+    async def is_done() -> bool:
+        return sorted(hands.done) == sorted(numbers) and await platform.services.store.backlog(1) == 0
+
+    await until(platform, is_done)
+    assert len(await published(platform, topic="action-results")) == len(numbers)
+
+
+async def is_looked_at_rarely(store: Watched, clock: VirtualClock) -> None:
+    """While seconds pass in small steps, after each of which everybody goes on as far as they can."""
+    before = store.looks
+    for _ in range(200):
+        await clock.advance(0.02)
+        for _ in range(12):
+            await asyncio.sleep(0)
+    assert store.looks - before < 20
+
+
+async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_asked_for_till_then(
+    path: Path, clock: VirtualClock
+) -> None:
+    store, hands = Watched(path), Hands(max_in_flight=1)
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(hands.tool)
+        await asked(platform, 1)
+
+        async def was_put_off() -> bool:
+            return hands.put_off == [1]
+
+        await until(platform, was_put_off)
+        await asked(platform, 0)
+        await happens(hands.began)
+        await is_looked_at_rarely(store, clock)
+        assert hands.done == []
+        hands.go_on.set()
+        await all_done(platform, hands, 0, 1)
+
+
+async def test_a_suspect_that_is_due_behind_one_in_hand_is_taken_after_it_and_not_asked_for_till_then(
+    path: Path, clock: VirtualClock
+) -> None:
+    for _ in range(2):
+        platform, at_work = Platform(store=Watched(path), clock=clock), asyncio.Semaphore(0)
+        await platform.__aenter__()
+        await platform.start(killing(at_work))
+        if not await platform.services.store.backlog(1):
+            await asked(platform, 1, 0)
+        async with asyncio.timeout(PATIENCE):
+            await at_work.acquire()
+            await at_work.acquire()
+        await killed(platform)
+    store, hands = Watched(path), Hands()
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(hands.tool)
+        await happens(hands.began)
+        assert hands.put_off == [1], "it came first, and is to come again"
+        await is_looked_at_rarely(store, clock)
+        assert hands.done == []
+        hands.go_on.set()
+        await all_done(platform, hands, 0, 1)
+
+
+def killing(at_work: asyncio.Semaphore) -> Tool:
+    tool = Tool("hands")
+
+    @tool.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> None:
+        at_work.release()
+        await asyncio.Event().wait()
+
+    return tool
+
+
+async def test_what_is_put_off_is_taken_at_its_moment(path: Path, clock: VirtualClock) -> None:
+    store, hands = Watched(path), Hands()
+    async with Platform(store=store, clock=clock) as platform:
+        await platform.start(hands.tool)
+        await asked(platform, 1, 2)
+
+        async def were_put_off() -> bool:
+            return sorted(hands.put_off) == [1, 2]
+
+        await until(platform, were_put_off)
+        assert hands.done == []
+        await clock.advance(1)
+        await all_done(platform, hands, 1, 2)
