@@ -4,7 +4,6 @@ from pathlib import Path
 
 import click
 
-from soorma_ai.adapters.owner import owner_of
 from soorma_ai.adapters.sqlite.backup import back_up
 from soorma_ai.cli.options import as_json
 from soorma_ai.cli.render import Printer, print_json
@@ -29,9 +28,6 @@ def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
     source = sqlite_path(store)
     if source is None:
         raise ConfigError(f"--store {store}: a store in memory cannot be copied; give sqlite:///FILE")
-    owner = owner_of(file)
-    if owner is not None:
-        raise ConfigError(f"{file} is in use by process {owner.pid} ({owner.purpose}): give another file")
     size = back_up(source, file, replace=force)
     if as_json:
         print_json({"file": str(file), "bytes": size})

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from store_kit import NOW, agent, claimed, do, event, plan, running, step
 
+from soorma_ai.adapters.owner import Owner
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.backup import back_up
 from soorma_ai.domain.effects import AppendStep, SavePlan
@@ -156,6 +157,23 @@ async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path
         back_up(source, place / "other.db", replace=True)
     assert await other.plan("plan-1") == plan()
     await other.close()
+
+
+async def test_a_file_that_a_process_owns_is_no_place_for_a_backup_however_quiet_it_is(
+    source: Path, place: Path
+) -> None:
+    other = await opened(place / "other.db")
+    await running(other)
+    await other.close()
+    before = dump(place / "other.db")
+    with Owner.take(place / "other.db", purpose="the shop"), pytest.raises(ConfigError) as told:
+        back_up(source, place / "other.db", replace=True)
+    assert str(told.value) == (
+        f"{place / 'other.db'} is in use by process {os.getpid()} (the shop): stop it, or give another name"
+    )
+    assert dump(place / "other.db") == before
+    back_up(source, place / "other.db", replace=True)
+    assert dump(place / "other.db") == dump(source)
 
 
 def test_a_log_left_behind_would_be_taken_for_the_backups_own(source: Path, place: Path) -> None:

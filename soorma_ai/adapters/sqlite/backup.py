@@ -7,6 +7,7 @@ from collections.abc import Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from soorma_ai.adapters.owner import owner_of
 from soorma_ai.adapters.sqlite import files
 from soorma_ai.errors import ConfigError
 
@@ -42,6 +43,9 @@ def _check(source: Path, target: Path, *, replace: bool) -> None:
         raise ConfigError(f"{target} is the store itself; give another file")
     if target.exists() and not replace:
         raise ConfigError(f"{target} exists; give another name, or --force to replace it")
+    owner = owner_of(target)
+    if owner is not None:
+        raise ConfigError(f"{target} is in use by process {owner.pid} ({owner.purpose}): stop it, or give another name")
     for left in (target.with_name(target.name + end) for end in _IN_USE):
         # It would be taken for the new file's own, and written into it. Somebody who only looked leaves an empty one.
         if left.exists() and left.stat().st_size:
