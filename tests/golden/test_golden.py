@@ -19,7 +19,7 @@ from soorma_ai import Platform
 from soorma_ai.adapters.sqlite import files, migrations
 from soorma_ai.adapters.sqlite.schema import VERSION
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.errors import ConfigError, SoormaError
+from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError
 from soorma_ai.testing.clock import START, VirtualClock
 
 HERE = Path(__file__).parent
@@ -207,6 +207,26 @@ def test_bringing_a_file_forward_changes_no_row_of_it(older: Path) -> None:
         assert sorted(rows(older, f"SELECT {columns[table]} FROM {table}")) == before[table]
     times = rows(older, "SELECT abs(time - (julianday(json_extract(body, '$.time')) - 2440587.5) * 86400) FROM event")
     assert max(times) < (0.001,)
+
+
+@pytest.mark.parametrize("broken", ["'{'", "CAST(x'7bff' AS TEXT)"], ids=["no JSON", "no UTF-8"])
+async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forward(older: Path, broken: str) -> None:
+    # From version 2 on an index keeps such a row of an ended plan from being written.
+    status = "completed" if rows(older, "PRAGMA user_version") == [(1,)] else "paused"
+    found = rows(older, f"SELECT plan_id FROM plan WHERE status = '{status}' AND plan_id = root_plan_id ORDER BY seq")
+    (damaged,), (other,), *_ = found
+    with closing(sqlite3.connect(older)) as db:
+        for table in ("plan", "expectation"):
+            db.execute(f"UPDATE {table} SET body = {broken} WHERE plan_id = ?", (damaged,))
+        db.commit()
+    async with Platform(f"sqlite:///{older}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
+        assert (await platform.plan(other)).status == status
+        with pytest.raises(LocalProtocolError, match=r"cannot be read|Could not decode"):
+            await platform.plan(damaged)
+        pruned = await platform.prune(timedelta(days=1))
+        assert pruned.plans == 0
+    assert rows(older, "PRAGMA integrity_check") == [("ok",)]
+    assert (damaged,) in rows(older, "SELECT plan_id FROM plan")
 
 
 # A kill on the way

@@ -6,7 +6,8 @@ from soorma_ai.adapters.sqlite.schema import VERSION, statements
 
 _INBOX = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 
-# By the version that it starts from. A CHECK cannot be altered, so a table that gets another one is made anew.
+# By the version that it starts from. A CHECK cannot be altered, so a table that gets another one is made anew. A row
+# that cannot be read stays one, and keeps no other from being brought forward; what an index looks into has to be JSON.
 STEPS: dict[int, tuple[str, ...]] = {
     1: statements(f"""
         ALTER TABLE event ADD COLUMN time REAL NOT NULL DEFAULT 0;
@@ -14,6 +15,7 @@ STEPS: dict[int, tuple[str, ...]] = {
             (julianday(CASE WHEN json_valid(body) THEN json_extract(body, '$.time') END) - 2440587.5) * 86400.0, 0
         );
         CREATE INDEX event_loose ON event (tenant, time) WHERE root_plan_id IS NULL;
+        UPDATE plan SET body = json_object('damaged', hex(body)) WHERE NOT json_valid(body);
         CREATE INDEX plan_ended ON plan (tenant, julianday(json_extract(body, '$.updated_at')))
             WHERE status IN ('completed', 'failed', 'cancelled') AND plan_id = root_plan_id;
 
@@ -53,7 +55,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     """),
     2: statements("""
         ALTER TABLE expectation ADD COLUMN task_id TEXT;
-        UPDATE expectation SET task_id = json_extract(body, '$.task_id');
+        UPDATE expectation SET task_id = json_extract(body, '$.task_id') WHERE json_valid(body);
         CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task_id IS NOT NULL;
 
         ALTER TABLE timer ADD COLUMN series TEXT;
@@ -85,7 +87,8 @@ STEPS: dict[int, tuple[str, ...]] = {
         ALTER TABLE plan ADD COLUMN session_id TEXT;
         ALTER TABLE plan ADD COLUMN answer_key TEXT;
         UPDATE plan SET session_id = json_extract(body, '$.lineage.session_id'),
-            answer_key = json_extract(body, '$.answer_key');
+            answer_key = json_extract(body, '$.answer_key')
+            WHERE json_valid(body);
         CREATE INDEX plan_session ON plan (tenant, session_id, seq) WHERE session_id IS NOT NULL;
         CREATE INDEX plan_answer ON plan (tenant, answer_key, seq) WHERE answer_key IS NOT NULL;
         CREATE INDEX plan_open_agent ON plan (agent) WHERE status NOT IN ('completed', 'failed', 'cancelled');
