@@ -1,6 +1,6 @@
 """A plan, the steps it took, and the decisions that led to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -176,7 +176,8 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class PlanDetails:
-    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency."""
+    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency. `results`
+    are kept by the state that asked, or by the event where no state did."""
 
     plan_id: str
     status: PlanStatus
@@ -200,3 +201,5 @@ class PlanDetails:
     waiting_seconds: float
     agent_version: str = ""
     prompt: str = ""
+    current_state: str = ""
+    results: JsonObject = field(default_factory=dict[str, Json])
