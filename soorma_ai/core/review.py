@@ -10,6 +10,7 @@ from soorma_ai.core.draft import QUESTION, STATE_NAME, Means
 from soorma_ai.core.states import View, faults_of, filled, is_template, states_before, templates_in
 from soorma_ai.core.validate import not_among
 from soorma_ai.core.wire import inlined
+from soorma_ai.domain.conditions import loops_of
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.states import USER_INPUT, PlanDefinition, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
@@ -77,6 +78,9 @@ def _way_faults(config: StateConfig, means: Means) -> Iterator[str]:
             late = transition.on_event.endswith("timeout") and config.action and not config.action.timeout_seconds
             why = " Without timeout_seconds nothing is ever late." if late else ""
             yield f"waits for what cannot come: {not_among('event', transition.on_event, possible)}{why}"
+        # One list within another takes as long as its data likes, and this is the planner's own process.
+        if transition.condition and len(loops_of(transition.condition)) > 1:
+            yield f"has a condition that goes through lists more than once: {transition.condition!r}"
 
 
 def _result_faults(config: StateConfig, means: Means, goal_data: JsonObject) -> Iterator[str]:
