@@ -105,13 +105,12 @@ def _taken_by(agent: DiscoveredAgent) -> list[str]:
 
 
 def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
-    """What it says that it makes, and what a capability says of this request."""
-    made = [
-        d.event_name for role, d in agent.events if role is EventRole.MAKES and d.topic is EventTopic.ACTION_RESULTS
-    ]
-    described = [one for one in agent.capabilities if not isinstance(one, str)]
-    of_it = [one for one in described if one.consumed_event.event_name == request]
-    return [*made, *(produced.event_name for one in of_it for produced in one.produced_events)]
+    """Results that it says it makes, and those that a capability names for this request."""
+    made = [definition for role, definition in agent.events if role is EventRole.MAKES]
+    for capability in agent.capabilities:
+        if not isinstance(capability, str) and capability.consumed_event.event_name == request:
+            made += capability.produced_events
+    return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
 
 
 def draft_schema(means: Means) -> JsonObject:

@@ -132,13 +132,14 @@ def _path_fault(path: str, name: str, states: States, means: Means, goal_data: J
 
 
 def _answer_fault(asker: StateConfig, fields: list[str], means: Means) -> str:
-    """Of a failure there is an error; of an answer, what its event promises, unless it may be another event."""
+    """Of a failure there is an error; of an answer, what its event promises, unless another event is taken for one."""
     if asker.action is None:
         return "" if asker.transitions else f"{asker.state_name!r} asks nothing, so nothing is answered there"
     request = asker.action.event_type
     definition = means.requests.get(request)
     promised = definition.response_schema if definition else None
-    if promised is None or means.answers.get(request) or fields[:1] == ["error"]:
+    others = {transition.on_event for transition in asker.transitions} & {*means.answers.get(request, ())}
+    if promised is None or others or fields[:1] == ["error"]:
         return ""
     known = _fields_beside(fields, inlined(promised))
     return f"what {request!r} answers has {', '.join(known) or 'no fields'} there" if known is not None else ""
