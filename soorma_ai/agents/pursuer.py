@@ -10,7 +10,7 @@ from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H, definition
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.asking import Outcome, park
+from soorma_ai.core.asking import park
 from soorma_ai.core.ending import Failure
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
@@ -146,12 +146,13 @@ class Pursuer(Agent):
         """
         handling, mind = context.handling, self._mind
         must_be_in_hand(goal, handling)
+        await handling.read_values()
         chosen = [agents] if isinstance(agents, DiscoveredAgent) else list(agents or ())
         means = await means_now(handling, mind, chosen)
         if means.offer.is_empty:
-            wanted = means.wanted[0] if means.wanted else ""
+            MachineInHand(handling).drop()
             # Its first step is still to be made: see `_continue`.
-            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), wanted))
+            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), *means.wanted))
             raise Parked
         drawn = await draft(handling, mind, means, await self._told_besides(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
@@ -198,14 +199,7 @@ class Pursuer(Agent):
         if trigger is None:
             return
         handling.trigger = trigger
-        if declared := self._machines.get(handling.event.type):
-            await handling.read_values()
-            MachineInHand(handling).begin(*declared)
-        handler = self._goal_handlers.get(handling.event.type)
-        if handler is None:
-            await self._go_on(handling, trigger)
-        else:
-            await self._hand_over(handling, handler, GoalContext.of(handling, handling.event))
+        await self._make_first_step(handling, handling.event, trigger)
 
     async def _continue(self, handling: Handling) -> None:
         """What a plan was waiting for has come, or its time is over."""
@@ -216,16 +210,25 @@ class Pursuer(Agent):
         plan = await PlanContext.of(handling)
         machine = MachineInHand(handling)
         machine.take()
-        begins = self._goal_handlers.get(plan.goal_event)
-        if begins is not None and plan.record.is_due and not machine.states:
-            handling.apply(Outcome(replace(plan.record, is_due=False)))
-            await self._hand_over(handling, begins, GoalContext.of(handling, await goal_of(handling)))
+        if plan.record.is_due and not machine.states:
+            machine.drop()
+            await self._make_first_step(handling, await goal_of(handling), trigger)
         elif self._transition_handler is None:
             await self._go_on(handling, trigger)
         else:
             seen = machine.seen if machine.states else None
             what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
             await self._hand_over(handling, self._transition_handler, what)
+
+    async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
+        await handling.read_values()
+        if declared := self._machines.get(goal.type):
+            MachineInHand(handling).begin(*declared)
+        handler = self._goal_handlers.get(goal.type)
+        if handler is None:
+            await self._go_on(handling, trigger)
+        else:
+            await self._hand_over(handling, handler, GoalContext.of(handling, goal))
 
     async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
         try:

@@ -16,6 +16,8 @@ from soorma_ai.domain.states import USER_INPUT, PlanDefinition, StateAction, Sta
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import InvalidPlan, PayloadMismatch
 
+MOST_TOLD = 20
+
 _NAMES: JsonObject = {"type": "string", "pattern": STATE_NAME}
 # These look at an object or an array, and not at what is in it.
 _SHAPES = frozenset(
@@ -28,12 +30,13 @@ _MORE = frozenset({"allOf", "anyOf", "oneOf", "if", "patternProperties", "depend
 
 
 def review(machine: PlanDefinition, means: Means, goal_data: JsonObject) -> None:
-    """Raises InvalidPlan, which names every fault."""
+    """Raises InvalidPlan, which names every fault, or the first few of very many."""
     faults = faults_of(machine.states, machine.initial_state)
     for name, config in machine.states.items():
         faults += [f"{name!r} {fault}" for fault in _faults(config, machine.states, means, goal_data)]
     if faults:
-        raise InvalidPlan(f"the state machine cannot run: {'; '.join(faults)}")
+        more = f"; and {len(faults) - MOST_TOLD} more" if len(faults) > MOST_TOLD else ""
+        raise InvalidPlan(f"the state machine cannot run: {'; '.join(faults[:MOST_TOLD])}{more}")
 
 
 def _faults(config: StateConfig, states: States, means: Means, goal_data: JsonObject) -> Iterator[str]:

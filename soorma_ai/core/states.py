@@ -104,7 +104,10 @@ def _targets(config: StateConfig) -> list[str]:
 
 def states_before(name: str, states: States) -> set[str]:
     """Those that can have been left when this one is entered."""
-    sources = {one: [other for other in states if one in _targets(states[other])] for one in states}
+    sources: dict[str, list[str]] = {one: [] for one in states}
+    for one, config in states.items():
+        for target in _targets(config):
+            sources.setdefault(target, []).append(one)
     return {one for source in sources[name] for one in _reached(source, sources.__getitem__)}
 
 

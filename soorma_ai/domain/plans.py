@@ -30,7 +30,8 @@ class PlanRecord:
     `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's
     answer goes. `steps` counts the steps, and so is the ordinal of the next. `limits` are the root plan's.
     `agent_version` and `prompt` (id, version, beginning of its hash) are those that it was begun with. `ancestry`
-    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked.
+    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked;
+    of a plan without states, its first step is still to be made.
     `awaits` is the expectation that its current state opened.
     """
 

@@ -60,7 +60,7 @@ def machine(**changes: Any) -> dict[str, Any]:
     return {name: state for name, state in (states | changes).items() if state is not None}
 
 
-def drawing(*script: Any, agents: Any = None, before: Any = None, **options: Any) -> Planner:
+def drawing(*script: Any, agents: Any = None, **options: Any) -> Planner:
     """Begins each goal by what its model draws."""
     price = options.pop("usd_per_token", 0.0)
     options.setdefault("reasoner", ScriptedReasoner(script, usd_per_token=price))
@@ -68,8 +68,6 @@ def drawing(*script: Any, agents: Any = None, before: Any = None, **options: Any
 
     @planner.on_goal(GOAL)
     async def begin(goal: GoalContext, context: PlatformContext) -> None:
-        if before is not None:
-            await before()
         found = await agents(context) if agents else None
         plan = await planner.create_plan(goal, found, context)
         await plan.save()
@@ -423,6 +421,26 @@ async def test_a_plan_whose_chosen_agents_are_gone_sleeps_until_one_of_them_is_b
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     kinds = [step.kind for step in (await platform.plan(plan.plan_id)).steps]
     assert (kinds.count("parked"), kinds.count("resumed")) == (1, 1)
+
+
+async def test_a_goal_whose_handler_was_put_off_begins_as_if_for_the_first_time(platform: Platform) -> None:
+    planner = Planner("orders", reasoner=ScriptedReasoner([]))
+    seen: list[Any] = []
+
+    @planner.on_goal(GOAL, state_machine=machine())
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        seen.append((goal.event_type, goal.data, goal.goal_id, goal.correlation_id, goal.response_event))
+        if len(seen) == 1:
+            await planner.create_plan(goal, None, context)
+        await (await PlanContext.create_from_goal(goal, context)).execute_next()
+
+    await platform.start(planner)
+    plan = await platform.submit(GOAL, ORDER)
+    await until(platform, lambda: is_parked(platform, plan.plan_id))
+    await platform.start(stock(), payments())
+    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+    assert len(seen) == 2
+    assert seen[0] == seen[1]
 
 
 async def test_an_event_that_goes_away_after_the_plan_was_drawn_is_slept_for(
