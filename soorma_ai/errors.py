@@ -10,7 +10,8 @@ SoormaError
 │   ├── MalformedDecision
 │   ├── UnknownEvent
 │   ├── PayloadMismatch
-│   └── NotAllowed
+│   ├── NotAllowed
+│   └── InvalidPlan
 ├── ModelRefused              the model will not                       -> never asked again
 ├── ContentFiltered           the provider will not                    -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
@@ -82,6 +83,12 @@ class PayloadMismatch(DecisionError):
 
 class NotAllowed(DecisionError):
     code = "not_allowed"
+
+
+class InvalidPlan(DecisionError):
+    """A whole plan that could not run to an end."""
+
+    code = "invalid_plan"
 
 
 class ModelRefused(SoormaError):

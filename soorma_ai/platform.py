@@ -15,7 +15,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.choreography import ChoreographyPlanner
+from soorma_ai.agents.pursuer import Pursuer
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.domain.waits import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -84,7 +84,7 @@ class Platform(Client):
         if twice:
             raise ConfigError(f"two agents are called {', '.join(twice)}; deliveries are kept by name, so rename one")
         for agent in agents:
-            if isinstance(agent, ChoreographyPlanner):
+            if isinstance(agent, Pursuer):
                 _give_reasoner(agent)
             agent.check()
         await self._supervisor.start(agents)
@@ -173,7 +173,7 @@ async def _serve(agents: tuple[Agent, ...]) -> None:
         await stop.wait()
 
 
-def _give_reasoner(planner: ChoreographyPlanner) -> None:
+def _give_reasoner(planner: Pursuer) -> None:
     settings = planner.model_settings
     if planner.reasoner is None and settings is not None:
         planner.reasoner = LiteLLMReasoner(

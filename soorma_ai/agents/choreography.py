@@ -1,49 +1,30 @@
 """The planner whose next step an LLM decides, and code checks."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal
 
-from soorma_ai.agents.agent import EventLike, H
+from soorma_ai.agents.agent import EventLike
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.planner import GoalContext, PlanContext, Planner
-from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.asking import park
+from soorma_ai.agents.plan import GoalContext, PlanContext
+from soorma_ai.agents.pursuer import Pursuer, cannot_think
 from soorma_ai.core.prompt import DECIDE
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.reduce import reduce
-from soorma_ai.core.validate import Judged, fingerprint, judge, prepared
+from soorma_ai.core.validate import fingerprint, judge, prepared
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import AgentCapability
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Reasoner
-from soorma_ai.runtime.context import Handling
-from soorma_ai.runtime.decide import Mind, decide, offer_now, situation_now, state_of
+from soorma_ai.runtime.decide import offer_now, situation_now, state_of
 from soorma_ai.runtime.turn import Beginner
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
 
-@dataclass(frozen=True)
-class ModelSettings:
-    """Which model, and how it is called; the composition root makes a reasoner of it."""
-
-    model: str
-    api_base: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    temperature: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
-
-
-class _Parked(Exception):
-    """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
-
-
-class ChoreographyPlanner(Planner):
+class ChoreographyPlanner(Pursuer):
     """Pursues its goals by itself: goal, decide, act, result, decide, and so on, within its limits.
 
     `goals` and `external_events` are event names or `EventDefinition`s; external events are those a plan may wait
@@ -78,9 +59,15 @@ class ChoreographyPlanner(Planner):
             name,
             description,
             goals=goals,
+            reasoning_model=reasoning_model,
+            api_base=api_base,
+            api_key=api_key,
+            temperature=temperature,
+            system_instructions=system_instructions,
             limits=limits,
             max_actions=max_actions,
             external_events=external_events,
+            reasoner=reasoner,
             version=version,
             capabilities=capabilities,
             tenant_id=tenant_id,
@@ -89,19 +76,10 @@ class ChoreographyPlanner(Planner):
         if planning_strategy not in ("balanced", "conservative", "aggressive"):
             raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
         if reasoner is None and not reasoning_model:
-            raise ConfigError(f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner=")
-        self.model_settings = (
-            ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
-        )
-        self.reasoner = reasoner
-        self._instructions = system_instructions
+            raise ConfigError(cannot_think(name))
+        if self.model_settings is not None:
+            self.model_settings = replace(self.model_settings, extra=llm_kwargs)
         self._strategy = planning_strategy
-        self._custom_context: Handler | None = None
-
-    def custom_context(self, handler: H) -> H:
-        """`handler(plan, context)` returns what the model is told beside the plan, before each decision."""
-        self._custom_context = handler
-        return handler
 
     async def reason_next_action(
         self, trigger: str, context: PlatformContext, custom_context: Mapping[str, Any] | None = None
@@ -136,63 +114,9 @@ class ChoreographyPlanner(Planner):
         situation = await situation_now(handling, offer, fingerprint(decision, state_of(trigger)))
         await self._act(handling, judge(decision, situation), trigger)
 
-    def check(self) -> None:
-        if not self.goals:
-            raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
-        self._mind.reasoner.check()
-        if self.limits.max_cost_usd is not None and self._mind.reasoner.cost_of(1, 1) is None:
-            raise ConfigError(
-                f"planner {self.name} has max_cost_usd={self.limits.max_cost_usd}, but the price of "
-                f"{self._mind.reasoner.model} is not known; use a priced model, or limit max_tokens"
-            )
-
-    @property
-    def _mind(self) -> Mind:
-        if self.reasoner is None:
-            raise LocalProtocolError(f"planner {self.name} has not been started")
-        return Mind(
-            reasoner=self.reasoner,
-            instructions=self._instructions,
-            strategy=self._strategy,
-            awaits=self._awaits,
-            result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
-        )
-
     @property
     def _beginner(self) -> Beginner:
         return replace(super()._beginner, prompt_id=DECIDE)
-
-    async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
-        try:
-            await super()._hand_over(handling, handler, what)
-        except _Parked:
-            return
-
-    async def _go_on(self, handling: Handling, trigger: Trigger) -> None:
-        await handling.read_values()
-        if handling.values.machine:
-            await super()._go_on(handling, trigger)
-            return
-        custom: Mapping[str, Any] = {}
-        if self._custom_context is not None:
-            custom = await call(self._custom_context, await PlanContext.of(handling), PlatformContext(handling))
-        try:
-            judged = await self._decide(handling, trigger, dict(custom))
-        except _Parked:
-            return
-        await self._act(handling, judged, trigger)
-
-    async def _decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
-        offer = await offer_now(handling, self._mind)
-        if offer.is_empty:
-            handling.apply(park(handling.plan, handling.moment()))
-            raise _Parked
-        return await decide(handling, self._mind, offer, trigger, custom)
-
-    async def _act(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
-        open_now = await handling.open_now()
-        moment = handling.moment()
-        handling.apply(reduce(handling.plan, judged, state=state_of(trigger), open_now=open_now, moment=moment))
 
 
 def _check_names(llm_kwargs: Mapping[str, Any]) -> None:

@@ -10,7 +10,7 @@ from soorma_ai.core.ending import cancel
 from soorma_ai.core.machine import moved
 from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.states import START, PlanDefinition, StateConfig, StateMachine, states_of
+from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.domain.waits import Reply
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
@@ -37,8 +37,8 @@ class GoalContext:
     attempt: int
 
     @classmethod
-    def of(cls, handling: Handling) -> "GoalContext":
-        event = handling.event
+    def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
+        """`event` is the goal, which need not be the delivery in hand."""
         return cls(
             event_type=event.type,
             data=dict(event.data),
@@ -56,8 +56,7 @@ class GoalContext:
         """A request of this goal's plan, checked and counted like any; returns its id. Its answer is what the plan
         waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
         handling = _handling(None)
-        if handling.plan.goal_id != self.goal_id:
-            raise LocalProtocolError("dispatch takes the goal of the delivery in hand")
+        must_be_in_hand(self, handling)
         await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
         reply = Reply(response_event or completion_of(event_type))
@@ -90,23 +89,24 @@ class PlanContext:
         context: PlatformContext,
         *,
         state_machine: StateMachine | None = None,
-        current_state: str = START,
+        current_state: str | None = None,
         status: str = PlanStatus.RUNNING,
     ) -> "PlanContext":
-        """The plan of this goal. An LLM plan has no state machine: give {} or nothing.
+        """The plan of this goal, with the state machine that `on_goal` declared if none is given. An LLM plan has none:
+        give {}, or nothing where none is declared. It begins in `current_state`, else where its machine does.
 
         Raises ConfigError, which names every fault of the state machine.
         """
         handling = context.handling
-        if goal.goal_id != handling.plan.goal_id:
-            raise LocalProtocolError("create_from_goal takes the goal of the delivery in hand")
+        must_be_in_hand(goal, handling)
         made = await cls.of(handling)
         if state_machine:
-            if isinstance(state_machine, PlanDefinition) and current_state == START:
-                current_state = state_machine.initial_state
-            made._machine.begin(states_of(state_machine), current_state)
+            made._machine.begin(states_of(state_machine), current_state or initial_of(state_machine))
+        elif state_machine is None and made.state_machine:
+            made.current_state = current_state or made.current_state
         else:
-            made.current_state = current_state
+            made._machine.drop()
+            made.current_state = current_state or START
         if PlanStatus(status) is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
             made._change(moved(made.record, PlanStatus(status), handling.services.clock.now()))
         return made
@@ -285,6 +285,11 @@ class TransitionContext:
     @property
     def correlation_id(self) -> str | None:
         return self.event.correlation_id
+
+
+def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
+    if goal.goal_id != handling.plan.goal_id:
+        raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
 
 
 def _handling(context: PlatformContext | None) -> Handling:

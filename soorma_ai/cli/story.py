@@ -10,6 +10,7 @@ from soorma_ai.core.trace import Trace
 from soorma_ai.domain.waits import ExpectationStatus
 
 PAYLOAD = 240
+RESULTS = 480
 
 
 def print_story(trace: Trace, printer: Printer) -> None:
@@ -19,6 +20,8 @@ def print_story(trace: Trace, printer: Printer) -> None:
     printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}{prompt}", DIM))
     printer.line((_shares(trace), DIM))
     printer.line((spending(trace.spent, trace.limits), DIM))
+    if trace.current_state:
+        printer.line((f"state {said(trace.current_state)}, results {shown(trace.results, RESULTS)}", DIM))
     printer.line()
     for line in trace.lines:
         when = (f"{offset(line.time):<9} ", DIM)

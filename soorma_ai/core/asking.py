@@ -231,17 +231,19 @@ def ask(plan: PlanRecord, question: Question, moment: Moment, *, mark: str | Non
     return _asking(plan, opened, StepKind.ASKED, name, question.message, moment, mark=mark, about=question.about)
 
 
-def park(plan: PlanRecord, moment: Moment, event_type: str = "") -> Outcome:
-    """Nobody offers anything, or this event: the plan sleeps until the registry changes, or its deadline."""
+def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
+    """Nobody offers anything, or any of these events: the plan sleeps until the registry changes, or its deadline."""
+    event_type, *others = event_types or ("",)
     wait_id = derived_id("offer", moment.cause.id, moment.agent, str(next(moment.ordinals)))
     expectation = expecting(
         plan, wait_id, ExpectationKind.OFFER, event_type, moment, subject="a live agent", topic=EventTopic.PLAN_EVENTS
     )
-    wanted = f"no agent takes {event_type!r}" if event_type else "no live agent offers any event"
+    names = " or ".join(map(repr, event_types))
+    wanted = f"no agent takes {names}" if names else "no live agent offers any event"
     stepped = step(plan, StepKind.PARKED, moment, name=event_type, note=wanted)
     return Outcome(
         moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now),
-        (*stepped.effects, Expect(expectation)),
+        (*stepped.effects, Expect(replace(expectation, others=tuple(others)))),
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from soorma_ai.core.prompt import PLAN
 from soorma_ai.domain.plans import JournalEntry, Step, StepKind, Verdict
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationStatus
@@ -94,13 +95,12 @@ def flattened(lines: Iterable[Line]) -> Iterator[Line]:
 
 def thought_of(entry: JournalEntry) -> Thought:
     value = entry.value if isinstance(entry.value, dict) else {}
-    step, reasoning = value.get("step"), value.get("reasoning")
-    said: JsonObject = step if isinstance(step, dict) else {}
-    action = said.get("action")
+    reasoning = value.get("reasoning")
+    action, data = _step_in(value) if entry.prompt_id != PLAN else _plan_in(value)
     return Thought(
         verdict=entry.verdict,
-        action=action if isinstance(action, str) else "",
-        data={key: item for key, item in said.items() if key != "action"},
+        action=action,
+        data=data,
         reasoning=reasoning if isinstance(reasoning, str) else "",
         refusal=entry.refusal or entry.fault,
         model=entry.model,
@@ -109,6 +109,22 @@ def thought_of(entry: JournalEntry) -> Thought:
         cost_usd=entry.cost_usd,
         latency=latency_of(entry),
     )
+
+
+def _step_in(value: JsonObject) -> tuple[str, JsonObject]:
+    step = value.get("step")
+    said: JsonObject = step if isinstance(step, dict) else {}
+    action = said.get("action")
+    return action if isinstance(action, str) else "", {key: item for key, item in said.items() if key != "action"}
+
+
+def _plan_in(value: JsonObject) -> tuple[str, JsonObject]:
+    """A whole plan is told by its states."""
+    states = value.get("states")
+    if not isinstance(states, list):
+        return "", {}
+    names = [str(state.get("state_name")) for state in states if isinstance(state, dict)]
+    return f"a plan of {len(states)} states: {', '.join(names)}", {"states": states}
 
 
 def latency_of(entry: JournalEntry) -> timedelta:

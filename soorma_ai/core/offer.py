@@ -176,7 +176,7 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         )
     result = inlined(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
-    return _closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+    return closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
 
 def _timeout() -> JsonObject:
@@ -185,10 +185,11 @@ def _timeout() -> JsonObject:
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
-    closed = _closed(tagged | properties, optional)
-    return {"description": description, **closed} if description else closed
+    branch = closed(tagged | properties, optional)
+    return {"description": description, **branch} if description else branch
 
 
-def _closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    """The schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

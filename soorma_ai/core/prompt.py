@@ -8,16 +8,20 @@ so nothing inside can spell its end; nothing from outside is ever a template.
 
 from collections.abc import Sequence
 
+from soorma_ai.core.draft import Means
 from soorma_ai.core.join import came_mark, fired_mark
 from soorma_ai.core.offer import Offer
 from soorma_ai.core.receive import Trigger
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord, Step, StepKind
 from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
 from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
 
 DECIDE = "planner/decide"
 REASK = "planner/reask"
+PLAN = "planner/plan"
+REPLAN = "planner/replan"
 
 HISTORY_STEPS = 40
 HISTORY_CHARS = 24_000
@@ -54,7 +58,7 @@ def inputs_for(
 ) -> dict[str, object]:
     """The inputs that the decide prompt declares."""
     limits = plan.limits
-    left = None if limits.max_actions is None else max(0, limits.max_actions - spent.actions)
+    left = _left(plan, spent)
     free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
     return {
         "agent": plan.agent,
@@ -69,6 +73,23 @@ def inputs_for(
         "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
+    }
+
+
+def plan_inputs(
+    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, means: Means, spent: Spent
+) -> dict[str, object]:
+    """The inputs that the plan prompt declares."""
+    offer = means.offer
+    return {
+        "agent": plan.agent,
+        "instructions": instructions,
+        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
+        "custom_context": fenced(custom_context) if custom_context else "",
+        "requests": [_told_to_plan(definition, means) for definition in means.requests.values()],
+        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "result_schema": compact(offer.result_schema) if offer.result_schema else "",
+        "remaining_actions": _left(plan, spent),
     }
 
 
@@ -112,6 +133,22 @@ def _before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
         told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
         return [step for step in steps if step.fingerprint not in told]
     return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
+
+
+def _left(plan: PlanRecord, spent: Spent) -> int | None:
+    most = plan.limits.max_actions
+    return None if most is None else max(0, most - spent.actions)
+
+
+def _told_to_plan(definition: EventDefinition, means: Means) -> dict[str, object]:
+    """`after` are the names by which transitions know what comes back."""
+    name = definition.event_name
+    after = means.after(StateAction(event_type=name, timeout_seconds=1))
+    return {
+        **_told(name, definition),
+        "answer": compact(definition.response_schema) if definition.response_schema else "",
+        "after": [one for one in after if one not in (TIMEOUT, REJECTED)],
+    }
 
 
 def _told(name: str, definition: EventDefinition) -> dict[str, str]:

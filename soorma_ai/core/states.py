@@ -37,9 +37,13 @@ class View:
 
 def check(states: States, initial: str = START) -> None:
     """Raises ConfigError, which names every fault."""
-    faults = [*_shape_faults(states, initial), *_way_faults(states, initial), *_text_faults(states)]
-    if faults:
+    if faults := faults_of(states, initial):
         raise ConfigError(f"the state machine cannot run: {'; '.join(faults)}")
+
+
+def faults_of(states: States, initial: str) -> list[str]:
+    """What can be known without knowing who there is."""
+    return [*_shape_faults(states, initial), *_way_faults(states, initial), *_text_faults(states)]
 
 
 def _shape_faults(states: States, initial: str) -> Iterator[str]:
@@ -80,7 +84,7 @@ def _text_faults(states: States) -> Iterator[str]:
             if transition.condition is not None and (fault := fault_of(transition.condition, _SEEN)):
                 yield f"a condition of {name!r} cannot be used: {fault}"
         written: Json = [config.action.data if config.action else None, config.result]
-        for path in _templates(written):
+        for path in templates_in(written):
             if fault := _path_fault(path, states):
                 yield f"a template of {name!r} names nothing known: {{{path}}} ({fault})"
 
@@ -96,6 +100,15 @@ def _path_fault(path: str, states: States) -> str:
 
 def _targets(config: StateConfig) -> list[str]:
     return [*(t.to_state for t in config.transitions), *([config.default_next] if config.default_next else [])]
+
+
+def states_before(name: str, states: States) -> set[str]:
+    """Those that can have been left when this one is entered."""
+    sources: dict[str, list[str]] = {one: [] for one in states}
+    for one, config in states.items():
+        for target in _targets(config):
+            sources.setdefault(target, []).append(one)
+    return {one for source in sources[name] for one in _reached(source, sources.__getitem__)}
 
 
 def _reached(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
@@ -118,16 +131,17 @@ def _known(name: str | None, states: States) -> list[str]:
     return [name] if name is not None and name in states else []
 
 
-def _templates(value: Json) -> Iterator[str]:
+def templates_in(value: Json) -> Iterator[str]:
+    """The paths that they name."""
     if isinstance(value, str):
         for found in _TEMPLATE.finditer(value):
             yield found[1] or found[2]
     elif isinstance(value, dict):
         for item in value.values():
-            yield from _templates(item)
+            yield from templates_in(item)
     elif isinstance(value, list):
         for item in value:
-            yield from _templates(item)
+            yield from templates_in(item)
 
 
 def _meant(name: str, states: States) -> str:
@@ -151,6 +165,11 @@ def filled(template: Json, view: View) -> Json:
     if whole:
         return _value_at(whole[1] or whole[2], view)
     return _TEMPLATE.sub(lambda found: _as_text(_value_at(found[1] or found[2], view)), template)
+
+
+def is_template(text: str) -> bool:
+    """And nothing else, so that it gets the value as it is."""
+    return _TEMPLATE.fullmatch(text) is not None
 
 
 def _value_at(path: str, view: View) -> Json:
@@ -213,6 +232,16 @@ def _renamed(event: EventEnvelope, name: str, data: JsonObject) -> EventEnvelope
 
 def base_of(event_type: str) -> str:
     return event_type.removesuffix(_COMPLETED)
+
+
+def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
+    """All names by which a transition can mean what an action leads to, but for the codes of errors and for answers
+    by other events."""
+    base = base_of(action.answer)
+    names = [action.answer, base + _FAILED]
+    if action.timeout_seconds is not None:
+        names += [f"{base}.{TIMEOUT}", f"{action.event_type}.{TIMEOUT}", TIMEOUT]
+    return [*names, f"{base}.{REJECTED}", REJECTED] if is_gated else names
 
 
 def names_of(event: EventEnvelope, config: StateConfig) -> frozenset[str]:

@@ -47,7 +47,7 @@ _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 @dataclass(frozen=True)
 class Trace:
     """`lines` are the plan's turns: what came, what was decided about it, what was done; and at the end, for a root,
-    events of its tree that nothing in it explains. `spent` is the root's."""
+    events of its tree that nothing in it explains. `spent` is the root's. `results` are those of `PlanDetails`."""
 
     plan_id: str
     root_plan_id: str
@@ -64,6 +64,8 @@ class Trace:
     lines: tuple[Line, ...]
     agent_version: str = ""
     prompt: str = ""
+    current_state: str = ""
+    results: JsonObject = field(default_factory=dict[str, Json])
 
 
 def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
@@ -89,6 +91,8 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
         lines=lines,
         agent_version=plan.agent_version,
         prompt=plan.prompt,
+        current_state=plan.current_state,
+        results=plan.results,
     )
 
 

@@ -135,13 +135,13 @@ def offered(decision: PlannerDecision, situation: Situation) -> None:
     match decision.next_action:
         case PublishAction(event_type=name):
             if offer.event(name) is None:
-                raise UnknownEvent(_not_among("event", name, [event.event_name for event in offer.events]))
+                raise UnknownEvent(not_among("event", name, [event.event_name for event in offer.events]))
         case PublishAllAction() as action:
             _each(action, offered, situation)
         case DelegateAction(target_planner=planner, goal_event=goal):
             if offer.goal(planner, goal) is None:
                 known = [f"{d.planner}/{d.goal.event_name}" for d in offer.delegates]
-                raise UnknownEvent(_not_among("planner and goal", f"{planner}/{goal}", known))
+                raise UnknownEvent(not_among("planner and goal", f"{planner}/{goal}", known))
         case WaitAction() | CompleteAction():
             pass
 
@@ -179,7 +179,7 @@ def legal_now(decision: PlannerDecision, situation: Situation) -> None:
     action = decision.next_action
     if isinstance(action, WaitAction) and situation.offer.awaited(action.expected_event) is None:
         known = [awaited.definition.event_name for awaited in situation.offer.waits]
-        raise NotAllowed(_not_among("event to wait for", action.expected_event, known))
+        raise NotAllowed(not_among("event to wait for", action.expected_event, known))
     if isinstance(action, DelegateAction):
         pursuit = pursuit_of(action.target_planner, action.goal_event, action.goal_data)
         if pursuit in situation.plan.ancestry:
@@ -301,7 +301,7 @@ def _repeats_within(limits: Limits, repeats: int) -> None:
         raise LimitExceeded("max_repeats", f"the same decision in the same state was made {repeats} times")
 
 
-def _not_among(what: str, found: str, known: list[str]) -> str:
+def not_among(what: str, found: str, known: list[str]) -> str:
     close = get_close_matches(found, known, n=1)
     hint = f"; did you mean {close[0]!r}" if close else ""
     return f"{what} {found!r} is not offered{hint}. Possible now: {', '.join(known) or 'none'}."

@@ -1,5 +1,6 @@
 """Conditions of approvals and transitions: CEL, which cannot loop, reach out or change anything."""
 
+import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Protocol
@@ -8,6 +9,8 @@ from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 ALWAYS = "always"
+_GAP = r"(?:\s|//[^\n]*\n)*"
+_LOOP = re.compile(rf"\.{_GAP}(?:all|exists|exists_one|map|filter){_GAP}\({_GAP}([A-Za-z_]\w*){_GAP},")
 _UNDECIDED = (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError)
 
 
@@ -31,8 +34,13 @@ def fault_of(expression: str, known: Sequence[str]) -> str:
         program = _compiled(expression)
     except ConfigError as error:
         return f"{expression!r} is no CEL expression: {error}"
-    unknown = [name for name in program.variables() if name not in known]
+    unknown = [name for name in program.variables() if name not in (*known, *loops_of(expression))]
     return f"{expression!r} uses {', '.join(unknown)}; there are {', '.join(known)}" if unknown else ""
+
+
+def loops_of(expression: str) -> list[str]:
+    """The variables by which it goes through lists."""
+    return _LOOP.findall(expression)
 
 
 def holds(expression: str, values: Mapping[str, Json]) -> bool:

@@ -1,6 +1,6 @@
 """A plan, the steps it took, and the decisions that led to them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
@@ -30,7 +30,8 @@ class PlanRecord:
     `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's
     answer goes. `steps` counts the steps, and so is the ordinal of the next. `limits` are the root plan's.
     `agent_version` and `prompt` (id, version, beginning of its hash) are those that it was begun with. `ancestry`
-    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked.
+    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked;
+    of a plan without states, its first step is still to be made.
     `awaits` is the expectation that its current state opened.
     """
 
@@ -176,7 +177,8 @@ class JournalEntry:
 
 @dataclass(frozen=True)
 class PlanDetails:
-    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency."""
+    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency. `results`
+    are kept by the state that asked, or by the event where no state did."""
 
     plan_id: str
     status: PlanStatus
@@ -200,3 +202,5 @@ class PlanDetails:
     waiting_seconds: float
     agent_version: str = ""
     prompt: str = ""
+    current_state: str = ""
+    results: JsonObject = field(default_factory=dict[str, Json])

@@ -5,7 +5,7 @@ References to the network are never followed.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import cast
@@ -58,11 +58,17 @@ def check_schema(document: JsonObject) -> None:
     _validator(compact(document))
 
 
-def violations(document: JsonObject, value: Json) -> list[Violation]:
-    """Empty when the value fits; else the first few places where it does not."""
+def violations(
+    document: JsonObject, value: Json, *, passing: Callable[[str, Json], bool] | None = None
+) -> list[Violation]:
+    """Empty when the value fits; else the first few places where it does not.
+
+    `passing(rule, found)` says of what breaks a rule that it may do so, since it is not yet what it will be.
+    """
     found: dict[Violation, None] = {}  # in order, each once
     for error in _validator(compact(document)).iter_errors(value):
-        found |= {_violation(fault, document): None for fault in _meant(error)}
+        faults = [f for f in _meant(error) if passing is None or not passing(f.kind.name, cast(Json, f.instance))]
+        found |= {_violation(fault, document): None for fault in faults}
         if len(found) >= MAX_REPORTED:
             break
     return list(found)[:MAX_REPORTED]

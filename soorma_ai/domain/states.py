@@ -98,6 +98,10 @@ States: TypeAlias = Mapping[str, StateConfig]
 StateMachine: TypeAlias = PlanDefinition | Mapping[str, StateConfig] | Mapping[str, JsonObject]
 
 
+def initial_of(machine: StateMachine) -> str:
+    return machine.initial_state if isinstance(machine, PlanDefinition) else START
+
+
 def states_of(machine: StateMachine) -> dict[str, StateConfig]:
     """Raises ConfigError, which names every part that is malformed."""
     if isinstance(machine, PlanDefinition):

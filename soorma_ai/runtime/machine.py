@@ -72,6 +72,11 @@ class MachineInHand:
         self._values.declare(machine)
         self.move(current_state)
 
+    def drop(self) -> None:
+        """The plan goes by no machine."""
+        self._values.declare({})
+        self._change(replace(self.plan, is_due=False))
+
     def take(self) -> None:
         """Keep what came under the name of the state that asked for it."""
         seen = self.seen

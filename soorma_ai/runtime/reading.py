@@ -4,7 +4,7 @@ from soorma_ai.core.ending import before_it_began
 from soorma_ai.core.shares import taken_by_people
 from soorma_ai.core.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.context import Services
 
@@ -43,6 +43,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
     plan = await own_plan(services, tenant_id, plan_id)
     store = services.store
     expectations = await store.expectations(plan_id=plan_id, only_open=False)
+    values = await store.plan_values(plan_id)
     return PlanDetails(
         plan_id=plan.plan_id,
         status=plan.status,
@@ -66,6 +67,8 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         waiting_seconds=taken_by_people(expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
         prompt=plan.prompt,
+        current_state=plan.current_state,
+        results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
     )
 
 

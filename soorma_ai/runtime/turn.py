@@ -41,6 +41,14 @@ async def begin_turn(handling: Handling, beginner: Beginner) -> Trigger | None:
     return Trigger("The goal came.")
 
 
+async def goal_of(handling: Handling) -> EventEnvelope:
+    """The goal of the plan in hand."""
+    goal = await handling.services.store.event(handling.plan.goal_id)
+    if goal is None:
+        raise NotFound(f"the goal {handling.plan.goal_id} of plan {handling.plan.plan_id} is not stored any more")
+    return goal
+
+
 async def continue_turn(handling: Handling) -> Trigger | None:
     """For what a plan was waiting for. None: there is nothing to decide (any more)."""
     plan = await handling.services.store.plan(handling.delivery.owner)

@@ -13,6 +13,7 @@ from soorma_ai.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
+from soorma_ai.domain.states import StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import ModelAnswer, Question
@@ -117,6 +118,14 @@ def wait(expected_event: str, message: str = "", timeout_seconds: float | None =
 
 def complete(result: Json = None) -> JsonObject:
     return _decision({"action": "complete", "result": {} if result is None else result})
+
+
+def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
+    """A whole plan, as a model has to say it when `create_plan` asks. It may be one that cannot run."""
+    states: list[Json] = [
+        config.model_dump(mode="json", exclude_defaults=True) for config in states_of(machine).values()
+    ]
+    return {"reasoning": REASONING, "initial_state": initial_state or initial_of(machine), "states": states}
 
 
 def wire_form(decision: PlannerDecision) -> JsonObject:

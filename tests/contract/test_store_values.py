@@ -91,14 +91,19 @@ async def test_a_wait_is_met_by_any_event_that_it_names(store: Store, early: boo
     assert met is not None and (met.status, met.met_by) == (ExpectationStatus.MET, "f-1")
 
 
-@pytest.mark.parametrize("wanted", ["work.asked", "other.asked"])
-async def test_who_is_parked_for_one_event_sleeps_until_that_one_is_taken(store: Store, wanted: str) -> None:
+@pytest.mark.parametrize(
+    ("wanted", "others"), [("work.asked", ()), ("other.asked", ()), ("other.asked", ("work.asked",))]
+)
+async def test_who_is_parked_for_some_events_sleeps_until_one_of_them_is_taken(
+    store: Store, wanted: str, others: tuple[str, ...]
+) -> None:
     takes = (EventRole.TAKES, EventDefinition(event_name="work.asked"))
     await store.register([agent("worker", "work.asked", events=(takes,))], NOW)
     await running(store)
-    await do(store, Expect(expectation("offer-1", ExpectationKind.OFFER, event_type=wanted)), now=later(1))
+    parked = expectation("offer-1", ExpectationKind.OFFER, event_type=wanted, others=others)
+    await do(store, Expect(parked), now=later(1))
     found = await store.expectation("offer-1")
     assert found is not None
-    is_taken = wanted == "work.asked"
+    is_taken = "work.asked" in (wanted, *others)
     assert found.status is (ExpectationStatus.MET if is_taken else ExpectationStatus.OPEN)
     assert (found.met_by in await unsent_ids(store)) is is_taken

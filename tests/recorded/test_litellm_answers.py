@@ -47,6 +47,15 @@ async def test_tools_are_asked_for_without_a_name_and_one_at_a_time() -> None:
     assert tool["function"]["strict"] is True
 
 
+async def test_a_tool_is_told_to_be_what_its_schema_says_that_it_is() -> None:
+    whole: JsonObject = {"description": "The whole plan.", **SCHEMA}
+    with ModelServer(always(Reply(SAID))) as server:
+        for schema in (SCHEMA, whole):
+            await reasoner(server, mode="tools").ask(question(schema=schema))
+    told = [request["tools"][0]["function"]["description"] for request in server.requests]
+    assert told == ["The next step, exactly one.", "The whole plan."]
+
+
 async def test_the_question_is_not_changed_by_asking_it() -> None:
     before = json.dumps(SCHEMA)
     with ModelServer(always(Reply(SAID))) as server:

@@ -116,6 +116,27 @@ async def research(goal: GoalContext, context: PlatformContext) -> None:
     assert_type(await goal.dispatch("web.search.requested", {"n": 2}), str)
 
 
+drawing = Planner("drawing", reasoning_model="openai/gpt-4o", system_instructions="Be brief.", temperature=0.0)
+
+
+@drawing.on_goal("research.goal", state_machine=MACHINE)
+async def declared(goal: GoalContext, context: PlatformContext) -> None:
+    await (await PlanContext.create_from_goal(goal, context)).execute_next()
+
+
+@drawing.on_goal("drawn.goal")
+async def draw(goal: GoalContext, context: PlatformContext) -> None:
+    assert_type(await drawing.create_plan(goal, None, context), PlanContext)
+    await drawing.create_plan(goal, await context.registry.find("search"), context)
+    plan = await drawing.create_plan(goal, await context.registry.discover(["search"]), context)
+    await plan.execute_next()
+
+
+@drawing.on_transition()
+async def reason(transition: TransitionContext, context: PlatformContext) -> None:
+    assert_type(await drawing.reason_next_action(transition.plan, transition.event, context), str | None)
+
+
 @researcher.on_event("budget.approved", topic="business-facts")
 async def approved(event: EventContext, context: PlatformContext) -> None:
     plan = await PlanContext.restore_by_correlation(event.correlation_id)

@@ -83,6 +83,8 @@ def test_every_fault_is_named_at_once() -> None:
 def test_a_machine_without_faults_is_taken() -> None:
     check(states_of(ONE))
     check(states_of(ONE | {"start": ONE["start"] | {"description": "{goal_data}"}}))
+    for condition in ("payload.l.all(x, x.n > 1)", "size(payload.l.filter(x, x > 1).map(n, n + 1)) > 2"):
+        check(states_of(ONE | {"start": {"action": ASK, "transitions": [way("a.completed", "end", condition)]}}))
     check(states_of(PlanDefinition(plan_type="p", states=states_of(ONE))))
 
 

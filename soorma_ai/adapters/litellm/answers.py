@@ -73,7 +73,7 @@ def fault_in(heard: Heard, mode: Mode) -> str:
                     return f"the tool {clip(name, 80)!r} was called; the only one is {ANSWER}"
                 return "" if arguments.strip() else EMPTY
             case several:
-                return f"{len(several)} tools were called; call {ANSWER} exactly once, with the single next step"
+                return f"{len(several)} tools were called; call {ANSWER} exactly once"
     return "" if heard.content.strip() else EMPTY
 
 

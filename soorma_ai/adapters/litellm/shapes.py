@@ -41,7 +41,7 @@ def response_model(wire: Wire) -> type[AnyObject]:
         (AnyObject,),
         {
             "__module__": __name__,
-            "__doc__": "The next step, exactly one.",
+            "__doc__": wire.schema.get("description", "The next step, exactly one."),
             "__get_pydantic_json_schema__": classmethod(schema_of),
         },
     )

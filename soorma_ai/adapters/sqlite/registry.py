@@ -303,7 +303,8 @@ def _key(one: Registration, definition: EventDefinition) -> tuple[str, str, str,
 def park(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
     """Waits for an offer. One that came since the plan looked is an answer at once: its registration saw no wait."""
     live = known_events(db, expectation.tenant_id, live_at=now)
-    if not make_offer(expectation.agent, live, (), None).takes(expectation.event_type):
+    offer = make_offer(expectation.agent, live, (), None)
+    if not any(offer.takes(name) for name in (expectation.event_type, *expectation.others)):
         expectations.expect(db, expectation, now)
         return
     wake = wake_for(OFFER_CHANGED, expectation, now)

@@ -1,0 +1,111 @@
+"""A state machine that is declared with its goal: known to be sound before anything starts."""
+
+from typing import Any
+
+import pytest
+from kit import PATIENCE, payments, the_wait
+from kit import planner as thinking
+from machines import GOAL, Web, analyst, research
+
+from soorma_ai import GoalContext, PlanContext, PlanDefinition, Planner, Platform, PlatformContext
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.scripted import complete
+
+TOPIC = {"topic": "owls"}
+
+
+async def begin(goal: GoalContext, context: PlatformContext) -> None:
+    plan = await PlanContext.create_from_goal(goal, context)
+    await plan.execute_next()
+
+
+async def nothing(goal: GoalContext, context: PlatformContext) -> None:
+    return
+
+
+@pytest.mark.parametrize("handler", [begin, nothing])
+async def test_every_plan_of_the_goal_has_it(platform: Platform, handler: Any) -> None:
+    planner = Planner("researcher")
+    planner.on_goal(GOAL, state_machine=research())(handler)
+    await platform.start(planner, Web("found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
+
+
+async def test_it_begins_where_its_definition_says(platform: Platform) -> None:
+    states = {name: config for name, config in research().items() if name != "start"}
+    definition = PlanDefinition(plan_type="research", initial_state="searching", states=states)
+    planner = Planner("researcher")
+    planner.on_goal(GOAL, state_machine=definition)(begin)
+    await platform.start(planner, Web("found"), analyst())
+    assert await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+def test_every_fault_is_named_where_it_is_declared() -> None:
+    machine = {
+        "start": {"transitions": [{"on_event": "x", "to_state": "nowhere", "condition": "("}]},
+        "end": {"is_terminal": True, "result": "{nope}"},
+    }
+    with pytest.raises(ConfigError) as raised:
+        Planner("researcher").on_goal(GOAL, state_machine=machine)
+    for words in ("'nowhere'", "no CEL expression", "{nope}", "no way leads to 'end'"):
+        assert words in str(raised.value)
+
+
+def test_a_part_that_is_malformed_is_named_by_its_place() -> None:
+    with pytest.raises(ConfigError, match=r"start\.action\.event_type: Field required"):
+        Planner("researcher").on_goal(GOAL, state_machine={"start": {"action": {}}})
+
+
+async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> None:
+    planner = Planner("researcher")
+
+    @planner.on_goal(GOAL, state_machine=research())
+    async def other(goal: GoalContext, context: PlatformContext) -> None:
+        machine = {"begin": {"is_terminal": True, "result": "{goal_data.topic}"}}
+        await PlanContext.create_from_goal(goal, context, state_machine=machine, current_state="begin")
+
+    await platform.start(planner)
+    plan = await platform.submit(GOAL, TOPIC)
+    assert await plan.result(timeout=PATIENCE) == "owls"
+    assert (await platform.plan(plan.plan_id)).current_state == "begin"
+
+
+async def test_a_handler_may_do_without_it(platform: Platform) -> None:
+    minds = thinking([complete({"thought": True})], goals=[])
+
+    @minds.on_goal(GOAL, state_machine=research())
+    async def think(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine={}, current_state="reasoning")
+        decision = await minds.reason_next_action("a goal came", context)
+        await minds.execute_decision(decision, context, plan=plan)
+
+    await platform.start(minds, payments())
+    plan = await platform.submit(GOAL, TOPIC)
+    assert await plan.result(timeout=PATIENCE) == {"thought": True}
+    details = await platform.plan(plan.plan_id)
+    assert (details.current_state, details.results) == ("reasoning", {})
+
+
+async def test_a_handler_may_begin_it_elsewhere(platform: Platform) -> None:
+    planner = Planner("researcher")
+
+    @planner.on_goal(GOAL, state_machine=research())
+    async def ask_first(goal: GoalContext, context: PlatformContext) -> None:
+        await PlanContext.create_from_goal(goal, context, current_state="ask_user")
+
+    await platform.start(planner, Web("found"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await platform.answer((await the_wait(platform)).wait_id, {"details": "snowy"})
+    result = await plan.result(timeout=PATIENCE)
+    assert set(result) == {"ask_user", "searching", "analyzing"}
+
+
+async def test_what_a_plan_knows_and_where_it_is_can_be_seen(platform: Platform) -> None:
+    planner = Planner("researcher")
+    planner.on_goal(GOAL, state_machine=research())(begin)
+    await platform.start(planner, Web("no_results"), analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await the_wait(platform)
+    details = await platform.plan(plan.plan_id)
+    assert (details.current_state, details.results) == ("ask_user", {"searching": {"hits": 0}})

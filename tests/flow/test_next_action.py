@@ -1,0 +1,193 @@
+"""A plan that is dynamic: a handler lets the model decide its next step, and the step is checked like any other."""
+
+from typing import Any
+
+import pytest
+from kit import PATIENCE, ended, payments, stock, the_wait, types, until
+
+from soorma_ai import (
+    EventContext,
+    GoalContext,
+    Limits,
+    PlanContext,
+    PlanFailed,
+    Planner,
+    Platform,
+    PlatformContext,
+    TransitionContext,
+)
+from soorma_ai.domain.plans import Verdict
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait
+
+GOAL = "order.received"
+RESERVE, CHARGE = "inventory.reserve.requested", "payment.charge.requested"
+RESERVES, CHARGES = publish(RESERVE, order_id="A1"), publish(CHARGE, amount=7)
+
+
+def dynamic(*script: Any, said: list[Any] | None = None, owns_steps: bool = False, **options: Any) -> Planner:
+    """`said` is what each call returned. With `owns_steps`, its handler lets the model decide every step."""
+    options.setdefault("reasoner", ScriptedReasoner(script))
+    planner = Planner(options.pop("name", "orders"), **options)
+    heard = [] if said is None else said
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        heard.append(await planner.reason_next_action(plan, goal, context))
+
+    async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore(str(transition.correlation_id), context)
+        assert plan is not None
+        heard.append(await planner.reason_next_action(plan, transition.event, context))
+
+    if owns_steps:
+        planner.on_transition()(go_on)
+    return planner
+
+
+def asked(planner: Planner, call: int = -1) -> str:
+    assert isinstance(planner.reasoner, ScriptedReasoner)
+    return planner.reasoner.questions[call].messages[-1].content
+
+
+@pytest.mark.parametrize("owns_steps", [True, False], ids=["by its handler", "by itself"])
+async def test_a_plan_goes_on_by_what_the_model_decides_about_each_event(platform: Platform, owns_steps: bool) -> None:
+    said: list[Any] = []
+    minds = dynamic(RESERVES, CHARGES, complete({"paid": 7}), said=said, owns_steps=owns_steps)
+    await platform.start(minds, stock(), payments())
+    plan = await platform.submit(GOAL, {})
+    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+    assert await types(platform) == [GOAL, RESERVE, CHARGE]
+    assert said == ([RESERVE, CHARGE, None] if owns_steps else [RESERVE])
+    assert "What just happened: The goal came." in asked(minds, 0)
+    assert f"What just happened: {RESERVE} was answered." in asked(minds, 1)
+    assert (await platform.plan(plan.plan_id)).usage.llm_calls == 3
+
+
+async def test_the_model_is_asked_where_no_state_leads_on(platform: Platform) -> None:
+    machine = {
+        "start": {
+            "action": {"event_type": RESERVE, "data": {"order_id": "A1"}},
+            "transitions": [{"on_event": f"{RESERVE}.completed", "to_state": "done", "condition": "false"}],
+        },
+        "done": {"is_terminal": True},
+    }
+    planner = Planner("orders", reasoner=ScriptedReasoner([CHARGES, complete({"paid": 7})]))
+
+    @planner.on_goal(GOAL, state_machine=machine)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        await plan.execute_next()
+
+    @planner.on_transition()
+    async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
+        plan = transition.plan
+        plan.update_state(transition.event)
+        if plan.is_complete():
+            await plan.finalize()
+        elif plan.has_next():
+            await plan.execute_next()
+        else:
+            await planner.reason_next_action(plan, transition.event, context)
+
+    await platform.start(planner, stock(), payments())
+    plan = await platform.submit(GOAL, {})
+    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+    assert (await platform.plan(plan.plan_id)).results == {"start": {"reserved": "A1"}, CHARGE: {"charged": 7}}
+
+
+async def test_a_step_that_cannot_be_is_refused_in_words_and_asked_again(platform: Platform) -> None:
+    minds = dynamic(publish("payment.charge.request", amount=7), publish(CHARGE, amount="7"), complete({}))
+    await platform.start(minds, stock(), payments())
+    plan = await platform.submit(GOAL, {})
+    assert await plan.result(timeout=PATIENCE) == {}
+    assert await types(platform) == [GOAL]
+    verdicts = [(entry.verdict, entry.prompt_id) for entry in (await platform.plan(plan.plan_id)).decisions]
+    assert verdicts == [(v, "planner/decide") for v in (Verdict.REFUSED, Verdict.REFUSED, Verdict.ACCEPTED)]
+    assert "$.amount" in asked(minds)
+
+
+async def test_what_a_person_must_approve_waits_and_returns_nothing(platform: Platform) -> None:
+    said: list[Any] = []
+    minds = dynamic(CHARGES, complete({"paid": 7}), said=said)
+    await platform.start(minds, payments("always"))
+    plan = await platform.submit(GOAL, {})
+    question = await the_wait(platform)
+    assert (question.proposed_data, said) == ({"amount": 7}, [None])
+    await platform.answer(question.wait_id, {"approved": True})
+    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+
+
+@pytest.mark.parametrize(
+    ("step", "returned"),
+    [
+        (publish_all(CHARGES, RESERVES), RESERVE),
+        (delegate("buyer", "buy.wanted", {}), "buy.wanted"),
+        (wait("user.replied", "?"), None),
+        (complete({}), None),
+    ],
+    ids=["several, one of them held", "delegate", "wait", "complete"],
+)
+async def test_it_returns_what_was_published(platform: Platform, step: Any, returned: str | None) -> None:
+    said: list[Any] = []
+    buyer = Planner("buyer", reasoner=ScriptedReasoner([wait("user.replied", "?")]), external_events=["user.replied"])
+
+    @buyer.on_goal("buy.wanted")
+    async def buy(goal: GoalContext, context: PlatformContext) -> None:
+        await buyer.reason_next_action(await PlanContext.create_from_goal(goal, context), goal, context)
+
+    minds = dynamic(step, complete({}), said=said, external_events=["user.replied"])
+    await platform.start(minds, buyer, stock(), payments("always"))
+    await platform.submit(GOAL, {})
+
+    async def was_said() -> bool:
+        return bool(said)
+
+    await until(platform, was_said)
+    assert said == [returned]
+
+
+async def test_where_nobody_can_be_asked_the_plan_sleeps_and_goes_on_when_somebody_can(platform: Platform) -> None:
+    said: list[Any] = []
+    await platform.start(dynamic(RESERVES, complete({"ok": True}), said=said))
+    plan = await platform.submit(GOAL, {})
+
+    async def is_parked() -> bool:
+        stored = await platform.services.store.plan(plan.plan_id)
+        return stored is not None and stored.status == "paused"
+
+    await until(platform, is_parked)
+    await platform.start(stock())
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert said == [None]
+
+
+async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Platform) -> None:
+    minds = dynamic(wait("user.replied", "?"), complete({"told": True}), external_events=["user.replied"])
+
+    @minds.on_event("budget.cut", topic="business-facts")
+    async def cut(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.data["order"], context)
+        assert plan is not None
+        assert await minds.reason_next_action(plan, event, context) is None
+
+    await platform.start(minds)
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
+    assert await plan.result(timeout=PATIENCE) == {"told": True}
+    assert "What just happened: budget.cut came." in asked(minds)
+    assert await platform.waits() == []
+
+
+async def test_its_steps_are_counted_like_any(platform: Platform) -> None:
+    minds = dynamic(*[RESERVES] * 9, owns_steps=True, limits=Limits(max_repeats=2))
+    await platform.start(minds, stock())
+    plan = await platform.submit(GOAL, {})
+    assert "limit_exceeded: max_repeats" in (await ended(platform, plan.plan_id)).reason
+
+
+async def test_a_planner_without_a_model_says_so(platform: Platform) -> None:
+    await platform.start(dynamic(reasoner=None), stock())
+    with pytest.raises(PlanFailed, match="planner orders cannot think: give reasoning_model="):
+        await (await platform.submit(GOAL, {})).result(timeout=PATIENCE)

@@ -1,0 +1,84 @@
+"""A planner's model, by its name: a whole plan through the real client over real HTTP."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from model_kit import MODEL, in_turn
+
+from soorma_ai import GoalContext, InvocationContext, Planner, Platform, PlatformContext, Tool
+from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError
+from soorma_ai.testing.model_server import ModelServer, Reply
+
+NOTHING: JsonObject = {"default_next": None, "outcome": None, "result": None}
+# As a strict provider must spell it: every option is there, null where it is not used.
+PLAN: JsonObject = {
+    "reasoning": "It is counted, and that is all.",
+    "initial_state": "counting",
+    "states": [
+        {
+            "state_name": "counting",
+            "description": "",
+            "action": {"event_type": "stock.count", "data": {"sku": "A", "shelf": None}, "timeout_seconds": None},
+            "transitions": [{"on_event": "stock.count.completed", "to_state": "done", "condition": None}],
+            "is_terminal": False,
+            **NOTHING,
+        },
+        {
+            **NOTHING,
+            "state_name": "done",
+            "description": "",
+            "action": None,
+            "transitions": [],
+            "is_terminal": True,
+            "result": "{results.counting.count}",
+        },
+    ],
+}
+COUNT: JsonObject = {
+    "type": "object",
+    "properties": {"sku": {"type": "string"}, "shelf": {"type": "integer"}},
+    "required": ["sku"],
+    "additionalProperties": False,
+}
+
+
+def counter(api_base: str | None = None) -> Planner:
+    planner = Planner("counter", reasoning_model=MODEL, api_base=api_base, temperature=0.0)
+
+    @planner.on_goal("stock.known")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await planner.create_plan(goal, await context.registry.discover([]), context)
+        await plan.execute_next()
+
+    return planner
+
+
+async def test_a_plan_is_drawn_by_the_model_that_is_named(tmp_path: Path) -> None:
+    stock = Tool("stock")
+
+    @stock.on_invoke("stock.count", payload_schema=COUNT)
+    async def count(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"count": 3 if request.data == {"sku": "A"} else 0}
+
+    with ModelServer(in_turn(Reply(json.dumps(PLAN)))) as server:
+        async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
+            await platform.start(counter(server.url), stock)
+            plan = await platform.submit("stock.known", {})
+            assert await plan.result(timeout=30) == 3
+    (request,) = server.requests
+    shown = request["response_format"]["json_schema"]
+    assert (shown["strict"], request["temperature"]) == (True, 0.0)
+    assert violations(shown["schema"], PLAN) == []
+
+
+async def test_a_model_that_cannot_be_reached_for_want_of_a_key_is_told_at_the_start(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    async with Platform(f"sqlite:///{tmp_path / 'stock.db'}") as platform:
+        with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
+            await platform.start(counter())

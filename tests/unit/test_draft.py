@@ -1,0 +1,301 @@
+"""What a model may draw, and what is wrong with what it drew."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai import AgentCapability, DiscoveredAgent, EventDefinition, PlanDefinition
+from soorma_ai.core.draft import Means, drafted, make_means, prepared, templated
+from soorma_ai.core.review import review
+from soorma_ai.core.wire import portable
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AgentKind, EventRole
+from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.states import HUMAN_INPUT, states_of
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import InvalidPlan, LocalProtocolError, MalformedDecision
+from soorma_ai.testing.scripted import draw
+
+TEXT: JsonObject = {"type": "string"}
+NUMBER: JsonObject = {"type": "number"}
+
+
+def obj(*required: str, **properties: Json) -> JsonObject:
+    return {"type": "object", "properties": properties, "required": [*required], "additionalProperties": False}
+
+
+ASKED = EventDefinition(
+    event_name="a.asked",
+    payload_schema=obj("n", n=NUMBER, tags={"type": "array", "items": TEXT}, deep=obj(m={"type": "integer"})),
+    response_schema=obj(total=NUMBER, lines={"type": "array"}, of=obj(name=TEXT)),
+)
+GATED = EventDefinition(event_name="b.asked", approval="always")
+RESULT = EventDefinition(event_name="a.empty", topic=EventTopic.ACTION_RESULTS)
+REPLIED = EventDefinition(event_name="user.replied", topic=EventTopic.BUSINESS_FACTS)
+
+
+def agent(name: str, *taken: EventDefinition, makes: Any = (), capabilities: Any = ()) -> DiscoveredAgent:
+    events = [*((EventRole.TAKES, one) for one in taken), *((EventRole.MAKES, one) for one in makes)]
+    return DiscoveredAgent(name, name, "", "1", tuple(capabilities), AgentKind.TOOL, tuple(events))
+
+
+A, B = agent("a", ASKED), agent("b", GATED)
+
+
+def means(*live: DiscoveredAgent, chosen: Any = (), result: JsonObject | None = None) -> Means:
+    return make_means("planner", live or (A, B), chosen, [REPLIED], result)
+
+
+def way(on: str, to: str = "end", condition: str | None = None) -> dict[str, Any]:
+    return {"on_event": on, "to_state": to, "condition": condition}
+
+
+ASK: dict[str, Any] = {"event_type": "a.asked", "data": {"n": 1}}
+ONE: dict[str, Any] = {
+    "start": {"action": ASK, "transitions": [way("a.asked.completed")]},
+    "end": {"is_terminal": True},
+}
+
+
+def faults(machine: dict[str, Any], what: Means | None = None, **goal_data: Json) -> str:
+    drawn = PlanDefinition(plan_type="p", states=states_of(machine))
+    try:
+        review(drawn, what or means(), goal_data)
+    except InvalidPlan as error:
+        return str(error)
+    return ""
+
+
+def asking(data: JsonObject, **more: Any) -> dict[str, Any]:
+    return ONE | {"start": {"action": {"event_type": "a.asked", "data": data, **more}, "default_next": "end"}}
+
+
+def ending(result: Json) -> dict[str, Any]:
+    return ONE | {"end": {"is_terminal": True, "result": result}}
+
+
+@pytest.mark.parametrize(
+    "machine",
+    [
+        ONE,
+        {"start": {"is_terminal": True, "result": "nothing to do"}},
+        asking({"n": "{goal_data.n}"}),
+        asking({"n": 1, "tags": ["{goal_data.text}", "of {goal_data.n}"]}),
+        asking({"n": 1, "tags": "{goal_data.tags}"}),
+        asking({"n": "{state.n}", "deep": {"m": "{{results.user_input.m}}"}}),
+        ending({"of": "{results.start.of.name}", "all": "{results.start}", "why": "{results.start.error.code}"}),
+        ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.asked.failed")]}},
+        ONE
+        | {
+            "start": {
+                "action": {**ASK, "timeout_seconds": 5},
+                "transitions": [way("a.asked.completed"), way("timeout"), way("a.asked.timeout")],
+            }
+        },
+        ONE
+        | {
+            "start": {
+                "action": {"event_type": "b.asked"},
+                "transitions": [way("b.asked.completed"), way("b.asked.rejected")],
+            }
+        },
+        ONE | {"start": {"transitions": [way("user.replied")]}},
+        ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed", condition="payload.l.all(x, x>1)")]}},
+        ONE | {"start": {"action": ASK, "transitions": [way("a.asked.failed", "start")], "default_next": "end"}},
+    ],
+)
+def test_a_machine_that_can_run_has_no_fault(machine: dict[str, Any]) -> None:
+    assert faults(machine, n=1, text="x", tags=["x"]) == ""
+
+
+@pytest.mark.parametrize(
+    ("machine", "words"),
+    [
+        (asking({"n": "{goal_data.text}"}), "$.n"),
+        (asking({"n": "{goal_data.n} pieces"}), "$.n"),
+        (asking({"n": 1, "deep": "{goal_data.n}"}), "$.deep"),
+        (asking({"n": 1, "deep": {"m": "{results.user_input.m}", "k": 1}}), "'k'"),
+        (asking({"n": 1, "tags": [["{results.user_input.m}"]]}), "$.tags[0]"),
+        (asking({}), '"n" is a required property'),
+        (asking({"n": 1}, response_event="other"), "names a response_event"),
+        (asking({"n": "{results.start.total}"}), "never in 'start' before it is in 'start'"),
+        (ending("{results.start.sum}"), "what 'a.asked' answers has total, lines, of there"),
+        (ending("{results.start.of.title}"), "what 'a.asked' answers has name there"),
+        (ending("{goal_data.price}"), "the goal has n, text"),
+        (ending("{nothing.x}"), "{nothing.x}"),
+        (
+            ONE
+            | {
+                "start": {"default_next": "mid"},
+                "mid": {**ONE["start"]},
+                "end": {**ONE["end"], "result": "{results.start}"},
+            },
+            "'start' asks nothing",
+        ),
+        (ONE | {"start": {"default_next": "end", "transitions": [way("user.replied")]}}, "ever taken"),
+        (ONE | {"start": {"transitions": [way("a.asked.completed")]}}, "Possible now: user.replied."),
+        (
+            ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("out_of_stock")]}},
+            "out_of_stock",
+        ),
+        (
+            ONE | {"start": {"action": {"event_type": HUMAN_INPUT, "data": {"question": 1}}, "default_next": "end"}},
+            "$.question",
+        ),
+        (
+            ONE | {"start": {"action": {"event_type": HUMAN_INPUT, "data": {"question": "?"}}, "default_next": "end"}},
+            "asks a person: response_event '' is not offered",
+        ),
+        ({"st.art": {"default_next": "end"}} | ONE | {"start": {"default_next": "st.art"}}, "'st.art' is no name"),
+        (
+            ONE
+            | {
+                "start": {
+                    **ONE["start"],
+                    "transitions": [
+                        way("a.asked.completed", condition="payload.l.all(x, payload.l // all\n . all (y, x > y))")
+                    ],
+                }
+            },
+            "goes through lists more than once",
+        ),
+    ],
+)
+def test_a_fault_is_named(machine: dict[str, Any], words: str) -> None:
+    assert words in faults(machine, n=1, text="x")
+
+
+def test_what_is_filled_in_from_the_goal_is_data_whatever_it_looks_like() -> None:
+    assert "$.n" in faults(asking({"n": "{goal_data.text}"}), text="much")
+    assert faults(ending("{goal_data.text}"), text="{nothing}") == ""
+
+
+def test_the_result_is_what_the_goal_promises() -> None:
+    promised = means(result=obj("total", total=NUMBER))
+    assert faults(ending({"total": "{results.start.total}"}), promised) == ""
+    assert faults(ending("{results.start}"), promised) == ""
+    assert "without a result" in faults(ONE, promised)
+    assert "$.total" in faults(ending({"total": "much"}), promised)
+    assert faults(ONE | {"end": {"is_terminal": True, "outcome": "failed"}}, promised) == ""
+
+
+def test_other_answers_are_those_of_the_agents_and_of_their_capabilities() -> None:
+    capability = AgentCapability(task_name="t", consumed_event=ASKED, produced_events=(RESULT,))
+    empty = ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.empty")]}}
+    assert "a.empty" in faults(empty)
+    assert faults(empty, means(agent("a", ASKED, makes=[RESULT]))) == ""
+    assert faults(empty, means(agent("a", ASKED, capabilities=[capability]))) == ""
+    read = {"end": {"is_terminal": True, "result": "{results.start.whatever}"}}
+    assert faults(empty | read, means(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
+    assert "whatever" in faults(ONE | read, means(agent("a", ASKED, makes=[RESULT])))
+
+
+def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
+    fact = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
+    maker = agent("b", GATED, makes=[fact])
+    assert [*means(A, maker).requests] == ["a.asked", "b.asked"]
+    assert means(A, maker).outside == ["goods.came", "user.replied"]
+    assert ([*means(A, maker, chosen=[A]).requests], means(A, maker, chosen=[A]).outside) == (
+        ["a.asked"],
+        ["user.replied"],
+    )
+    assert means(maker, chosen=[A]).wanted == ("a.asked",)
+    with pytest.raises(LocalProtocolError, match="nobody, nothing"):
+        means(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits"),
+    [
+        (TEXT, ["x", "{goal_data.x}", "a {goal_data.x}"]),
+        (NUMBER, [1, "{goal_data.x}"]),
+        ({"enum": ["a", "b"]}, ["a", "{results.s.x}"]),
+        ({"type": "string", "format": "date"}, ["2026-01-01", "{goal_data.x}"]),
+        ({"anyOf": [NUMBER, {"type": "null"}]}, [1, None, "{goal_data.x}"]),
+        (obj("n", n=NUMBER), [{"n": 1}, {"n": "{goal_data.x}"}, "{goal_data.x}"]),
+        ({"type": "array", "items": obj("n", n=NUMBER)}, [[{"n": "{goal_data.x}"}], ["{goal_data.x}"]]),
+        ({"type": "object", "additionalProperties": NUMBER}, [{"k": "{goal_data.x}"}]),
+        ({"oneOf": [obj("a", a=NUMBER), obj("b", b=NUMBER)]}, [{"a": "{goal_data.x}"}, {"b": 1}]),
+        ({"type": "array", "prefixItems": [NUMBER], "items": TEXT}, [["{goal_data.x}", "y"]]),
+        ({"allOf": [obj("n", n=NUMBER), {"properties": {"n": {"minimum": 1}}}]}, [{"n": "{goal_data.x}"}]),
+        ({"type": "array", "items": NUMBER, "uniqueItems": True}, [["{goal_data.x}", "{goal_data.x}"]]),
+        (True, [1, "x"]),
+    ],
+)
+def test_the_shown_schema_lets_templates_stand_for_what_is_wanted(schema: Json, fits: list[Json]) -> None:
+    shown = templated(schema)
+    for value in fits:
+        assert not isinstance(shown, dict) or violations(shown, value) == []
+
+
+def test_the_shown_schema_says_no_to_what_is_neither() -> None:
+    shown = templated(obj("n", n=NUMBER))
+    assert isinstance(shown, dict)
+    for value in ({"n": "some {goal_data.x}"}, {"n": "much"}, {}, {"n": 1, "m": 1}):
+        assert violations(shown, value)
+
+
+def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
+    few = means().schema
+    assert portable(few).strict is False, "b.asked takes anything"
+    on_event = _at(few, "states", "items", "transitions", "items", "on_event")
+    assert isinstance(on_event, dict)
+    assert on_event["enum"] == [
+        "a.asked.completed",
+        "a.asked.failed",
+        "a.asked.timeout",
+        "timeout",
+        "b.asked.completed",
+        "b.asked.failed",
+        "b.asked.timeout",
+        "b.asked.rejected",
+        "rejected",
+        "user.replied",
+        "user.replied.failed",
+        "user.replied.timeout",
+        f"{HUMAN_INPUT}.timeout",
+    ]
+    many = means(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
+    assert _at(many, "states", "items", "transitions", "items", "on_event") == TEXT
+
+
+def _at(schema: Json, *path: str) -> Json:
+    for name in path:
+        assert isinstance(schema, dict)
+        below = schema if name == "items" else schema["properties"]
+        assert isinstance(below, dict)
+        schema = below[name]
+    return schema
+
+
+def test_what_is_drawn_is_read_back() -> None:
+    drawn = drafted(draw(ONE), "", "p")
+    assert (drawn.plan_type, drawn.initial_state, drawn.states) == ("p", "start", states_of(ONE))
+
+
+def test_a_null_is_kept_where_it_means_something() -> None:
+    takes_null = EventDefinition(
+        event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
+    )
+    drawn = drafted(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
+    action = prepared(drawn, means(agent("a", takes_null))).states["start"].action
+    assert action is not None
+    assert action.data == {"n": 1, "m": None}
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        (None, "it was cut off"),
+        ([], "it was cut off"),
+        ({"reasoning": "?"}, "'initial_state' must name a state"),
+        ({"initial_state": "s", "states": {"s": {}}}, "'initial_state' must name a state"),
+        ({"initial_state": "s", "states": ["s"]}, "states.0"),
+        ({"initial_state": "s", "states": [{"state_name": "s", "is_termnial": True}]}, "states.0.is_termnial"),
+        ({"initial_state": "s", "states": [{"state_name": "s", "is_terminal": 1}]}, "states.0.is_terminal"),
+        ({"initial_state": "s", "states": [{"state_name": "s"}] * 2}, "two states are called 's'"),
+    ],
+)
+def test_what_is_no_machine_is_told_by_its_place(said: Any, words: str) -> None:
+    with pytest.raises(MalformedDecision, match=words):
+        drafted(said, "it was cut off", "p")
