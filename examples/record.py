@@ -65,6 +65,49 @@ def orders(told: str) -> tuple[str, dict[str, Any]]:
     return "The goods come first.", _publish("inventory.reserve.requested", goods)
 
 
+def advice(told: str) -> tuple[str, dict[str, Any]]:
+    now = told.partition("What just happened:")[2].partition("Events you can publish now")[0]
+    use = "work" if '"use":"work"' in told or '"words":["work"]' in told else "tours"
+    if told.startswith("Goal: research.wanted"):
+        return _research(now, use)
+    if "research.wanted was answered" in now:
+        findings = [{"claim": claim, "source": source} for source, claim in _FINDINGS[use].items()]
+        report = {"title": f"A bicycle with a motor for {use}", "advice": _ADVICE[use], "reasons": findings}
+        return "The findings are enough for a report.", _complete(report)
+    if "A person answered" in now:
+        topic = {"topic": f"bicycles with a motor for {use}", "words": [use]}
+        return f"It is for {use}; now it can be researched.", _delegate("researcher/research.wanted", topic)
+    question = "Is it for the way to work, or for tours?"
+    return "What is best depends on its use.", _wait("user.clarified", question)
+
+
+def _research(now: str, use: str) -> tuple[str, dict[str, Any]]:
+    findings = _FINDINGS[use]
+    if "published together have come to an end" in now:
+        found = [{"claim": claim, "source": source} for source, claim in findings.items()]
+        return "All that was found is read.", _complete({"findings": found})
+    if "archive.search.requested was answered" in now:
+        readings = [_publish("archive.read.requested", {"article": source}) for source in findings]
+        return "Both articles may say something.", {"action": "publish_all", "requests": readings}
+    return "I search by the word that I was given.", _publish("archive.search.requested", {"query": use})
+
+
+_FINDINGS = {
+    "work": {
+        "city-test": "Under 18 kg it can be carried up the stairs; most weigh over 24 kg.",
+        "charge-test": "On flat ways of 8 km, 400 Wh last for a week.",
+    },
+    "tours": {
+        "charge-test": "With 1,000 m of climbing, 400 Wh are gone after 40 km.",
+        "alps-diary": "700 Wh came across the Alps; brakes with four pistons stay cool with luggage.",
+    },
+}
+_ADVICE = {
+    "work": "Take a light one, under 18 kg, with 400 Wh: it is charged once a week.",
+    "tours": "Take one with at least 700 Wh, and with brakes of four pistons.",
+}
+
+
 def record_quickstart() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -75,11 +118,27 @@ def record_quickstart() -> None:
 
 
 def record_orders() -> None:
-    sys.path.insert(0, str(EXAMPLES / "02_order_approval"))
-    example = runpy.run_path(str(EXAMPLES / "02_order_approval" / "main.py"))
+    example = _loaded("02_order_approval")
     with cassette(CASSETTES / "02_order_approval", mode="record"):
         for amount, answer in ((12000, "approve"), (12000, "reject"), (12000, "none"), (800, "approve")):
             asyncio.run(example["order"]("sqlite://", float(amount), answer))
+
+
+def record_advice() -> None:
+    example = _loaded("05_research_advisor")
+    with cassette(CASSETTES / "05_research_advisor", mode="record"):
+        for answer in ("work", "tours"):
+            asyncio.run(example["advise"]("sqlite://", answer))
+
+
+def _loaded(name: str) -> dict[str, Any]:
+    """What the main module of an example defines. Each has an `agents` of its own."""
+    sys.modules.pop("agents", None)
+    sys.path.insert(0, str(EXAMPLES / name))
+    try:
+        return runpy.run_path(str(EXAMPLES / name / "main.py"))
+    finally:
+        sys.path.pop(0)
 
 
 def main() -> None:
@@ -87,7 +146,7 @@ def main() -> None:
     options.add_argument("--live", action="store_true", help="ask the real models; without it, the scripted server")
     live: bool = options.parse_args().live
     with ExitStack() as stack:
-        for record, rules in ((record_quickstart, picnic), (record_orders, orders)):
+        for record, rules in ((record_quickstart, picnic), (record_orders, orders), (record_advice, advice)):
             if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))
                 os.environ.update(OPENAI_API_KEY="scripted", OPENAI_BASE_URL=server.url)
@@ -110,6 +169,10 @@ def _publish(event: str, data: dict[str, Any]) -> dict[str, Any]:
 
 def _wait(event: str, message: str) -> dict[str, Any]:
     return {"action": "wait", "expected_event": event, "message": message}
+
+
+def _delegate(goal: str, data: dict[str, Any]) -> dict[str, Any]:
+    return {"action": f"delegate:{goal}", "data": data}
 
 
 def _complete(result: dict[str, Any]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing_extensions import TypeVar
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Shape
 from soorma_ai.core.tasks import SubRequest, success
-from soorma_ai.core.tracking import PROGRESS
 from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
+from soorma_ai.domain.tracking import PROGRESS
 from soorma_ai.domain.values import derived_id, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.tasks import TaskInHand

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 
 from soorma_ai.cli.render import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Node, Part, Printer, status_part
-from soorma_ai.cli.wording import calling, local_time, offset, said, short, shown, span, spending
+from soorma_ai.cli.wording import calling, local_time, offset, portion, said, short, shown, span, spending
 from soorma_ai.core.lines import Asked, Line, LineKind
 from soorma_ai.core.trace import Trace
 from soorma_ai.domain.waits import ExpectationStatus
@@ -45,6 +45,8 @@ def told(line: Line) -> Sequence[Part]:
             return ("delegated ", (said(line.what), BOLD), _payload(line))
         case LineKind.EVENT:
             return (f"{said(line.who)} published ", (said(line.what), BOLD), _payload(line))
+        case LineKind.PROGRESS:
+            return (f"{said(line.who)} reported ", (portion(line.data), BOLD), _quoted(line))
         case LineKind.REPLY:
             how = ("failed", BAD) if line.is_failure else "answered"
             return (f"{said(line.who) or 'it'} ", how, _took(line), _payload(line))

@@ -33,6 +33,11 @@ def offset(time: timedelta) -> str:
     return f"+{span(time)}" if time >= timedelta(0) else span(time)
 
 
+def portion(progress: Json) -> str:
+    """Of a whole, in percent; a number of another kind as it is."""
+    return f"{progress:.0%}" if isinstance(progress, int | float) and 0 <= progress <= 1 else shown(progress)
+
+
 def ago(moment: datetime, now: datetime) -> str:
     return f"{span(max(now - moment, timedelta(0)))} ago"
 

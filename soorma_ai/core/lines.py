@@ -6,7 +6,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from soorma_ai.core.prompt import PLAN
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import JournalEntry, Step, StepKind, Verdict
+from soorma_ai.domain.tracking import PROGRESS, Report
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationStatus
 
@@ -17,6 +19,7 @@ class LineKind(StrEnum):
     REQUEST = "request"
     DELEGATION = "delegation"
     EVENT = "event"
+    PROGRESS = "progress"
     REPLY = "reply"
     PLAN = "plan"
     WAIT = "wait"
@@ -144,6 +147,20 @@ def decision_line(entry: JournalEntry, start: datetime) -> Line:
         is_failure=entry.verdict is not Verdict.ACCEPTED,
         thought=thought,
     )
+
+
+def report_of(event: EventEnvelope) -> Report | None:
+    """What a worker says of its task; None for any other event."""
+    progress = event.data.get("progress")
+    if event.type != PROGRESS or event.topic is not EventTopic.SYSTEM_EVENTS:
+        return None
+    if isinstance(progress, bool) or not isinstance(progress, int | float):
+        return None
+    return Report(progress, str(event.data.get("message") or ""), event.time)
+
+
+def progress_line(who: str, report: Report, at: timedelta, event_id: str) -> Line:
+    return Line(LineKind.PROGRESS, at, who, note=report.message, data=report.progress, event_id=event_id)
 
 
 def reply_line(

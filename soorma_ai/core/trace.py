@@ -14,7 +14,9 @@ from soorma_ai.core.lines import (
     decision_line,
     heading,
     latency_of,
+    progress_line,
     reply_line,
+    report_of,
     unmet_line,
 )
 from soorma_ai.core.offer import CLIENT
@@ -307,7 +309,9 @@ class _Tree:
         asked = self._events.get(event.causation_id or "")
         if since is None and asked is not None and _replies_to(asked, event):
             since = asked.time
-        if since is None:
+        if report := report_of(event):
+            line = progress_line(event.source, report, at, event.id)
+        elif since is None:
             line = Line(LineKind.EVENT, at, event.source, event.type, data=event.data, event_id=event.id)
         else:
             line = reply_line(event.source, event.type, event.data, at, event.time - since, event.id)

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from soorma_ai.core.lines import flattened
+from soorma_ai.core.lines import flattened, report_of
 from soorma_ai.core.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import PlanSummary
@@ -22,8 +22,6 @@ from soorma_ai.domain.tracking import (
 )
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.domain.waits import Expectation, ExpectationStatus
-
-PROGRESS = "task.progress"
 
 
 @dataclass(frozen=True)
@@ -55,14 +53,12 @@ def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
     """The latest of each task, by the times that the reports carry: they may come in any order."""
     found: dict[str, Report] = {}
     for event in events:
-        task_id, progress = event.data.get("task_id"), event.data.get("progress")
-        if event.type != PROGRESS or event.topic is not EventTopic.SYSTEM_EVENTS or not isinstance(task_id, str):
-            continue
-        if isinstance(progress, bool) or not isinstance(progress, int | float):
+        task_id, report = event.data.get("task_id"), report_of(event)
+        if report is None or not isinstance(task_id, str):
             continue
         known = found.get(task_id)
-        if known is None or event.time >= known.at:
-            found[task_id] = Report(progress, str(event.data.get("message") or ""), event.time)
+        if known is None or report.at >= known.at:
+            found[task_id] = report
     return found
 
 

@@ -8,6 +8,8 @@ from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import Json
 
+PROGRESS = "task.progress"
+
 
 class ActionStatus(StrEnum):
     """Pending: nobody has begun. The last four are final."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from deciding import DecidingModel
 from life import Life, live
+from people import answer_all
 
-from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, Platform, PlatformContext, Tool
-from soorma_ai.errors import TransientError
+from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, PlatformContext, Tool, Wait
 
 COURIER = "courier.confirmed"
 AMOUNT: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
@@ -59,35 +59,18 @@ def agents(life: Life) -> tuple[Tool, Tool, ChoreographyPlanner]:
     return stock, payments, planner
 
 
-async def answer_all(platform: Platform, life: Life) -> None:
-    """Two people who answer everything but the courier's question, at the same moment, until told to stop."""
-    while True:
-        try:
-            for wait in await platform.waits():
-                if wait.expected_event != COURIER:
-                    await _both_answer(platform, life, wait.wait_id, is_gate=wait.proposed_event is not None)
-        except TransientError:
-            pass  # they press the button again
-        await asyncio.sleep(0.002)
-
-
-async def _both_answer(platform: Platform, life: Life, wait_id: str, *, is_gate: bool) -> None:
-    people = ("ann", "bob")
-    payload = {"approved": True} if is_gate else {"text": "Tuesday"}
-    life.point("answer.before")
-    outcomes = await asyncio.gather(
-        *(platform.answer(wait_id, payload, answer_id=f"{who}:{wait_id}") for who in people)
-    )
-    life.point("answer.after")
-    for who, outcome in zip(people, outcomes, strict=True):
-        life.outside.note("answered", wait=wait_id, who=who, outcome=str(outcome))
+def answers(wait: Wait) -> dict[str, Any] | None:
+    """To everything but the courier's question."""
+    if wait.expected_event == COURIER:
+        return None
+    return {"text": "Tuesday"} if wait.proposed_event is None else {"approved": True}
 
 
 async def story(life: Life) -> None:
     orders = range(1, life.options.get("orders", 1) + 1)
     async with life.platform() as platform:
         await platform.start(*agents(life))
-        people = asyncio.create_task(answer_all(platform, life))
+        people = asyncio.create_task(answer_all(platform, life, answers))
         try:
             life.point("submit.before")
             plans = [

@@ -1,10 +1,12 @@
 """What a program left behind, compared with what the run left that nobody killed."""
 
 import json
+import re
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,14 @@ from typing import Any
 from ledger import Account
 from life import STORE
 
+from soorma_ai import EventTopic
+from soorma_ai.domain.tracking import PROGRESS
+
 # Sections of rows, without moments and latencies, each sorted.
 End = Mapping[str, list[str]]
 
-_MOMENTS = {
+# Moments, and what belongs to one run.
+_PASSING = {
     "at",
     "time",
     "opened_at",
@@ -29,16 +35,22 @@ _MOMENTS = {
     "traceparent",
 }
 
+# What differs when results come in another order, beside the ids.
+_ORDER = {"causationid", "ordinal"}
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+_EVENTS = "SELECT body FROM event"
+
 _BODIES = {
     "plans": "SELECT body FROM plan",
     "steps": "SELECT body FROM step",
-    "events": "SELECT body FROM event",
     "journal": "SELECT body FROM journal",
     "tasks": "SELECT body FROM task",
     "sub-tasks": "SELECT body FROM sub_task",
 }
 
 _ROWS = {
+    "values": "SELECT plan_id, kind, key, body FROM plan_value",
     "actions": "SELECT root_plan_id, actions FROM budget",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "wait keys": "SELECT key, event_type, expectation_id FROM wait_key",
@@ -54,31 +66,44 @@ _ROWS = {
 }
 
 _CHARGED = """
-    SELECT root_plan_id, llm_calls, (SELECT count(*) FROM journal WHERE plan_id = root_plan_id) FROM budget
+    SELECT root_plan_id, llm_calls,
+        (SELECT count(*) FROM journal JOIN plan USING (plan_id) WHERE plan.root_plan_id = budget.root_plan_id)
+    FROM budget
 """
 
 SHOWN = 240
 
 
-def end_of(folder: Path, account: Account) -> End:
+def end_of(folder: Path, account: Account, *, any_order: bool = False) -> End:
+    """With `any_order`, what depends on which of several results was the last one is left out, and events are known
+    by what they are, since their ids derive from their causes."""
     try:
-        return _end_of(folder, account)
+        return _end_of(folder, account, any_order)
     except sqlite3.DatabaseError as error:
         return {"integrity": [str(error)]}
 
 
-def _end_of(folder: Path, account: Account) -> End:
+def _end_of(folder: Path, account: Account, any_order: bool) -> End:
     with closing(sqlite3.connect(folder / STORE)) as db:
         damage = [row[0] for row in db.execute("PRAGMA integrity_check")]
         if damage != ["ok"]:
             return {"integrity": damage}
-        bodies = {
-            name: sorted(_spelled(_lasting(json.loads(body))) for (body,) in db.execute(query))
-            for name, query in _BODIES.items()
-        }
-        rows = {name: sorted(_spelled(list(row)) for row in db.execute(query)) for name, query in _ROWS.items()}
-    effects = sorted(_spelled([key, *effect]) for key, effect in account.effects.items())
-    return {"integrity": damage, **bodies, **rows, "effects": effects}
+        events = [json.loads(body) for (body,) in db.execute(_EVENTS)]
+        told = [event for event in events if event["type"] == PROGRESS]
+        bodies = {name: [json.loads(body) for (body,) in db.execute(query)] for name, query in _BODIES.items()}
+        bodies["events"] = [event for event in events if event["type"] != PROGRESS]
+        rows = {name: [list(row) for row in db.execute(query)] for name, query in _ROWS.items()}
+    effects = [[key, *effect] for key, effect in sorted(account.effects.items())]
+    passing = _PASSING | _ORDER if any_order else _PASSING
+    names = _names(events) if any_order else {}
+    end = {
+        **{name: sorted(_spelled(_lasting(body, passing), names) for body in found) for name, found in bodies.items()},
+        **{name: sorted(_spelled(row, names) for row in found) for name, found in rows.items()},
+        "effects": sorted(_spelled(effect[1:] if any_order else effect, names) for effect in effects),
+    }
+    # A report goes out at once, so it goes out again when its handler does not come to its end.
+    reports = {_spelled(_lasting(event, passing | {"id"}), names) for event in told}
+    return {"integrity": damage, **end, "progress": sorted(reports)}
 
 
 def differences(expected: End, found: End) -> Iterator[str]:
@@ -137,18 +162,25 @@ def journalled(folder: Path) -> frozenset[str]:
 
 
 def _without(rows: list[str], others: list[str]) -> list[str]:
-    return [row for row in rows if row not in others]
+    return list((Counter(rows) - Counter(others)).elements())
 
 
-def _spelled(value: Any) -> str:
-    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+def _names(events: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """By their ids. Which result it was that something followed from is not told."""
+    results = EventTopic.ACTION_RESULTS
+    return {e["id"]: "a result" if e["topic"] == results else f"{e['source']}'s {e['type']}" for e in events}
 
 
-def _lasting(value: Any) -> Any:
+def _spelled(value: Any, names: Mapping[str, str]) -> str:
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return _UUID.sub(lambda id: names.get(id[0], id[0]), text) if names else text
+
+
+def _lasting(value: Any, passing: Set[str]) -> Any:
     match value:
         case dict():
-            return {name: _lasting(part) for name, part in value.items() if name not in _MOMENTS}
+            return {name: _lasting(part, passing) for name, part in value.items() if name not in passing}
         case list():
-            return [_lasting(part) for part in value]
+            return [_lasting(part, passing) for part in value]
         case _:
             return value

@@ -44,21 +44,20 @@ SEEDS = (1, 2, 3)
 
 # Per seed, in a run of everything: what is sampled because there is no end to it.
 KILLED_TWICE = 40
-OF_A_SAMPLED_PROGRAM = 40
 LASTING_ERRORS = 8
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """`sample` None is every position, but of a program that is only sampled."""
+    """`sample` None is every position, but in layers where a program is only sampled."""
 
     layers: Sequence[str]
     programs: Sequence[Program]
     sample: int | None
     seeds: Sequence[int]
 
-    def size(self, program: Program) -> int | None:
-        return OF_A_SAMPLED_PROGRAM if self.sample is None and program.sampled else self.sample
+    def size(self, program: Program, layer: str) -> int | None:
+        return program.sampled.get(layer) if self.sample is None else self.sample
 
 
 @dataclass
@@ -117,7 +116,7 @@ class Proof:
             tried(program)
 
     def _failpoints(self, program: Program) -> None:
-        size, crashless = self._wanted.size(program), self._end_of(program)
+        crashless, size = self._end_of(program), self._wanted.size(program, failpoint_layer.LAYER)
         everything = failpoint_layer.positions(crashless.passed)
 
         def tried(chosen: list[failpoint_layer.Position]) -> list[Trial]:
@@ -132,7 +131,8 @@ class Proof:
         self._seeded(f"{title}, killed twice", lambda rng: failpoint_layer.twice(everything, again, rng), tried)
 
     def _syscalls(self, program: Program) -> None:
-        size, end, made = self._wanted.size(program), self._end_of(program).end, self._calls_of(program)
+        end, made = self._end_of(program).end, self._calls_of(program)
+        size = self._wanted.size(program, syscall_layer.LAYER)
 
         def tried(chosen: list[syscall_layer.Position]) -> list[Trial]:
             return syscall_layer.run(self._stage, program, end, chosen)
@@ -144,7 +144,8 @@ class Proof:
             self._seeded(title, lambda rng: syscall_layer.sample(made, size, rng), tried)
 
     def _io_errors(self, program: Program) -> None:
-        size, end, made = self._wanted.size(program), self._end_of(program).end, self._calls_of(program)
+        end, made = self._end_of(program).end, self._calls_of(program)
+        size = self._wanted.size(program, io_error_layer.LAYER)
 
         def tried(chosen: list[io_error_layer.Position]) -> list[Trial]:
             return io_error_layer.run(self._stage, program, end, chosen)

@@ -14,9 +14,9 @@ import pytest
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
-from programs import KILLING, ORDER, ORDERS
+from programs import EXAMPLES, KILLING, ORDER, ORDERS
 from proof import Tally, summary, verdict
-from trial import Crashless, Stage, Trial
+from trial import Crashless, Program, Stage, Trial
 
 SEED = int(os.environ.get("SEED", "1"))
 
@@ -78,6 +78,17 @@ def test_orders_that_run_at_once_survive_a_kill(stage: Stage, rng: random.Random
     trials = failpoint_layer.run(stage, ORDERS, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 1
+
+
+@pytest.mark.parametrize("program", EXAMPLES, ids=lambda program: program.name)
+def test_the_agents_of_an_example_survive_a_kill(stage: Stage, program: Program, rng: random.Random) -> None:
+    undisturbed = stage.crashless(program)
+    everything = failpoint_layer.positions(undisturbed.passed)
+    one_of_each = failpoint_layer.sample(everything, 0, rng)
+    chosen = [*rng.sample(one_of_each, 8), *failpoint_layer.twice(everything, 1, rng)]
+    trials = failpoint_layer.run(stage, program, undisturbed.end, chosen)
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) > 5
 
 
 def test_a_kill_at_any_system_call_changes_nothing(

@@ -33,15 +33,18 @@ IN_MEMORY = Path("/dev/shm")
 @dataclass(frozen=True)
 class Program:
     """What is put under the proof: a file that calls `life.live`, its options, what a run that nobody disturbs must
-    come to, and points that it must pass. `expect` says what is wrong with an end, or nothing. One that is `sampled`
-    is never tried at every position."""
+    come to, and points that it must pass. `expect` says what is wrong with an end, or nothing. In the layers where it
+    is `sampled` it is tried at so many positions per seed, and never at every one. With `any_order`, what is asked at
+    once is answered in any order.
+    """
 
     name: str
     file: Path
     expect: Callable[[End], Iterable[str]]
     points: frozenset[str] = frozenset()
     options: Mapping[str, Any] = field(default_factory=dict)
-    sampled: bool = False
+    sampled: Mapping[str, int] = field(default_factory=dict)
+    any_order: bool = False
 
 
 @dataclass(frozen=True)
@@ -114,9 +117,12 @@ class Case:
     def judge(self, expected: End, *, errors: int | None = 0) -> None:
         """`errors` None: there were many."""
         disturbances = None if errors is None else self.kills + errors
-        self.violations += differences(expected, end_of(self.folder, self.account))
+        self.violations += differences(expected, self.end())
         if not self.violations:
             self.violations += broken_promises(self.folder, self.account, disturbances)
+
+    def end(self) -> End:
+        return end_of(self.folder, self.account, any_order=self._program.any_order)
 
     def said(self) -> str:
         lines = (self.folder / "stderr").read_text(errors="replace").strip().splitlines()
@@ -196,7 +202,7 @@ class Stage:
             ended = case.live(counts=True)
             if ended != FINISHED:
                 raise AssertionError(f"{program.name} ends with {ended} even when nobody kills it: {case.said()}")
-            end = end_of(case.folder, case.account)
+            end = case.end()
             passed = json.loads((case.folder / COUNTS).read_text())
             wrong = [*program.expect(end), *broken_promises(case.folder, case.account, 0)]
         if wrong:

@@ -490,6 +490,17 @@ def test_what_other_agents_publish_stands_below_its_cause() -> None:
     assert ("audit", GOAL) in [(line.who, line.because) for line in told.lines[0].lines]
 
 
+def test_what_a_worker_reports_of_its_task_is_told_in_its_own_way() -> None:
+    story, events = reserving()
+    half = event("p-1", 4, because="reserve", source="stock", type="task.progress")
+    half = half.model_copy(update={"topic": EventTopic.SYSTEM_EVENTS, "data": {"progress": 0.5, "message": "half way"}})
+    strange = half.model_copy(update={"id": "p-2", "data": {"progress": "much"}})
+    told = traced(story, [*events, half, strange])
+    line = only(told, LineKind.PROGRESS)
+    assert (line.who, line.data, line.note, line.because) == ("stock", 0.5, "half way", "reserve")
+    assert only(told, LineKind.EVENT).event_id == "p-2"
+
+
 def test_a_request_between_agents_shows_its_reply_too() -> None:
     story, events = reserving()
     inner = event("count", 3, because="reserve", source="stock")

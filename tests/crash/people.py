@@ -1,0 +1,34 @@
+"""Two people who answer everything that is asked, at the same moment, until told to stop. One answer counts."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+from life import Life
+
+from soorma_ai import Platform, Wait
+from soorma_ai.errors import TransientError
+
+Answers = Callable[[Wait], dict[str, Any] | None]
+
+
+async def answer_all(platform: Platform, life: Life, answers: Answers) -> None:
+    """`answers` gives what is said, or None to what is left alone."""
+    while True:
+        try:
+            for wait in await platform.waits():
+                said = answers(wait)
+                if said is not None:
+                    await _both_answer(platform, life, wait.wait_id, said)
+        except TransientError:
+            pass  # they press the button again
+        await asyncio.sleep(0.002)
+
+
+async def _both_answer(platform: Platform, life: Life, wait_id: str, said: dict[str, Any]) -> None:
+    people = ("ann", "bob")
+    life.point("answer.before")
+    outcomes = await asyncio.gather(*(platform.answer(wait_id, said, answer_id=f"{who}:{wait_id}") for who in people))
+    life.point("answer.after")
+    for who, outcome in zip(people, outcomes, strict=True):
+        life.outside.note("answered", wait=wait_id, who=who, outcome=str(outcome))
