@@ -113,6 +113,9 @@ class Planner(Agent):
         plan = await PlanContext.of(handling)
         machine = MachineInHand(handling)
         machine.take()
+        if (machine.states or self._transition_handler is None) and await machine.is_held():
+            machine.hold()
+            return
         if self._transition_handler is None:
             await self._go_on(handling, trigger)
             return
