@@ -170,13 +170,20 @@ def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] |
 
 def handed(db: sqlite3.Connection, event_ids: Sequence[str]) -> list[Handed]:
     found = db.execute(
-        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt FROM event JOIN inbox ON inbox.event_seq = event.seq "
-        "WHERE event.id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(event_ids)),),
+        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
+        "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
+        "FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id IN (SELECT value FROM json_each(?))",
+        (LAST, json.dumps(list(event_ids))),
     ).fetchall()
     return [
-        Handed(event_id, agent, has_begun=attempt > 0 or state not in ("blocked", "queued"), is_dead=state == "dead")
-        for event_id, agent, state, attempt in found
+        Handed(
+            event_id,
+            agent,
+            has_begun=attempt > 0 or state not in ("blocked", "queued"),
+            has_ended=state in ("done", "dead") and not goes_on,
+            is_dead=state == "dead",
+        )
+        for event_id, agent, state, attempt, goes_on in found
     ]
 
 
