@@ -132,8 +132,8 @@ class RegistryClient(Directory):
 
 
 class PlatformContext:
-    """`tenant_id` and `user_id` are those of the event in hand; no payload and no model can set them. `task` is the
-    `TaskContext` of a worker's delivery."""
+    """`tenant_id`, `user_id` and `session_id` are those of the event in hand, or of the plan or the task that a wake-up
+    is for; no payload and no model can set them. `task` is the `TaskContext` of a worker's delivery."""
 
     def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
@@ -145,15 +145,15 @@ class PlatformContext:
 
     @property
     def tenant_id(self) -> str:
-        return self.handling.event.tenant_id
+        return self.lineage.tenant_id
 
     @property
     def user_id(self) -> str:
-        return self.handling.event.user_id
+        return self.lineage.user_id
 
     @property
     def session_id(self) -> str | None:
-        return self.handling.event.session_id
+        return self.lineage.session_id
 
     @property
     def agent_id(self) -> str:
@@ -161,7 +161,7 @@ class PlatformContext:
 
     @property
     def lineage(self) -> Lineage:
-        return self.handling.event.lineage
+        return self.handling.lineage
 
     @property
     def attempt(self) -> int:

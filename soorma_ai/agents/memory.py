@@ -180,7 +180,7 @@ class MemoryClient:
         moment = self._handling.moment()
         session_id = derived_id("session", moment.event_id("session"))
         about = json_object("the metadata of a session", metadata or {})
-        made = SessionSummary(session_id, 0, moment.now, moment.now, self._handling.event.user_id, name, about)
+        made = SessionSummary(session_id, 0, moment.now, moment.now, self._handling.lineage.user_id, name, about)
         self._handling.record(OpenSession(self._tenant_id, made))
         return made
 

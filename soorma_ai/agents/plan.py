@@ -246,7 +246,7 @@ class PlanContext:
 
     async def pause(self, reason: str = "user_input_required") -> str:
         """Wait, for as long as the plan may, until somebody resumes it; returns the id of the wait that an answer
-        ends."""
+        ends. What the plan asked before may come meanwhile: it is kept, and leads on afterwards."""
         self._must_be_open()
         return await self._machine.pause(reason)
 

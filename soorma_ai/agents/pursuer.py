@@ -210,6 +210,9 @@ class Pursuer(Agent):
         plan = await PlanContext.of(handling)
         machine = MachineInHand(handling)
         machine.take()
+        if (machine.states or self._transition_handler is None) and await machine.is_held():
+            machine.hold()
+            return
         if plan.record.is_due and not machine.states:
             machine.drop()
             await self._make_first_step(handling, await goal_of(handling), trigger)

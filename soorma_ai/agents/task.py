@@ -87,7 +87,7 @@ class TaskContext(Generic[T]):
         specs = list(sub_tasks)
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
-        group = derived_id("group", self.task_id, str(len(self.sub_tasks)))
+        group = derived_id("group", self.agent_id, self.task_id, str(len(self.sub_tasks)))
         for spec in specs:
             self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
         return group

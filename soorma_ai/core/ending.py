@@ -89,11 +89,10 @@ def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], mo
     stepped = step(plan, StepKind.FAILED, moment, note=failure.message)
     ended = replace(moved(stepped.plan, PlanStatus.FAILED, moment.now), reason=failure.message)
     answer: dict[str, Json] = {"error": {"code": failure.code, "message": failure.message}}
-    orphans = [expectation for expectation in open_now if expectation.kind is ExpectationKind.CHILD]
     return (
         Outcome(plan, stepped.effects)
         .then(_ended(ended, answer, open_now, moment))
-        .then(_abandoned(ended, orphans, moment))
+        .then(_abandoned(ended, open_now, moment))
     )
 
 
@@ -113,11 +112,10 @@ def cancel(
     stepped = step(plan, StepKind.CANCELLED, moment, note=told)
     ended = replace(moved(stepped.plan, PlanStatus.CANCELLED, moment.now), reason=told)
     answer: dict[str, Json] = {"error": {"code": "cancelled", "message": told}}
-    asked = [e for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     return (
         Outcome(plan, stepped.effects)
         .then(_ended(ended, answer, open_now, moment))
-        .then(_abandoned(ended, asked, moment))
+        .then(_abandoned(ended, open_now, moment))
     )
 
 
@@ -148,7 +146,9 @@ def _ended(plan: PlanRecord, answer: dict[str, Json], open_now: Sequence[Expecta
     return Outcome(plan, (*closed, Unschedule(_timer_of(plan)), Publish(event)))
 
 
-def _abandoned(plan: PlanRecord, asked: Sequence[Expectation], moment: Moment) -> Outcome:
+def _abandoned(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+    """Planners and workers that were asked are told to stop."""
+    asked = [e for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     return Outcome(plan, tuple(Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked))
 
 

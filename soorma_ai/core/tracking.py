@@ -147,6 +147,8 @@ def _status(expected: Expectation | None, reply: EventEnvelope | None, handed: S
         return _outcome(reply.data if reply else {})
     if expected is None and reply is not None:
         return _outcome(reply.data)
+    if expected is None and handed and all(one.has_ended for one in handed):
+        return ActionStatus.FAILED if any(one.is_dead for one in handed) else ActionStatus.COMPLETED
     return ActionStatus.RUNNING if any(one.has_begun for one in handed) else ActionStatus.PENDING
 
 

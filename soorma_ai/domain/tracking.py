@@ -28,11 +28,13 @@ class ActionStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Handed:
-    """One event that came to one agent. `has_begun`: it was taken in hand at least once."""
+    """One event that came to one agent. `has_begun`: it was taken in hand at least once. `has_ended`: nothing more will
+    be done about it; a task that waits for something, and a goal, have not ended with their handling."""
 
     event_id: str
     agent: str
     has_begun: bool
+    has_ended: bool
     is_dead: bool
 
 

@@ -9,10 +9,12 @@ from dataclasses import dataclass, field, replace
 from soorma_ai.core.asking import Moment, Outcome
 from soorma_ai.core.doubt import doubt_id
 from soorma_ai.core.receive import Trigger
+from soorma_ai.core.wake import SOURCE
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import EventEnvelope, Lineage
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.plans import PlanRecord, Step
+from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.domain.waits import Expectation, ExpectationKind
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
@@ -58,6 +60,7 @@ class Handling:
         self.memory = MemoryInHand(self.services.store)
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
+        self.task: TaskRecord | None = None
 
     @property
     def event(self) -> EventEnvelope:
@@ -66,6 +69,14 @@ class Handling:
     @property
     def agent(self) -> str:
         return self.delivery.agent
+
+    @property
+    def lineage(self) -> Lineage:
+        """Whose delivery it is. A wake-up names whom it wakes, and tells no more."""
+        if self.event.source != SOURCE:
+            return self.event.lineage
+        owner = self._plan or self.task
+        return owner.lineage if owner else self.event.lineage
 
     @property
     def is_in_doubt(self) -> bool:

@@ -22,14 +22,21 @@ async def must_be_wanted(handling: Handling) -> None:
     plan_id = handling.event.plan_id
     if plan_id is None or handling.is_in_doubt:
         return
-    plan = await handling.services.store.plan(plan_id)
-    if plan is not None and (plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED):
+    store = handling.services.store
+    plan = await store.plan(plan_id)
+    if plan is None:
+        return
+    is_cancelled = plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED
+    # What nobody expects an answer to was not asked for the plan's own sake.
+    has_failed = plan.status is PlanStatus.FAILED and await store.expectation(handling.event.correlation_id or "")
+    if is_cancelled or has_failed:
         begun = (
             "whether it was done is not known, since it had begun"
             if handling.delivery.fence > 1
             else "it was not begun"
         )
-        raise Reject(f"the plan that asked for it is cancelled; {begun}", code="cancelled")
+        what = "is cancelled" if is_cancelled else "has failed"
+        raise Reject(f"the plan that asked for it {what}; {begun}", code="cancelled")
 
 
 async def validate(handling: Handling) -> None:

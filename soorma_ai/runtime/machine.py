@@ -100,7 +100,8 @@ class MachineInHand:
         if isinstance(kept, dict) and isinstance(kept["data"], dict):
             before = event.model_copy(update={"type": kept["type"], "data": kept["data"]})
             found = states.next_state(config, before, self._view)
-        return found or config.default_next
+        has_come = kept is not None or config.action is None
+        return found or (config.default_next if has_come else None)
 
     def move(self, state: str) -> None:
         self._change(replace(self.plan, current_state=state, is_due=True))
@@ -158,7 +159,7 @@ class MachineInHand:
         handling.apply(complete(self.plan, result, await handling.open_now(), handling.moment()))
 
     async def pause(self, reason: str) -> str:
-        """Returns the id of the wait that ends it."""
+        """Returns the id of the wait that ends it. What the state asked is awaited all the same."""
         for opened in await self._open_waits():
             self._close(opened)
         seen = self.seen
@@ -168,7 +169,21 @@ class MachineInHand:
         if config is not None and config.action is None and config.passes_on is None:
             self._change(replace(self.plan, is_due=False))  # nothing is left to ask: what resumes the plan leads on
         self._values.state[PAUSE_REASON] = reason
-        return await self._ask(Reply(RESUMED), reason, reason=reason, producers=(CLIENT,))
+        awaited = next((e.id for e in await self._handling.open_now() if e.id == self.plan.awaits), None)
+        wait_id = await self._ask(Reply(RESUMED), reason, reason=reason, producers=(CLIENT,))
+        self._change(replace(self.plan, awaits=awaited or wait_id))
+        return wait_id
+
+    async def is_held(self) -> bool:
+        """Whether somebody has to resume the plan, whatever else comes."""
+        return any(wait.event_type == RESUMED for wait in await self._open_waits())
+
+    def hold(self) -> None:
+        """What came is kept, and leads on when the plan is resumed."""
+        seen, closed = self.seen, self._handling.closed
+        if seen is not None and closed is not None and closed[0].id == self.plan.awaits and self.states:
+            self._values.state[PAUSED_ON] = {"type": seen.type, "data": seen.data}
+        self._change(moved(self.plan, PlanStatus.PAUSED, self._handling.services.clock.now()))
 
     async def resume(self, data: JsonObject) -> None:
         """Nothing happens to a plan that waits for nobody (any more)."""
@@ -187,7 +202,7 @@ class MachineInHand:
         names = (event.type, *(wait.event_type for wait in waits))
         found = [name for name in names if self.next_state(event.model_copy(update={"type": name}))]
         lead = event.model_copy(update={"type": found[0] if found else RESUMED})
-        if not await self.execute(lead):
+        if not await self.execute(lead) and not await self._handling.open_now():
             await self._fail(_without_way(self.plan, lead))
 
     async def request(self, event_type: str, data: JsonObject, reply: Reply) -> str | None:
@@ -297,7 +312,7 @@ class MachineInHand:
     async def _leave(self) -> None:
         """What the state before asked is not waited for any more."""
         for opened in await self._handling.open_now():
-            if opened.id == self.plan.awaits:
+            if opened.id == self.plan.awaits or opened.event_type == RESUMED:
                 self._close(opened)
         self._values.state.pop(PAUSED_ON, None)
         self._values.state.pop(PAUSE_REASON, None)

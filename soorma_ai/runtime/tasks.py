@@ -44,7 +44,7 @@ class TaskInHand:
     async def load(cls, handling: Handling) -> "TaskInHand | None":
         """None when it has ended."""
         store, key = handling.services.store, (handling.agent, handling.delivery.owner)
-        record = await store.task(*key)
+        record = handling.task = await store.task(*key)
         return cls(handling, record, await store.sub_tasks(*key), stored=True) if record else None
 
     def delegate(self, request: SubRequest, *, group: str | None = None) -> str:

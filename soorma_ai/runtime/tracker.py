@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from soorma_ai.core import tracking
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanProgress, TimelineEntry
@@ -86,7 +86,8 @@ class Tracker:
         for request in requests:
             met = expected.get(request.correlation_id or request.id)
             if met is None:
-                replies[request.id] = by_key.get((request.correlation_id or request.id, request.response_event or ""))
+                name = request.response_event or completion_of(request.type)
+                replies[request.id] = by_key.get((request.correlation_id or request.id, name))
             elif met.met_by is not None:
                 replies[request.id] = by_id.get(met.met_by) or await self._services.store.event(met.met_by)
         return {request_id: reply for request_id, reply in replies.items() if reply is not None}

@@ -1,6 +1,7 @@
 """A goal given to another planner: its budget, its questions and its end belong to the whole tree."""
 
 import asyncio
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +22,8 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.testing.scripted import complete, delegate, publish, wait
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
@@ -116,6 +118,65 @@ async def test_a_plan_that_fails_takes_its_children_with_it(platform: Platform) 
     assert (await ended(platform, plan.plan_id)).status == "failed"
     await until(platform, lambda: _count(platform, "cancelled", 1))
     assert await platform.waits() == []
+
+
+async def test_a_plan_that_fails_takes_its_workers_with_it(platform: Platform) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("carry.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        about = {"question": "Is it heavy?", "response_event": "weight.told", "timeout_seconds": 600}
+        await context.bus.publish("notification-events", "notification.human_input", about)
+
+    worker.on_result("weight.told")(lambda result, context: pytest.fail("nobody wants it any more"))
+    root = planner(
+        [
+            publish_all(publish("carry.requested"), publish("inventory.reserve.requested", order_id="A"), need=1),
+            publish("carry.requested"),
+        ],
+        max_actions=2,
+    )
+    await platform.start(root, worker, stock())
+    plan = await platform.submit("order.received", {})
+    assert "max_actions" in (await ended(platform, plan.plan_id)).reason
+
+    async def is_told() -> bool:
+        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
+        return [e.data["error"]["code"] for e in answers] == ["cancelled"]  # type: ignore[index,call-overload]
+
+    await until(platform, is_told)
+    assert await platform.waits() == []
+
+
+async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, clock: VirtualClock) -> None:
+    worker = Worker("clerk")
+    begun: list[int] = []
+
+    @worker.on_task("carry.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        begun.append(task.data["n"])
+        await task.delegate("carry.requested", {"n": task.data["n"] + 1}, "carry.done")
+
+    @worker.on_result("carry.done")
+    async def carried(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete()
+
+    minds = planner([publish("carry.requested", n=0)], limits=Limits(deadline=timedelta(hours=1)))
+    await platform.start(minds, worker)
+    plan = await platform.submit("order.received", {})
+
+    async def goes_round() -> bool:
+        return len(begun) > 5
+
+    await until(platform, goes_round)
+    await clock.advance(timedelta(hours=1))
+    await ended(platform, plan.plan_id)
+
+    async def is_refused() -> bool:
+        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
+        return any("has failed; it was not begun" in str(answer.data.get("error")) for answer in answers)
+
+    await until(platform, is_refused)
 
 
 async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:

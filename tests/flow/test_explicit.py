@@ -3,10 +3,11 @@
 from typing import Any
 
 import pytest
-from kit import planner, stock
+from kit import planner, stock, until
 
-from soorma_ai import GoalContext, PlanContext, PlanFailed, Platform, PlatformContext, TransitionContext
+from soorma_ai import GoalContext, PlanContext, PlanFailed, Platform, PlatformContext, TransitionContext, WaitAction
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
@@ -94,3 +95,33 @@ async def test_run_time_context_is_given_to_the_model_in_autonomous_mode(platfor
     await platform.start(minds, stock())
     await (await platform.submit("order.received", {})).result(timeout=5)
     assert '"weather":"rain"' in minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("how", ["answered", "expired"])
+async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
+    platform: Platform, clock: VirtualClock, how: str
+) -> None:
+    minds = planner([], external_events=["user.replied"])
+    seen: list[Any] = []
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        action = WaitAction(expected_event="user.replied", message="?", timeout_seconds=60)
+        await minds.execute_decision(PlannerDecision(next_action=action), context)
+
+    @minds.on_transition()
+    async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
+        seen.append((context.tenant_id, context.user_id, context.session_id, context.lineage.plan_id))
+        await transition.plan.finalize()
+
+    await platform.start(minds, stock())
+    maria = platform.as_user(tenant_id="acme", user_id="maria")
+    plan = await maria.submit("order.received", {}, session_id="s-1")
+    (question,) = await until(platform, maria.waits)
+    if how == "answered":
+        bert = platform.as_user(tenant_id="acme", user_id="bert")
+        assert await bert.answer(question.wait_id, {}) == "accepted"
+    else:
+        await clock.advance(60)
+    await plan.result(timeout=5)
+    assert seen == [("acme", "maria", "s-1", plan.plan_id)]

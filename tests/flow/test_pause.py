@@ -4,11 +4,13 @@ import asyncio
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, published, the_wait, until
+from kit import PATIENCE, payments, planner, published, stock, the_wait, types, until
 from machines import GOAL, Web, analyst, at_state, remembered, requests_for, research, researcher, state
 
 from soorma_ai import (
     EventContext,
+    EventDefinition,
+    EventEnvelope,
     GoalContext,
     PlanCancelled,
     PlanContext,
@@ -20,8 +22,10 @@ from soorma_ai import (
     StateTransition,
     TransitionContext,
 )
+from soorma_ai.domain.registry import AgentKind, EventRole, Registration
 from soorma_ai.domain.waits import Answer, AnswerDecision, Person
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.testing.scripted import complete
 
 CHARGE = "payment.charge.requested"
 
@@ -228,6 +232,110 @@ async def test_what_resumes_a_plan_leads_on_from_the_state_that_it_was_moved_to(
     else:
         await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == 7
+
+
+def pausing(when: str) -> Planner:
+    """Pauses as soon as it has asked, or when somebody outside says so."""
+    planner = researcher(research())
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=research())
+        await plan.execute_next()
+        if when == "at once":
+            await plan.pause("look at it")
+
+    @planner.on_event("stop.wanted", topic="business-facts")
+    async def stop(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.data["plan"], context)
+        if plan is not None:
+            await plan.pause("look at it")
+
+    return planner
+
+
+@pytest.mark.parametrize("when", ["at once", "later"])
+@pytest.mark.parametrize("answer", ["found", "failed"])
+async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(
+    platform: Platform, when: str, answer: str
+) -> None:
+    await register_searching(platform)
+    await platform.start(pausing(when), analyst())
+    plan = await platform.submit(GOAL, {"topic": "owls"})
+    request = await until(platform, lambda: searched(platform))
+    if when == "later":
+        await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
+    question = await the_wait(platform)
+    said = {"success": True, "result": {"pages": [1]}}
+    if answer == "failed":
+        said = {"success": False, "error": {"code": "network", "message": "down"}}
+    await platform.publish("action-results", "web.search.completed", said, correlation_id=request.correlation_id)
+
+    async def has_come() -> bool:
+        return "searching" in await remembered(platform, plan.plan_id)
+
+    await until(platform, has_come)
+    assert (await platform.plan(plan.plan_id)).status == "paused"
+    assert await types(platform) == [GOAL, "web.search.requested"]
+    assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
+    if answer == "found":
+        assert await plan.result(timeout=PATIENCE) == {
+            "searching": {"pages": [1]},
+            "user_input": {"fine": True},
+            "analyzing": {"summary": "short"},
+        }
+    else:
+        await until(platform, lambda: at_state(platform, plan.plan_id, "retry_search"))
+
+
+async def test_a_plan_that_is_resumed_before_its_answer_came_waits_for_it(platform: Platform) -> None:
+    await register_searching(platform)
+    await platform.start(pausing("at once"), analyst())
+    plan = await platform.submit(GOAL, {"topic": "owls"})
+    question = await the_wait(platform)
+    request = await until(platform, lambda: searched(platform))
+    assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
+
+    async def is_running() -> bool:
+        return (await platform.plan(plan.plan_id)).status == "running"
+
+    await until(platform, is_running)
+    said = {"success": True, "result": {"pages": [1]}}
+    await platform.publish("action-results", "web.search.completed", said, correlation_id=request.correlation_id)
+    assert (await plan.result(timeout=PATIENCE))["searching"] == {"pages": [1]}
+
+
+async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform) -> None:
+    minds = planner([complete({"ok": 1})])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await goal.dispatch("inventory.reserve.requested", {"order_id": "A1"})
+        await (await PlanContext.create_from_goal(goal, context)).pause("look at it")
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+
+    async def has_come() -> bool:
+        return any(step.kind == "replied" for step in await platform.services.store.steps(plan.plan_id))
+
+    question = await the_wait(platform)
+    await until(platform, has_come)
+    assert minds.reasoner.questions == []  # type: ignore[union-attr]
+    assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert "reserved" in str(minds.reasoner.questions[0].messages)  # type: ignore[union-attr]
+
+
+async def searched(platform: Platform) -> EventEnvelope | None:
+    return next((event for event in await published(platform) if event.type == "web.search.requested"), None)
+
+
+async def register_searching(platform: Platform) -> None:
+    """Somebody takes searches and never answers: the answers are made here."""
+    taken = EventDefinition(event_name="web.search.requested")
+    web = Registration("web", AgentKind.TOOL, events=((EventRole.TAKES, taken),))
+    await platform.services.store.register([web], platform.services.clock.now())
 
 
 async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:

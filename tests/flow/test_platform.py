@@ -338,6 +338,19 @@ async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_b
     assert (await platform.plan(plan.plan_id)).status == "completed"
 
 
+@pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
+async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str) -> None:
+    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
+    plan = await platform.submit("order.received", {})
+    found = await getattr(platform, call)(plan.plan_id)
+    if call == "plan":
+        assert (found.status, found.goal_event) == ("pending", "order.received")
+    if call == "cancel":
+        assert (await ended(platform, plan.plan_id)).status == "cancelled"
+    with pytest.raises(NotFound):
+        await platform.as_user(tenant_id="other", user_id="u").plan(plan.plan_id)
+
+
 async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
     await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     plan = await platform.submit("order.received", {})

@@ -90,7 +90,7 @@ async def test_a_part_that_fails_is_a_result_too(platform: Platform) -> None:
 
 
 async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform, clock: VirtualClock) -> None:
-    told: list[tuple[bool, str | None]] = []
+    told: list[Any] = []
     worker = Worker("clerk")
 
     @worker.on_task("order.requested")
@@ -99,14 +99,15 @@ async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform
 
     @worker.on_result("part.done")
     async def give_up(result: ResultContext, context: PlatformContext) -> None:
-        told.append((result.success, result.error))
+        told.append((result.success, result.error, context.user_id, context.session_id))
         await (await result.restore_task()).fail("no parts", code="no_parts")
 
     await platform.start(worker)
-    task_id = await platform.publish("action-requests", "order.requested", {})
+    maria = platform.as_user(tenant_id="default", user_id="maria")
+    task_id = await maria.publish("action-requests", "order.requested", {}, session_id="s-1")
     await until(platform, lambda: published(platform))
     (answer,) = await as_time_passes(clock, lambda: answers(platform, task_id))
-    assert told == [(False, "no answer to part.requested came in time")]
+    assert told == [(False, "no answer to part.requested came in time", "maria", "s-1")]
     assert answer.data["error"] == {"code": "no_parts", "message": "no parts"}
 
 

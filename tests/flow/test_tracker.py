@@ -312,6 +312,52 @@ async def test_a_request_that_a_tool_made_by_itself_is_done_when_its_reply_is_th
     assert [one.asked_by for one in await until(platform, both_done)] == ["orders", "asking"]
 
 
+async def test_a_request_that_nobody_waits_for_is_done_when_it_was_handled(platform: Platform) -> None:
+    tool, listener = Tool("asking"), Agent("listener")
+
+    @tool.on_invoke("outer.requested")
+    async def outer(request: InvocationContext, context: PlatformContext) -> None:
+        for name in ("work.requested", "noted.requested", "broken.requested"):
+            await context.bus.publish("action-requests", name, {"n": 1})
+
+    listener.on_event("noted.requested", topic="action-requests")(lambda event, context: None)
+    listener.on_event("broken.requested", topic="action-requests")(lambda event, context: 1 / 0)
+    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker(), listener)
+    plan = await platform.submit("order.received", {})
+    await plan.result(timeout=PATIENCE)
+
+    async def all_done() -> list[Action]:
+        found = await platform.tracker.actions(plan.plan_id)
+        return found if all(one.status.is_final for one in found) else []
+
+    told = {one.event_type: one.status for one in await until(platform, all_done)}
+    broken = told.pop("broken.requested")
+    assert (broken, set(told.values())) == ("failed", {"completed"})
+
+
+async def test_two_workers_of_one_request_have_a_group_each(platform: Platform) -> None:
+    groups: list[str] = []
+
+    def gathers(name: str) -> Worker:
+        worker = Worker(name)
+
+        @worker.on_task("order.requested")
+        async def begin(task: TaskContext, context: PlatformContext) -> None:
+            groups.append(await task.delegate_parallel([DelegationSpec("part.requested", {}, "part.done")] * 2))
+
+        worker.on_result("part.done")(lambda result, context: None)
+        return worker
+
+    await platform.start(gathers("first"), gathers("second"))
+    await platform.publish("action-requests", "order.requested", {})
+
+    async def all_asked() -> bool:
+        return len(await published(platform)) == 5
+
+    await until(platform, all_asked)
+    assert [(await platform.tracker.delegation_group(group)).total for group in set(groups)] == [2, 2]
+
+
 async def test_nothing_is_told_of_another_tenants_plan(platform: Platform) -> None:
     seen: list[str] = []
     watch = Agent("watch")

@@ -11,6 +11,7 @@ from soorma_ai.adapters.sqlite import log
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
 from soorma_ai.ports import Delivery
@@ -40,6 +41,12 @@ SUSPECT = f"""{_CLAIM}
 NEXT_DUE = """
     SELECT min(ready_at) FROM inbox
     WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
+"""
+
+ON_ITS_WAY = """
+    SELECT iif(json_valid(event.body), json_extract(event.body, '$.target'), NULL) AS target,
+        CAST(event.body AS BLOB), event.id
+    FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
 """
 
 NEXT_IN_LINE = """
@@ -161,23 +168,32 @@ def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition
 
 
 def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
+    """The goal that has arrived, or is on its way to the planner that it names."""
     row = db.execute(
         "SELECT inbox.agent, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq "
         "WHERE inbox.owner = ? AND inbox.priority = 1",
         (plan_id,),
     ).fetchone()
+    row = row or next((found for found in db.execute(ON_ITS_WAY) if plan_id_of(found[2], found[0]) == plan_id), None)
     return (row[0], EventEnvelope.from_json(row[1])) if row else None
 
 
 def handed(db: sqlite3.Connection, event_ids: Sequence[str]) -> list[Handed]:
     found = db.execute(
-        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt FROM event JOIN inbox ON inbox.event_seq = event.seq "
-        "WHERE event.id IN (SELECT value FROM json_each(?))",
-        (json.dumps(list(event_ids)),),
+        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
+        "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
+        "FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id IN (SELECT value FROM json_each(?))",
+        (LAST, json.dumps(list(event_ids))),
     ).fetchall()
     return [
-        Handed(event_id, agent, has_begun=attempt > 0 or state not in ("blocked", "queued"), is_dead=state == "dead")
-        for event_id, agent, state, attempt in found
+        Handed(
+            event_id,
+            agent,
+            has_begun=attempt > 0 or state not in ("blocked", "queued"),
+            has_ended=state in ("done", "dead") and not goes_on,
+            is_dead=state == "dead",
+        )
+        for event_id, agent, state, attempt, goes_on in found
     ]
 
 
