@@ -28,9 +28,10 @@ class Runs:
 @dataclass(frozen=True)
 class Names:
     """It sketches classes, or a method of the class `of`. Their public names are looked up (`names.py`, which lists
-    those that differ); `tests` show what the bodies are to do."""
+    those that differ); `tests` show what the bodies are to do. `otherwise` is what ours do in another way, and why."""
 
     tests: tuple[str, ...] = ()
+    otherwise: str = ""
     of: str = ""
     as_python: tuple[tuple[str, str], ...] = ()
 

@@ -59,17 +59,32 @@ CALLER_OF_A_TOOL = Runs(
         ),
     ),
 )
-INVOCATION = Names(tools("test_invocation_context_from_event"))
-ON_INVOKE = Names(tools("test_tool_on_invoke_publishes_result", "test_tool_on_invoke_handles_error"))
+INVOCATION = Names(
+    tools("test_invocation_context_from_event"),
+    "ids and the reply's address are read from the envelope: a payload cannot set them",
+)
+ON_INVOKE = Names(
+    tools("test_tool_on_invoke_publishes_result", "test_tool_on_invoke_handles_error"),
+    "an error is an object with code and message, and what may pass is tried again before the caller is told",
+)
 TASK = Names(
     workers(
         "test_task_context_save_restore",
         "test_worker_delegates_to_sub_agent",
         "test_three_analyses_at_once_are_one_result",
-    )
+    ),
+    "the reply carries the reply key of the request, and the task's id in its data; each of several sub-tasks of one "
+    "type gets its own data; a sub-task that failed has ended, too, so nothing waits for it for ever",
 )
-RESULT = Names(workers("test_an_order_is_processed_when_the_stock_is_reserved"))
-ON_TASK = Names(workers("test_a_worker_says_itself_that_it_is_done"))
+RESULT = Names(
+    workers("test_an_order_is_processed_when_the_stock_is_reserved"),
+    "nothing is looked up: a result comes with the task that waits for it",
+)
+ON_TASK = Names(
+    workers("test_a_worker_says_itself_that_it_is_done"),
+    "a result is known by the request that it answers, on whatever topic that named; a task whose handler leaves "
+    "nothing to wait for fails",
+)
 ONE_SUB_TASK = (
     Change(
         "await task.delegate(...)",
@@ -338,7 +353,10 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         24,
         "RF-SDK-006: Planner on_goal() and on_transition()",
         "a plan, and the parts of its state machine",
-        Names(planners("test_the_event_decides_which_state_follows")),
+        Names(
+            planners("test_the_event_decides_which_state_follows"),
+            "the goal's answer carries the goal's reply key; each step has a key of its own, and not the plan's id",
+        ),
     ),
     (
         25,
@@ -351,7 +369,10 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         27,
         "RF-SDK-007: Event Registration Tied to Agent",
         "a capability has whole events",
-        Names(registry("test_events_belong_to_the_agent_that_registered_them")),
+        Names(
+            registry("test_events_belong_to_the_agent_that_registered_them"),
+            "a capability may also be only a name",
+        ),
     ),
     (
         28,
@@ -371,7 +392,8 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
                 "memory::test_a_plan_is_found_by_what_it_asked_and_by_its_goal",
                 "memory::test_a_session_is_made_by_hand_or_by_its_first_plan",
                 "memory::test_a_handler_sees_what_it_did_and_others_only_when_it_is_done",
-            )
+            ),
+            "a task's row goes when it ends, and only its own events change it; a goal that arrives makes its plan",
         ),
     ),
     (
@@ -520,7 +542,8 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             (
                 *workers("test_a_worker_says_itself_that_it_is_done"),
                 *flow("tasks::test_a_task_is_given_to_one_worker_for_a_plan"),
-            )
+            ),
+            "a task given by hand goes through the inbox, and not around it",
         ),
     ),
     (10, "ResultContext", "what a task waited for", RESULT),
