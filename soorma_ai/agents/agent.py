@@ -149,9 +149,9 @@ class Agent:
             await call(hook)
 
     async def stopped(self) -> None:
+        self._services = None
         for hook in self._on_shutdown:
             await call(hook)
-        self._services = None
 
     def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):

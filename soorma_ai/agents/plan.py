@@ -112,13 +112,13 @@ class PlanContext:
         return made
 
     @classmethod
-    async def restore(cls, plan_id: str, context: PlatformContext | None = None) -> "PlanContext | None":
+    async def restore(cls, plan_id: str | None, context: PlatformContext | None = None) -> "PlanContext | None":
         """A plan of this planner, by its id or by the reply key of the event in hand; None where there is none. It
         becomes the plan of this delivery: what happens to it meanwhile runs the handler again."""
         handling = _handling(context)
         if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
             return await cls.of(handling)
-        found = await handling.services.store.plan(plan_id)
+        found = await handling.services.store.plan(plan_id) if plan_id else None
         if found is None:
             return await cls.restore_by_correlation(plan_id, context)
         return await _taken_up(handling, found)
@@ -214,11 +214,11 @@ class PlanContext:
     async def save(self) -> None:
         """Nothing to do: the working copy is saved when the handler returns, whether or not this is called."""
 
-    def get_next_state(self, event: EventContext) -> str | None:
+    def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
         """Where the event leads from the current state; None where no transition takes it."""
-        return self._machine.next_state(event)
+        return self._machine.next_state(event_of(event))
 
-    def update_state(self, event: EventContext) -> None:
+    def update_state(self, event: "EventContext | TransitionContext") -> None:
         """Move to where the event leads; `execute_next` carries the new state out."""
         following = self.get_next_state(event)
         if following is not None:
@@ -232,11 +232,11 @@ class PlanContext:
     def is_complete(self) -> bool:
         return self.status.is_final or self._machine.is_at_end
 
-    async def execute_next(self, trigger_event: EventContext | None = None) -> None:
+    async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
         """Carry out the state that was entered and not yet carried out; else the one that the event leads to, or
         `default_next`. Where nothing leads on, nothing happens."""
         self._must_be_open()
-        await self._machine.execute(trigger_event)
+        await self._machine.execute(event_of(trigger_event) if trigger_event else None)
 
     async def finalize(self, result: Any = None) -> None:
         """End the plan and answer its goal; a failing terminal state answers with its failure. Without a `result` it
@@ -307,3 +307,8 @@ async def _taken_up(handling: Handling, found: PlanRecord) -> PlanContext | None
     elif handling.plan.plan_id != found.plan_id:
         raise LocalProtocolError(f"this delivery works on plan {handling.plan.plan_id}; one delivery, one plan")
     return await PlanContext.of(handling)
+
+
+def event_of(given: EventContext | TransitionContext) -> EventContext:
+    """A handler may hand on what it got: what happened to its plan stands for its event."""
+    return given.event if isinstance(given, TransitionContext) else given

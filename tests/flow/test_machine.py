@@ -449,13 +449,14 @@ async def test_a_planner_that_does_not_know_how_to_begin_does_not_start(platform
         await platform.start(Planner("idle", goals=[GOAL]))
 
 
-async def test_a_handler_of_transitions_owns_every_step(platform: Platform) -> None:
+@pytest.mark.parametrize("unpacked", [True, False])
+async def test_a_handler_of_transitions_owns_every_step(platform: Platform, unpacked: bool) -> None:
     planner, seen = researcher(research()), list[Any]()
 
     @planner.on_transition()
     async def handle(transition: TransitionContext, context: PlatformContext) -> None:
-        event = transition.event
-        plan = await PlanContext.restore(str(event.correlation_id))
+        event = transition.event if unpacked else transition
+        plan = await PlanContext.restore(event.correlation_id)
         assert plan is not None and plan.plan_id == transition.plan.plan_id
         seen.append((plan.current_state, event.event_type))
         plan.update_state(event)
@@ -473,12 +474,13 @@ async def test_a_handler_of_transitions_owns_every_step(platform: Platform) -> N
     ]
 
 
-async def test_execute_next_with_the_event_does_the_same(platform: Platform) -> None:
+@pytest.mark.parametrize("unpacked", [True, False])
+async def test_execute_next_with_the_event_does_the_same(platform: Platform, unpacked: bool) -> None:
     planner = researcher(research())
 
     @planner.on_transition()
     async def handle(transition: TransitionContext, context: PlatformContext) -> None:
-        await transition.plan.execute_next(transition.event)
+        await transition.plan.execute_next(transition.event if unpacked else transition)
         if transition.plan.is_complete():
             await transition.plan.finalize()
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from textwrap import dedent
 
 SEEDS = Path(__file__).parents[3] / "shared" / "seeds"
-TESTS = Path(__file__).parent
+TESTS = Path(__file__).parents[1]
 
 _FENCE = re.compile(r" *```(\w*)\s*")
 _HEADING = re.compile(r"#+ (.*)")
-_AFTER = "# After"
+_AFTER = re.compile("^# After.*$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -51,11 +51,15 @@ def _blocks(path: Path) -> Iterator[Block]:
             heading = told[1]
 
 
-def tree_of(text: str, ending: str = "") -> ast.Module:
-    """Of a block that shows how something was before, only what is after. `ending` makes Python of what breaks off."""
-    before, marked, after = text.partition(_AFTER)
-    shown = after if marked else before
-    tree = compile(f"{shown}\n{ending}", "seed", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
+def tree_of(text: str, as_python: Iterable[tuple[str, str]] = ()) -> ast.Module:
+    """Of a block that shows how something was before, only what is after. `as_python` says what has to stand for what
+    so that Python can read it."""
+    before, *after = _AFTER.split(text, maxsplit=1)
+    shown = after[0] if after else before
+    for part, becomes in as_python:
+        assert part in shown, f"the block has no {part!r}"
+        shown = shown.replace(part, becomes)
+    tree = compile(shown, "seed", "exec", ast.PyCF_ONLY_AST | ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     assert isinstance(tree, ast.Module)
     return tree
 
@@ -90,7 +94,7 @@ def functions_of(tree: ast.AST) -> dict[str, list[str]]:
 
 
 def code_of(test: str) -> ast.Module:
-    """`test` is 'test_tools.py::test_name': the statements of that function."""
+    """`test` is 'seeds/test_tools.py::test_name': the statements of that function."""
     file, _, name = test.partition("::")
     tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
     for node in tree.body:

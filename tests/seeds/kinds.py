@@ -15,20 +15,25 @@ class Change:
 
 @dataclass(frozen=True)
 class Runs:
-    """Its tests run the sample's own code, all of it but what is `changed`. `ending` is what has to follow the sample
-    to make it a piece of Python."""
+    """Its tests, by their paths from `tests`, run the sample's own code, all of it but what is `changed`. The code is
+    in them, or in the functions `within` that they call. `as_python` says what has to stand for what so that Python can
+    read the sample at all."""
 
     tests: tuple[str, ...]
     changed: tuple[Change, ...] = ()
-    ending: str = ""
+    as_python: tuple[tuple[str, str], ...] = ()
+    within: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class Names:
-    """It sketches classes or functions. Their public names are looked up (`names.py`, which lists those that differ);
-    `tests` show what the bodies are to do."""
+    """It sketches classes, or a method of the class `of`. Their public names are looked up (`names.py`, which lists
+    those that differ); `tests` show what the bodies are to do. `otherwise` is what ours do in another way, and why."""
 
     tests: tuple[str, ...] = ()
+    otherwise: str = ""
+    of: str = ""
+    as_python: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

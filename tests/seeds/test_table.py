@@ -47,6 +47,7 @@ def test_a_sample_says_what_it_is_and_who_shows_it() -> None:
 @pytest.mark.parametrize("sample", SAMPLES, ids=name_of)
 def test_every_test_of_the_table_exists(sample: Sample) -> None:
     for test in () if isinstance(sample.how, NotRun) else sample.how.tests:
+        assert "::test_" in test
         code_of(test)
 
 
@@ -54,13 +55,17 @@ def test_every_test_of_the_table_exists(sample: Sample) -> None:
 def test_a_test_runs_the_sample_as_it_is_written(sample: Sample, seeds: dict[tuple[str, int], Block]) -> None:
     how = sample.how
     assert isinstance(how, Runs)
-    shown = tree_of(seeds[sample.document, sample.number].text, how.ending)
-    ours = [code_of(test) for test in how.tests]
+    shown = tree_of(seeds[sample.document, sample.number].text, how.as_python)
+    ours = [code_of(one) for one in (*how.within, *how.tests)]
     theirs, mine = lines_of(_statements(shown)), [line for tree in ours for line in lines_of(tree.body)]
     assert list(_stale(how.changed, theirs, mine)) == [], "the table names lines that are not there"
-    left = [line for line in theirs if line not in {line_of(c.seed) for c in how.changed if c.seed}]
-    assert list(_missing(left, mine)) == [], "the sample has lines that its test has not, and the table names no change"
-    assert list(_added(shown, ours, how.changed)) == [], "the test adds lines to the sample's own functions, unnamed"
+    left_out = {line_of(change.seed) for change in how.changed if change.seed}
+    put_in = {line_of(change.ours) for change in how.changed if change.ours}
+    assert list(_missing(theirs, mine, left_out)) == [], "the test lacks lines, and the table names no change"
+    for name, (wanted, found) in _pairs(shown, ours).items():
+        assert list(_missing(wanted, found, left_out)) == [], f"{name} lacks lines, and the table names no change"
+        more = set(Counter(found) - Counter(wanted)) - put_in
+        assert more == set(), f"{name} has lines that are not the sample's, and the table names no change"
 
 
 def _statements(shown: ast.Module) -> Iterator[ast.AST]:
@@ -79,23 +84,23 @@ def _stale(changed: tuple[Change, ...], theirs: list[str], mine: list[str]) -> I
             yield change
 
 
-def _missing(wanted: list[str], mine: list[str]) -> Iterator[str]:
+def _missing(theirs: list[str], mine: list[str], left_out: set[str]) -> Iterator[str]:
     """What does not come in `mine` in this order."""
     here = 0
-    for line in wanted:
+    for line in theirs:
+        if line in left_out:
+            continue
         try:
             here = mine.index(line, here) + 1
         except ValueError:
             yield line
 
 
-def _added(shown: ast.Module, ours: list[ast.Module], changed: tuple[Change, ...]) -> Iterator[str]:
-    theirs = functions_of(shown)
-    told = {line_of(change.ours) for change in changed if change.ours}
+def _pairs(shown: ast.Module, ours: list[ast.Module]) -> dict[str, tuple[list[str], list[str]]]:
+    """The lines of each of the sample's own functions, there and here."""
     mine: dict[str, list[str]] = {}
     for tree in ours:
         for name, lines in functions_of(tree).items():
             mine.setdefault(name, []).extend(lines)
-    for name in theirs:
-        more = Counter(mine.get(name, [])) - Counter(theirs[name])
-        yield from (f"{name}: {line}" for line in more if line not in told)
+    theirs = {name: lines for name, lines in functions_of(shown).items() if not name.startswith("test_")}
+    return {name: (lines, mine.get(name, [])) for name, lines in theirs.items()}

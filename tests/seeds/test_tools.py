@@ -3,7 +3,7 @@
 from typing import Any, Dict
 
 import pytest
-from kit import PATIENCE
+from kit import PATIENCE, planner, stock
 
 from seeds.acting import act, sent
 from soorma_ai import (
@@ -18,6 +18,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.testing.scripted import complete, publish
 
 
 def asking(response_event: str, event_type: str, data: dict[str, Any]) -> Any:
@@ -200,3 +201,16 @@ async def test_invocation_context_from_event(platform: Platform) -> None:
     assert (request.correlation_id, request.response_event) == (event.correlation_id, event.response_event)
     assert request.response_topic == "action-results"
     assert (request.tenant_id, request.user_id) == (ctx.tenant_id, ctx.user_id) == ("acme", "ann")
+
+
+async def test_who_follows_a_plan_sees_each_use_of_a_tool(platform: Platform) -> None:
+    script = [publish("inventory.reserve.requested", order_id=order) for order in ("A1", "none-left")]
+    await platform.start(planner([*script, complete()]), stock())
+    plan = await platform.submit("order.received", {})
+    seen = [event async for event in plan.events()]
+    uses = [event for event in seen if event.type == "inventory.reserve.requested"]
+    ends = [event for event in seen if event.source == "stock"]
+    assert [event.data for event in uses] == [{"order_id": "A1"}, {"order_id": "none-left"}]
+    assert [event.correlation_id for event in ends] == [event.correlation_id for event in uses]
+    assert [event.data.get("result") for event in ends] == [{"reserved": "A1"}, None]
+    assert ends[1].data["error"] == {"code": "out_of_stock", "message": "no stock"}

@@ -1,0 +1,139 @@
+"""The public names that the seed documents sketch, and where ours differ."""
+
+from dataclasses import dataclass, field
+
+FRAMEWORK = "the framework makes it from the delivery in hand"
+GATEWAY = "comes later, with the A2A gateway"
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """`ours` is where in `soorma_ai` the class is. `has` names its members, each method with its parameters.
+
+    `differs` says why something is not there: a 'member', a parameter as 'member(parameter)', or, as 'member()', that
+    one of the two is a coroutine and the other is none. A class that is not there has only `why`.
+    """
+
+    ours: str
+    has: dict[str, str] = field(default_factory=dict[str, str])
+    differs: dict[str, str] = field(default_factory=dict[str, str])
+    why: str = ""
+
+
+def fields(names: str) -> dict[str, str]:
+    return dict.fromkeys(names.split(), "")
+
+
+SKETCHES: dict[str, Sketch] = {
+    "Agent": Sketch(
+        "Agent",
+        {"__init__": "name capabilities events_produced", "on_event": "topic event_type", "run": ""},
+        {
+            "__init__(events_consumed)": "an agent consumes what it has handlers for; `events_consumed` tells it",
+            "run()": "it is a process of its own; inside a program, agents are started by `platform.start`",
+        },
+    ),
+    "PlatformContext": Sketch("PlatformContext", fields("bus memory registry tenant_id user_id agent_id")),
+    "BusClient": Sketch(
+        "agents.context.BusClient",
+        {
+            "publish": "topic event_type data correlation_id response_event",
+            "request": "event_type data response_event correlation_id response_topic",
+            "respond": "event_type data correlation_id topic",
+            "announce": "event_type data correlation_id",
+        },
+    ),
+    "InvocationContext": Sketch(
+        "InvocationContext",
+        fields("request_id event_type correlation_id data response_event response_topic tenant_id user_id"),
+        {"from_event": FRAMEWORK},
+    ),
+    "Tool": Sketch("Tool", {"on_invoke": "event_type"}),
+    "TaskContext": Sketch(
+        "TaskContext",
+        {
+            **fields("task_id event_type plan_id data response_event response_topic sub_tasks state"),
+            **fields("tenant_id user_id agent_id save is_complete"),
+            "restore": "sub_task_id context",
+            "delegate": "event_type data response_event assigned_to",
+            "delegate_parallel": "sub_tasks",
+            "aggregate_parallel_results": "parallel_group_id",
+            "update_sub_task_result": "sub_task_id result",
+            "complete": "result",
+        },
+        {"aggregate_parallel_results()": "it is awaited in agent-patterns-architecture, which is later"},
+    ),
+    "SubTaskInfo": Sketch(
+        "SubTaskInfo", fields("sub_task_id event_type response_event status parallel_group_id result")
+    ),
+    "DelegationSpec": Sketch("DelegationSpec", fields("event_type data response_event")),
+    "ResultContext": Sketch(
+        "ResultContext", fields("event_type correlation_id sub_task_id data success error restore_task")
+    ),
+    "Worker": Sketch(
+        "Worker",
+        {"on_task": "event_type", "on_result": "event_type", "execute_task": "task_name data plan_id goal_id"},
+    ),
+    "Planner": Sketch(
+        "Planner",
+        {"on_goal": "event_type", "on_transition": ""},
+        {"create_plan": "comes later", "reason_next_action": "comes later"},
+    ),
+    "PlanContext": Sketch(
+        "PlanContext",
+        {
+            **fields("plan_id goal_event goal_data response_event status state_machine current_state results"),
+            **fields("parent_plan_id session_id tenant_id user_id save is_complete"),
+            "create_from_goal": "",
+            "restore": "plan_id context",
+            "restore_by_correlation": "correlation_id context",
+            "get_next_state": "event",
+            "execute_next": "trigger_event",
+            "finalize": "result",
+            "pause": "reason",
+            "resume": "input_data",
+        },
+        {"transitions": "they are those of the states in `state_machine`"},
+    ),
+    "StateConfig": Sketch("StateConfig", fields("state_name description action transitions default_next is_terminal")),
+    "StateTransition": Sketch("StateTransition", fields("on_event to_state condition")),
+    "StateAction": Sketch("StateAction", fields("event_type response_event data")),
+    "PlanDefinition": Sketch("PlanDefinition", fields("plan_type description initial_state states")),
+    "PlanRegistrationRequest": Sketch("", why="no service keeps kinds of plans: a planner's own code has the machine"),
+    "PlanInstanceRequest": Sketch("", why="a goal begins a plan: `platform.submit` takes its data and its session"),
+    "AgentCapability": Sketch("AgentCapability", fields("task_name description consumed_event produced_events")),
+    "RegistryClient": Sketch("agents.context.RegistryClient", {"discover": "requirements include_events"}),
+    "DiscoveredAgent": Sketch(
+        "DiscoveredAgent",
+        {
+            **fields("agent_id name description version capabilities"),
+            "get_consumed_event_schema": "capability",
+            "get_produced_event_schema": "capability",
+        },
+    ),
+    "MemoryClient": Sketch(
+        "agents.memory.MemoryClient",
+        {
+            "store_task_context": "task_id plan_id context",
+            "get_task_context": "task_id",
+            "delete_task_context": "task_id",
+            "get_task_by_subtask": "sub_task_id",
+            "store_plan_context": "plan_id session_id context",
+            "get_plan_context": "plan_id",
+            "get_plan_by_correlation": "correlation_id",
+            "create_plan": "goal_event goal_data response_event session_id parent_plan_id",
+            "create_session": "name metadata",
+            "list_plans": "status session_id limit",
+            "list_sessions": "limit",
+            "store": "key value plan_id",
+            "retrieve": "key plan_id",
+        },
+    ),
+    "PlanSummary": Sketch("PlanSummary", fields("plan_id goal_event status session_id created_at updated_at")),
+    "SessionSummary": Sketch("SessionSummary", fields("session_id plan_count created_at last_activity")),
+    "A2AAgentCard": Sketch("", why=GATEWAY),
+    "A2ATask": Sketch("", why=GATEWAY),
+    "A2ATaskResponse": Sketch("", why=GATEWAY),
+    "A2ASkill": Sketch("", why=GATEWAY),
+    "A2AAuthentication": Sketch("", why=GATEWAY),
+}
