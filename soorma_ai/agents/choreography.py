@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, Literal
@@ -30,6 +31,8 @@ class ChoreographyPlanner(Pursuer):
     `goals` and `external_events` are event names or `EventDefinition`s; external events are those a plan may wait
     for although no live agent makes them (a person's reply, a callback). `reasoning_model` is a litellm model
     string and `llm_kwargs` go to litellm; a `reasoner` replaces both. `max_actions` is `limits.max_actions`.
+    When nobody has answered a request within `reply_timeout`, the model decides what to do about it; without one, the
+    plan waits as long as it may live.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class ChoreographyPlanner(Pursuer):
         planning_strategy: Strategy = "balanced",
         limits: Limits | None = None,
         max_actions: int | None = None,
+        reply_timeout: timedelta | None = None,
         external_events: Iterable[EventLike] = (),
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
@@ -66,6 +70,7 @@ class ChoreographyPlanner(Pursuer):
             system_instructions=system_instructions,
             limits=limits,
             max_actions=max_actions,
+            reply_timeout=reply_timeout,
             external_events=external_events,
             reasoner=reasoner,
             version=version,

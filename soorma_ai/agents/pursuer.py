@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 
 from typing_extensions import Unpack
@@ -56,6 +57,8 @@ class Pursuer(Agent):
     `goals` are the events that begin a plan. `external_events` are those that a plan may wait for although no live
     agent makes them: one that comes before its wait is kept for it. `max_actions` is `limits.max_actions`.
     `reasoning_model` is a litellm model string; a `reasoner` replaces it. `system_instructions` are told to either.
+    When nobody has answered a request of the model within `reply_timeout`, the plan decides what to do about it;
+    without one, it waits as long as it may live.
     """
 
     kind = AgentKind.PLANNER
@@ -74,12 +77,18 @@ class Pursuer(Agent):
         system_instructions: str = "",
         limits: Limits | None = None,
         max_actions: int | None = None,
+        reply_timeout: timedelta | None = None,
         external_events: Iterable[EventLike] = (),
         reasoner: Reasoner | None = None,
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description, **options)
+        if reply_timeout is not None and reply_timeout <= timedelta(0):
+            raise ConfigError(
+                f"planner {name}: reply_timeout={reply_timeout} is no time; give more than nothing, or None"
+            )
         self.limits = _limits(limits, max_actions)
+        self.reply_timeout = reply_timeout
         self.goals: dict[str, EventDefinition] = {}
         self.reasoner = reasoner
         self.model_settings: ModelSettings | None = (
@@ -270,9 +279,15 @@ class Pursuer(Agent):
         return await decide(handling, mind, offer, trigger, custom)
 
     async def _act(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
-        open_now = await handling.open_now()
-        moment = handling.moment()
-        handling.apply(reduce(handling.plan, judged, state=state_of(trigger), open_now=open_now, moment=moment))
+        outcome = reduce(
+            handling.plan,
+            judged,
+            state=state_of(trigger),
+            open_now=await handling.open_now(),
+            moment=handling.moment(),
+            reply_timeout=self.reply_timeout,
+        )
+        handling.apply(outcome)
 
     async def _told_besides(self, handling: Handling) -> JsonObject:
         if self._custom_context is None:

@@ -1,24 +1,39 @@
 """plan + decision -> effects: what carrying a decision out means. Pure; `runtime.execute` is the only doer."""
 
 from collections.abc import Sequence
+from datetime import timedelta
 
 from soorma_ai.core.asking import Moment, Outcome, delegate, hold, request, wait
 from soorma_ai.core.ending import complete
 from soorma_ai.core.join import publish_together
 from soorma_ai.core.validate import Judged, fingerprint
 from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, PublishAllAction, WaitAction
+from soorma_ai.domain.events import completion_of
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.waits import Expectation
+from soorma_ai.domain.waits import Expectation, Reply
 
 
-def reduce(plan: PlanRecord, judged: Judged, *, state: str, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    """`state` is what was known when this was decided: the trigger, in words."""
+def reduce(
+    plan: PlanRecord,
+    judged: Judged,
+    *,
+    state: str,
+    open_now: Sequence[Expectation],
+    moment: Moment,
+    reply_timeout: timedelta | None = None,
+) -> Outcome:
+    """`state` is what was known when this was decided: the trigger, in words. `reply_timeout` is for requests that say
+    nothing of their own."""
     mark = fingerprint(judged.decision, state)
     match judged.decision.next_action:
-        case PublishAction() as action:
+        case PublishAction(event_type=name) as action:
+            reply = Reply(completion_of(name), timeout=reply_timeout)
             if judged.approval:
-                return hold(plan, action, judged.definition, judged.approval, moment, mark=mark)
-            return request(plan, action, judged.definition, moment, mark=mark)
+                return hold(plan, action, judged.definition, judged.approval, moment, mark=mark, reply=reply)
+            return request(plan, action, judged.definition, moment, mark=mark, reply=reply)
+        case PublishAllAction(timeout_seconds=None) as action if reply_timeout:
+            timed = action.model_copy(update={"timeout_seconds": reply_timeout.total_seconds()})
+            return publish_together(plan, timed, judged, moment, mark)
         case PublishAllAction() as action:
             return publish_together(plan, action, judged, moment, mark)
         case DelegateAction() as action:

@@ -2,15 +2,17 @@
 over, and the plan goes on to decide what to do about it."""
 
 import asyncio
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, killed, open_platform, planner, published, stock, until
+from kit import as_time_passes, killed, open_platform, planner, published, stock, the_wait, until
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
 from soorma_ai.core.settle import MAX_ATTEMPTS
+from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
 
@@ -48,20 +50,22 @@ def clerk() -> Worker:
     return worker
 
 
-def deciding(first: Any) -> Any:
+def deciding(first: Any, **options: Any) -> Any:
     """The first step, and what to do about whatever comes of it."""
 
     def decide(question: Any) -> Any:
         happened = question.messages[-1].content.partition("What just happened:")[2]
         return first if happened.startswith(" The goal came.") else complete({"plan_was_told": happened})
 
-    return planner(decide)
+    return planner(decide, **options)
 
 
 def asking(whom: str) -> tuple[Agent, ...]:
     """Those who stay: a plan that asks the carrier itself, or a worker between them; and who else can be asked."""
     if whom == "a plan":
-        return deciding(publish_all(publish(CARRY), timeout_seconds=PATIENCE)), stock()
+        return deciding(publish(CARRY), reply_timeout=timedelta(seconds=PATIENCE)), stock()
+    if whom == "a plan that joins":
+        return deciding(publish_all(publish(CARRY)), reply_timeout=timedelta(seconds=PATIENCE)), stock()
     return deciding(publish(ERRAND)), clerk(), stock()
 
 
@@ -74,7 +78,7 @@ async def goes_on(platform: Platform, told: str) -> None:
     assert (plan.status, told in str(plan.result)) == ("completed", True), plan.result
 
 
-requesters = pytest.mark.parametrize("requester", ["a plan", "a worker"])
+requesters = pytest.mark.parametrize("requester", ["a plan", "a plan that joins", "a worker"])
 
 
 @requesters
@@ -150,4 +154,36 @@ async def was_asked(platform: Platform) -> bool:
 async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -> None:
     assert await is_over(platform) == []
     await as_time_passes(clock, lambda: is_over(platform))
-    await goes_on(platform, "no answer yet" if requester == "a plan" else "deadline_exceeded")
+    await goes_on(platform, TOLD_IN_TIME[requester])
+
+
+TOLD_IN_TIME = {
+    "a plan": f"No answer to {CARRY} came in time.",
+    "a plan that joins": "no answer yet",
+    "a worker": "deadline_exceeded",
+}
+
+
+async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    gone = Worker("carrier")
+
+    @gone.on_task(CARRY, approval="always")
+    async def carry(task: TaskContext, context: PlatformContext) -> None:
+        await asyncio.Event().wait()
+
+    await platform.services.store.register([gone.registration()], clock.now())
+    await platform.start(*asking("a plan"))
+    await platform.submit("order.received", {})
+    held = await the_wait(platform)
+    await clock.advance(3 * PATIENCE)
+    assert await is_over(platform) == []
+    await platform.answer(held.wait_id, {"approved": True})
+    await until(platform, lambda: was_asked(platform))
+    await time_passes(platform, clock, "a plan")
+
+
+def test_no_time_at_all_is_told_when_it_is_declared() -> None:
+    with pytest.raises(ConfigError, match="reply_timeout=0:00:00"):
+        planner([], reply_timeout=timedelta(0))
