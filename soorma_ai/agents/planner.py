@@ -1,7 +1,7 @@
 """The planner whose plans go by a state machine: one that was declared, or one that its model draws."""
 
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext
+from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.pursuer import Parked, Pursuer
 from soorma_ai.core.asking import Outcome
 from soorma_ai.core.machine import moved
@@ -21,7 +21,7 @@ class Planner(Pursuer):
     """
 
     async def reason_next_action(
-        self, plan: PlanContext, event: EventContext | GoalContext, context: PlatformContext
+        self, plan: PlanContext, event: EventContext | TransitionContext | GoalContext, context: PlatformContext
     ) -> str | None:
         """Let the model decide one step of this plan about this event, and carry it out as a decision of a
         `ChoreographyPlanner` is: checked, counted, held where a person must approve.
@@ -50,11 +50,12 @@ class Planner(Pursuer):
             raise ConfigError(f"planner {self.name} does not know how to begin {', '.join(without)}: register on_goal")
 
 
-def _trigger(handling: Handling, event: EventContext | GoalContext) -> Trigger:
+def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalContext) -> Trigger:
     """What happened, as this delivery tells it; of another event, what the event itself says."""
     known = handling.trigger
-    if isinstance(event, GoalContext):
+    if isinstance(given, GoalContext):
         return known or Trigger("The goal came.")
+    event = event_of(given)
     ids = [handling.event.id, *([handling.closed[1].id] if handling.closed else [])]
     return known if known and event.id in ids else Trigger(f"{event.type} came.", event.data)
 

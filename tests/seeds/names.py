@@ -76,8 +76,12 @@ SKETCHES: dict[str, Sketch] = {
     ),
     "Planner": Sketch(
         "Planner",
-        {"on_goal": "event_type", "on_transition": ""},
-        {"create_plan": "comes later", "reason_next_action": "comes later"},
+        {
+            "on_goal": "event_type",
+            "on_transition": "",
+            "create_plan": "goal agents context",
+            "reason_next_action": "plan event context",
+        },
     ),
     "PlanContext": Sketch(
         "PlanContext",

@@ -259,7 +259,28 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
             ),
         ),
     ),
-    (6, "Layer 4: Planner (Autonomous)", "a planner makes a plan and goes on with it", NotRun("waits for create_plan")),
+    (
+        6,
+        "Layer 4: Planner (Autonomous)",
+        "a planner makes a plan and goes on with it",
+        Runs(
+            planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
+            (
+                Change("from soorma.agents import Planner", "", PACKAGE),
+                Change(
+                    'planner = Planner(name="research-planner", capabilities=[...])',
+                    'planner = Planner(name="research-planner", capabilities=["planning"], '
+                    "reasoner=ScriptedReasoner(script))",
+                    f"{FILLED}; no model is called in a test",
+                ),
+                Change(
+                    "agents = await context.registry.discover(goal.requirements)",
+                    'agents = await context.registry.discover(goal.data["requirements"])',
+                    "a goal is an event, and what it requires is in its data",
+                ),
+            ),
+        ),
+    ),
     (
         7,
         "3.3 Design Rationale: Why Structured/Discoverable Patterns?",
@@ -364,7 +385,15 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a state machine whose transitions depend on events",
         Runs(planners("test_the_event_decides_which_state_follows")),
     ),
-    (26, "RF-SDK-006: Planner on_goal() and on_transition()", "the decorators and methods of planners", Names()),
+    (
+        26,
+        "RF-SDK-006: Planner on_goal() and on_transition()",
+        "the decorators and methods of planners",
+        Names(
+            planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
+            "on_transition is no subscription to everything: it gets what its own plans were waiting for",
+        ),
+    ),
     (
         27,
         "RF-SDK-007: Event Registration Tied to Agent",

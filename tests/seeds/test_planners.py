@@ -8,7 +8,9 @@ from machines import Web, analyst
 
 from soorma_ai import (
     ChoreographyPlanner,
+    EventContext,
     GoalContext,
+    InvocationContext,
     PlanContext,
     PlanFailed,
     Planner,
@@ -17,8 +19,9 @@ from soorma_ai import (
     StateAction,
     StateConfig,
     StateTransition,
+    Tool,
 )
-from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, draw, publish
 
 
 @pytest.mark.parametrize(
@@ -156,3 +159,69 @@ async def test_a_choreography_planner_reasons_and_carries_out(platform: Platform
         assert known in told
     assert "inventory.reserve.requested" in told
     assert "order_id" in str(reasoner.questions[0].schema)
+
+
+def library() -> Tool:
+    tool = Tool("library", capabilities=["research"])
+
+    @tool.on_invoke("web.search.requested")
+    async def search(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"pages": [1, 2]}
+
+    @tool.on_invoke("content.analyze.requested")
+    async def analyze(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"summary": "short"}
+
+    return tool
+
+
+def drawn(leads_on: bool) -> dict[str, StateConfig]:
+    """A plan for the library. Where it does not lead on from what was found, somebody has to decide."""
+    search = StateAction(event_type="web.search.requested")
+    analyze = StateAction(event_type="content.analyze.requested")
+    condition = None if leads_on else "size(payload.pages) > 2"
+    found = StateTransition(on_event=f"{search.event_type}.completed", to_state="analyzing", condition=condition)
+    analyzed = StateTransition(on_event=f"{analyze.event_type}.completed", to_state="done")
+    return {
+        "start": StateConfig(state_name="start", default_next="searching"),
+        "searching": StateConfig(state_name="searching", action=search, transitions=[found]),
+        "analyzing": StateConfig(state_name="analyzing", action=analyze, transitions=[analyzed]),
+        "done": StateConfig(state_name="done", is_terminal=True),
+    }
+
+
+@pytest.mark.parametrize("leads_on", [True, False])
+async def test_a_planner_goes_by_the_plan_that_its_model_drew(platform: Platform, leads_on: bool) -> None:
+    script = [draw(drawn(leads_on)), complete({"enough": True})]
+    planner = Planner(name="research-planner", capabilities=["planning"], reasoner=ScriptedReasoner(script))
+
+    @planner.on_goal(event_type="research.goal")
+    async def plan_research(goal: GoalContext, context: PlatformContext):
+        agents = await context.registry.discover(goal.data["requirements"])
+
+        plan = await planner.create_plan(goal, agents, context)
+
+        await plan.save()
+
+        await plan.execute_next()
+
+    @planner.on_transition()
+    async def handle_transition(event: EventContext, context: PlatformContext):
+        plan = await PlanContext.restore(event.correlation_id)
+
+        plan.update_state(event)
+
+        if plan.is_complete():
+            await plan.finalize()
+        elif plan.has_next():
+            await plan.execute_next()
+        else:
+            await planner.reason_next_action(plan, event, context)
+
+    await platform.start(planner, library())
+    plan = await platform.submit("research.goal", {"topic": "owls", "requirements": ["research"]})
+    result = await plan.result(timeout=PATIENCE)
+    if leads_on:
+        assert result == {"searching": {"pages": [1, 2]}, "analyzing": {"summary": "short"}}
+    else:
+        assert result == {"enough": True}
