@@ -17,9 +17,11 @@ from soorma_ai.domain.decisions import PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
-from soorma_ai.domain.values import JsonObject, derived_id
+from soorma_ai.domain.values import Json, JsonObject, derived_id
 from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.errors import LocalProtocolError
+
+_WITHDRAWN = "withdrawn"
 
 
 def publish_together(plan: PlanRecord, action: PublishAllAction, judged: Judged, moment: Moment, mark: str) -> Outcome:
@@ -57,13 +59,16 @@ def fired_mark(join_id: str) -> str:
 
 
 def receive_branch(
-    plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment, *, fired: bool
+    plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment, *, fired: Step | None
 ) -> tuple[Outcome, Trigger]:
     """A step of the history and no more; a branch that a person let go has not come yet, it is on its way. The plan is
-    woken by nothing of it, so its status stays."""
+    woken by nothing of it, so its status stays. `fired` is the step at which the plan decided again, if it has."""
     received, trigger = receive(plan, met, event, moment)
+    if fired is not None and met.place in _withdrawn_at(fired):
+        # Let go while the plan was deciding, and told that it never would be: a second one may be on its way by now.
+        trigger = replace(trigger, released=None)
     steps: list[Effect] = [
-        replace(effect, step=_marked(effect.step, met, trigger, fired)) for effect in _steps_of(received)
+        replace(effect, step=_marked(effect.step, met, trigger, fired is not None)) for effect in _steps_of(received)
     ]
     return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), tuple(steps)), trigger
 
@@ -79,12 +84,21 @@ def fire(
     kind = StepKind.EXPIRED if overdue else StepKind.JOINED
     name = join.subject if overdue else ""
     running = moved(plan, PlanStatus.RUNNING, moment.now)
-    stepped = step(running, kind, moment, name=name, note=text, expectation_id=join.id, mark=fired_mark(join.id))
+    places: list[Json] = [e.place for e in withdrawn]
+    data: Json = {_WITHDRAWN: places} if places else None
+    stepped = step(
+        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, mark=fired_mark(join.id)
+    )
     closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
     results = _results(asked, came, {e.place for e in withdrawn})
     return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
+
+
+def _withdrawn_at(fired: Step) -> Sequence[Json]:
+    places = fired.data.get(_WITHDRAWN) if isinstance(fired.data, dict) else None
+    return places if isinstance(places, list) else ()
 
 
 def need_of(join: Expectation) -> int:

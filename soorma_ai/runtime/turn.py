@@ -81,12 +81,12 @@ async def continue_turn(handling: Handling) -> Trigger | None:
 async def _branch_came(handling: Handling, met: Expectation, join_id: str, event: EventEnvelope) -> Trigger | None:
     """A trigger only if it makes the join's count full. At its deadline a join is fired by the timer's word, which
     stands in line behind what came before."""
-    fired = await _has_fired(handling, join_id)
+    store = handling.services.store
+    fired = next(iter(await store.marked(handling.plan.plan_id, fired_mark(join_id))), None)
     outcome, trigger = receive_branch(handling.plan, met, event, handling.moment(), fired=fired)
     handling.apply(outcome)
     if trigger.released:
         return await _released(handling, trigger.released, branch=met)
-    store = handling.services.store
     join = None if fired else await store.expectation(join_id)
     if join is None or join.status is not ExpectationStatus.OPEN:
         return None

@@ -1,5 +1,6 @@
 """Several requests published together are one decision, and one more when enough of them have come."""
 
+import asyncio
 import random
 from datetime import timedelta
 from pathlib import Path
@@ -23,6 +24,7 @@ from soorma_ai import (
     TransitionContext,
 )
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
+from soorma_ai.ports import Question
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
@@ -184,6 +186,35 @@ async def test_what_is_still_held_when_the_join_fires_is_withdrawn(platform: Pla
     assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
     assert "nobody approved it in time" in told(minds)
     assert charged == []
+
+
+async def test_what_was_withdrawn_is_not_published_though_a_person_lets_it_go_while_the_model_thinks(
+    platform: Platform,
+) -> None:
+    """Else a model that was told so, and asks again, would have it done twice."""
+    charged: list[Any] = []
+    thinking, go_on = asyncio.Event(), asyncio.Event()
+    script = iter([publish_all(CHARGE, RESERVE, need=1), CHARGE, complete({"ok": 1})])
+
+    async def answer(question: Question) -> Any:
+        step = next(script)
+        if step is CHARGE:
+            thinking.set()
+            await go_on.wait()
+        return step
+
+    minds = planner(answer)
+    await platform.start(minds, stock(), payments("always", charged))
+    plan = await platform.submit("order.received", {})
+    first = await the_wait(platform)
+    await thinking.wait()
+    assert await platform.answer(first.wait_id, {"approved": True}) == "accepted"
+    go_on.set()
+    await stepped(platform, plan.plan_id, "late")
+    second = await the_wait(platform)
+    assert await platform.answer(second.wait_id, {"approved": True}) == "accepted"
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert len(charged) == 1
 
 
 async def test_a_person_who_is_slower_than_their_own_time_says_no(platform: Platform, clock: VirtualClock) -> None:

@@ -159,7 +159,7 @@ def reply(branch: Expectation, **data: Any) -> tuple[Expectation, EventEnvelope]
     return replace(branch, status=ExpectationStatus.MET, met_by=event.id), event
 
 
-def came(now: PlanRecord, branch: Expectation, fired: bool = False, **data: Any) -> tuple[PlanRecord, Step]:
+def came(now: PlanRecord, branch: Expectation, fired: Step | None = None, **data: Any) -> tuple[PlanRecord, Step]:
     met, event = reply(branch, **data)
     outcome, _ = receive_branch(now, met, event, moment(event), fired=fired)
     (effect,) = outcome.effects
@@ -173,8 +173,8 @@ def test_a_branch_is_a_step_that_moves_nothing() -> None:
     after, step = came(paused, first, success=True, result=1)
     assert (after.status, after.steps) == (PlanStatus.PAUSED, paused.steps + 1)
     assert (step.kind, step.fingerprint, step.place) == ("replied", came_mark(join.id), 0)
-    assert came(paused, first, fired=True, success=True)[1].kind == "late"
-    assert came(paused, first, fired=True, success=True)[1].fingerprint is None
+    assert came(paused, first, fired=step, success=True)[1].kind == "late"
+    assert came(paused, first, fired=step, success=True)[1].fingerprint is None
 
 
 def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_came_in() -> None:
@@ -200,7 +200,7 @@ def test_an_approval_is_no_result_and_a_rejection_is_one() -> None:
     for decision, expected in ((AnswerDecision.APPROVE, None), (AnswerDecision.REJECT, came_mark(join.id))):
         answer = Answer("a", {"approved": decision is AnswerDecision.APPROVE}, decision, "ann", NOW)
         met = replace(gate, status=ExpectationStatus.MET, answer=answer)
-        outcome, trigger = receive_branch(now, met, event, moment(event), fired=False)
+        outcome, trigger = receive_branch(now, met, event, moment(event), fired=None)
         (effect,) = outcome.effects
         assert isinstance(effect, AppendStep)
         assert effect.step.fingerprint == expected
