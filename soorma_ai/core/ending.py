@@ -147,8 +147,8 @@ def _ended(plan: PlanRecord, answer: dict[str, Json], open_now: Sequence[Expecta
 
 
 def _abandoned(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    """Planners and workers that were asked are told to stop."""
-    asked = [e for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
+    """Workers that were asked are told to stop; planners are by `Close`, whatever the end."""
+    asked = [e for e in open_now if e.kind is ExpectationKind.REPLY]
     return Outcome(plan, tuple(Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked))
 
 

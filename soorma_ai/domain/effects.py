@@ -41,7 +41,8 @@ class Expect:
 
 @dataclass(frozen=True)
 class Close:
-    """Closes an expectation if it is still open. `first`: one that is closed by now is a VersionConflict."""
+    """Closes an expectation if it is still open. `first`: one that is closed by now is a VersionConflict. One for a
+    child's answer that did not come publishes ABANDONED, however it is closed."""
 
     expectation_id: str
     status: ExpectationStatus

@@ -154,6 +154,12 @@ class Expectation:
     def event_types(self) -> tuple[str, ...]:
         return (self.event_type, *self.others)
 
+    @property
+    def is_child_given_up(self) -> bool:
+        """A goal given to another planner whose answer is not waited for any more, and did not come."""
+        without_answer = self.status in (ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED)
+        return self.kind is ExpectationKind.CHILD and without_answer
+
 
 @dataclass(frozen=True)
 class Wait:

@@ -69,7 +69,8 @@ class Queue(Protocol):
         ...
 
     async def fire(self, now: datetime, limit: int) -> int:
-        """Publish what is due. One transaction: the timer goes, its guard expires, its event is in the outbox."""
+        """Publish what is due. One transaction: the timer goes, its guard expires (see `Close`), its event is in the
+        outbox."""
         ...
 
     async def pending(self, agent: str, owner: str) -> int:

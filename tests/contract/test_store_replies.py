@@ -39,6 +39,23 @@ async def test_a_reply_meets_its_expectation_and_goes_to_the_plan(store: Store, 
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "r-1", later(3))
 
 
+@pytest.mark.parametrize("kind", [ExpectationKind.REPLY, ExpectationKind.CHILD])
+@pytest.mark.parametrize("status", [ExpectationStatus.MET, ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED])
+async def test_a_child_whose_answer_is_not_waited_for_any_more_is_told_once(
+    store: Store, kind: ExpectationKind, status: ExpectationStatus
+) -> None:
+    expected = expectation("q-1", kind)
+    await running(store, expected)
+    if status is ExpectationStatus.EXPIRED:
+        await do(store, Schedule("deadline:q-1", later(5), wake_for(EXPIRED, expected, later(5)), guards="q-1"))
+        await store.fire(later(5), 10)
+    for _ in range(2):
+        await do(store, Close("q-1", status, later(5)))
+    told = [row.event.subject for row in await store.unsent(10) if row.event.type == ABANDONED]
+    is_given_up = kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
+    assert told == (["q-1"] if is_given_up else [])
+
+
 async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
     await store.send([event("q-1")], expected, NOW)

@@ -6,22 +6,26 @@ from typing import Any
 
 import pytest
 from kit import PATIENCE, ended, payments, planner, published, stock, the_wait, until
+from machines import GOAL, on, researcher, state
 
 from soorma_ai import (
     DelegateAction,
     GoalContext,
     InvocationContext,
     Limits,
+    PlanContext,
     PlannerDecision,
     Platform,
     PlatformContext,
     PublishAction,
     ResultContext,
+    StateAction,
     TaskContext,
     Tool,
     TransitionContext,
     Worker,
 )
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 
@@ -89,6 +93,114 @@ async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform:
     await until(platform, lambda: _count(platform, "cancelled", 1))
     await platform.start(child)
     await until(platform, lambda: _count(platform, "cancelled", 2))
+
+
+def asks() -> Any:
+    return buyer([wait("colour.chosen", "Which?"), complete({})], external_events=["colour.chosen"])
+
+
+def patient(**ways: str) -> Any:
+    """Gives its child a minute."""
+    action = StateAction(event_type="buy.wanted", response_event="buy.done", timeout_seconds=60)
+    return {
+        "start": state("start", action=action, transitions=on(buy_done="done", **ways)),
+        "asking": state("asking", transitions=on(colour_told="done")),
+        "done": state("done", is_terminal=True),
+    }
+
+
+async def test_a_child_that_took_too_long_is_cancelled_and_its_answer_is_nothing_to_anybody(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), asks(), stock())
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await clock.advance(60)
+    assert (await ended(platform, plan.plan_id)).status == "completed"
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert await platform.waits() == []
+    assert (await platform.plan(plan.plan_id)).status == "completed"
+
+
+async def test_a_child_that_took_too_long_is_cancelled_while_its_parent_goes_on(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    await platform.start(researcher(patient(timeout="asking")), asks(), stock())
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await clock.advance(60)
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert [wait.plan_id for wait in await until(platform, platform.waits)] == [plan.plan_id]
+
+
+async def test_a_child_that_has_not_begun_in_time_is_not_begun(platform: Platform, clock: VirtualClock) -> None:
+    child = asks()
+    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), stock())
+    plan = await platform.submit(GOAL, {})
+    await until(platform, lambda: _asked(platform, "buy.wanted"))
+    await clock.advance(60)
+    await ended(platform, plan.plan_id)
+    await platform.start(child)
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert await platform.waits() == []
+
+
+async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platform) -> None:
+    root = planner([], goals=[])
+
+    @root.on_goal("order.received")
+    async def both(goal: GoalContext, context: PlatformContext) -> None:
+        for action in (
+            DelegateAction(target_planner="buyer", goal_event="buy.wanted"),
+            PublishAction(event_type="inventory.reserve.requested", data={"order_id": "A"}),
+        ):
+            await root.execute_decision(PlannerDecision(next_action=action), context)
+
+    @root.on_transition()
+    async def is_enough(transition: TransitionContext, context: PlatformContext) -> None:
+        await until(platform, platform.waits)
+        await transition.plan.finalize({"ok": True})
+
+    await platform.start(root, asks(), stock())
+    plan = await platform.submit("order.received", {})
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert await platform.waits() == []
+
+
+async def test_a_plan_that_moves_on_takes_back_what_it_delegated(platform: Platform) -> None:
+    root = researcher(patient(colour_forced="asking"))
+
+    @root.on_event("colour.forced", topic="business-facts")
+    async def moves_on(event: EventEnvelope, context: PlatformContext) -> None:
+        plan = await PlanContext.restore(str(event.data["plan_id"]), context)
+        assert plan is not None
+        plan.current_state = "asking"
+        await plan.execute_next()
+
+    await platform.start(root, asks())
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "colour.forced", {"plan_id": plan.plan_id})
+    await until(platform, lambda: _count(platform, "cancelled", 1))
+    assert [wait.plan_id for wait in await until(platform, platform.waits)] == [plan.plan_id]
+
+
+async def test_a_child_that_took_too_long_is_cancelled_although_its_parent_is_ended_at_once(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), asks(), stock())
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await asyncio.gather(clock.advance(60), platform.cancel(plan.plan_id))
+    await ended(platform, plan.plan_id)
+
+    async def is_quiet() -> bool:
+        return not await platform.plans(status="active")
+
+    await until(platform, is_quiet)
+    assert await platform.waits() == []
 
 
 async def _asked(platform: Platform, event_type: str) -> bool:

@@ -76,10 +76,12 @@ class _Arriving:
     def _abandon(self, seq: int, event: EventEnvelope) -> None:
         """Those who were asked stop: plans that pursue it as their goal, and workers that have it as their task."""
         closed = expectations.find(self._db, event.subject) if event.subject else None
-        if closed is None or closed.status is not ExpectationStatus.CLOSED or closed.tenant_id != event.tenant_id:
+        if closed is None or closed.tenant_id != event.tenant_id:
+            return
+        if closed.status is not ExpectationStatus.CLOSED and not closed.is_child_given_up:
             return
         for plan_id in inbox.plans_of(self._db, closed.id):
-            plans.cancel(self._db, plan_id, "the plan that delegated it has ended", self._now)
+            plans.cancel(self._db, plan_id, "whoever delegated it waits for it no more", self._now)
         for agent in tasks.agents_of(self._db, closed.id):
             if inbox.put(self._db, agent, seq, closed.id):
                 self.agents.add(agent)

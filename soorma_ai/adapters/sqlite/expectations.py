@@ -9,7 +9,7 @@ from datetime import datetime
 from soorma_ai.adapters.sqlite import inbox, log
 from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, epoch, moment
 from soorma_ai.core.answer import may_meet
-from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.core.wake import ABANDONED, ANSWERED, wake_for
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.waits import Answer, Expectation, ExpectationKind, ExpectationStatus
@@ -127,12 +127,15 @@ def close(
 ) -> bool:
     """Compare and set: False if it was closed before, or never opened."""
     changed = db.execute(
-        "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open'",
+        "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
+        "RETURNING kind",
         (str(status), epoch(now), met_by, ANSWER.text(answer) if answer else None, expectation_id),
-    )
-    if changed.rowcount == 0:
+    ).fetchone()
+    if changed is None:
         return False
     forget(db, expectation_id)
+    if changed[0] == ExpectationKind.CHILD and status is not ExpectationStatus.MET:
+        _tell_child(db, expectation_id, now)
     return True
 
 
@@ -171,6 +174,13 @@ def keep_early(db: sqlite3.Connection, event: EventEnvelope, seq: int, keys: Seq
 
 def drop_expired_early(db: sqlite3.Connection, now: datetime) -> None:
     db.execute("DELETE FROM early WHERE expires <= ?", (epoch(now),))
+
+
+def _tell_child(db: sqlite3.Connection, expectation_id: str, now: datetime) -> None:
+    """Here, where every waiting ends and only once, so that no race leaves a child behind."""
+    closed = find(db, expectation_id)
+    if closed is not None:
+        log.publish_once(db, wake_for(ABANDONED, closed, now))
 
 
 def _come_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> tuple[int, EventEnvelope] | None:
