@@ -17,6 +17,7 @@ from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStat
 
 # The timer of a plan's deadline is called so, with the plan's id behind it.
 PLAN_DEADLINE = "deadline:"
+PARENT_CANCELLED = "the plan that it was for is cancelled"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from soorma_ai.core.asking import request, step
-from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
+from soorma_ai.core.ending import PARENT_CANCELLED, Failure, begin, cancel, fail, is_overdue
 from soorma_ai.core.join import as_branch, came_mark, fire, fired_mark, need_of, receive_branch
 from soorma_ai.core.machine import moved
 from soorma_ai.core.offer import make_offer
@@ -160,6 +160,8 @@ async def _begin(handling: Handling, beginner: Beginner) -> None:
     prompt = _label(handling, beginner.prompt_id)
     begun = begin(goal, parent, beginner.limits, beginner.version, handling.moment(), prompt=prompt)
     reason = await handling.services.store.cancellation(begun.plan.plan_id)
+    if parent is not None and parent.status is PlanStatus.CANCELLED:
+        reason = reason or PARENT_CANCELLED
     handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))
 
 

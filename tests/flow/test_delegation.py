@@ -95,6 +95,9 @@ async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform:
     await until(platform, lambda: _count(platform, "cancelled", 2))
 
 
+CARRY = [publish("carry.requested"), wait("weight.told", "Is it heavy?")]
+
+
 def asks() -> Any:
     return buyer([wait("colour.chosen", "Which?"), complete({})], external_events=["colour.chosen"])
 
@@ -200,6 +203,44 @@ async def test_a_child_that_took_too_long_is_cancelled_although_its_parent_is_en
         return not await platform.plans(status="active")
 
     await until(platform, is_quiet)
+    assert await platform.waits() == []
+
+
+async def test_cancelling_a_plan_cancels_the_goals_that_were_made_for_it(platform: Platform) -> None:
+    tool = Tool("clerk")
+
+    @tool.on_invoke("carry.requested")
+    async def carry(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.request("buy.wanted", {}, "buy.done")
+
+    await platform.start(planner(CARRY, external_events=["weight.told"]), asks(), tool)
+    plan = await platform.submit("order.received", {})
+
+    async def both_ask() -> bool:
+        return len(await platform.waits()) == 2
+
+    await until(platform, both_ask)
+    await platform.cancel(plan.plan_id)
+    await until(platform, lambda: _count(platform, "cancelled", 2))
+    assert await platform.waits() == []
+
+
+async def test_a_goal_that_was_made_for_a_cancelled_plan_is_not_begun(platform: Platform) -> None:
+    tool, child = Tool("clerk"), asks()
+
+    @tool.on_invoke("carry.requested")
+    async def carry(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.request("buy.wanted", {}, "buy.done")
+
+    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.start(planner(CARRY, external_events=["weight.told"]), tool)
+    plan = await platform.submit("order.received", {})
+    await the_wait(platform)
+    await until(platform, lambda: _asked(platform, "buy.wanted"))
+    await platform.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    await platform.start(child)
+    await until(platform, lambda: _count(platform, "cancelled", 2))
     assert await platform.waits() == []
 
 

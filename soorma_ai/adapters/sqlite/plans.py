@@ -7,7 +7,7 @@ from datetime import datetime
 
 from soorma_ai.adapters.sqlite import inbox, log, memory
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
-from soorma_ai.core.ending import before_it_began
+from soorma_ai.core.ending import PARENT_CANCELLED, before_it_began
 from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, Step, ValueKind
@@ -57,6 +57,8 @@ def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None)
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
+    if plan.status is PlanStatus.CANCELLED:
+        _cancel_children(db, plan)
 
 
 def append(db: sqlite3.Connection, step: Step) -> None:
@@ -133,8 +135,26 @@ def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
     return row[0] if row else None
 
 
+def _cancel_children(db: sqlite3.Connection, parent: PlanRecord) -> None:
+    """Those too that it did not delegate itself: a goal that one of its tools or workers made is made for it."""
+    found = db.execute(
+        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(body, '$.parent_plan_id') = ? "
+        "AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (parent.root_plan_id, parent.plan_id),
+    ).fetchall()
+    for (plan_id,) in found:
+        cancel(db, plan_id, PARENT_CANCELLED, parent.updated_at)
+
+
+def _is_cancelled(db: sqlite3.Connection, plan_id: str | None) -> bool:
+    return (
+        db.execute("SELECT 1 FROM plan WHERE plan_id = ? AND status = 'cancelled'", (plan_id,)).fetchone() is not None
+    )
+
+
 def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
-    if plan.cancel_requested is None and cancellation(db, plan.plan_id) is not None:
+    is_cancelled = cancellation(db, plan.plan_id) is not None or _is_cancelled(db, plan.parent_plan_id)
+    if plan.cancel_requested is None and is_cancelled:
         raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
     done = db.execute(
         "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, session_id, "
