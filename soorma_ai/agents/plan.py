@@ -1,6 +1,6 @@
 """What a planner's handlers work with: the goal, the plan, and what the plan was waiting for."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -12,7 +12,7 @@ from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, json_object
-from soorma_ai.domain.waits import Reply
+from soorma_ai.domain.waits import Expectation, Reply
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
 from soorma_ai.runtime.context import Handling, current_handling
 from soorma_ai.runtime.machine import MachineInHand
@@ -72,15 +72,16 @@ class PlanContext:
     `results` and `state` may be changed in place; each of their keys is a row of its own.
     """
 
-    def __init__(self, handling: Handling) -> None:
+    def __init__(self, handling: Handling, open_before: Sequence[Expectation]) -> None:
         """Of a plan whose values have been read; see `of`."""
         self._handling = handling
+        self._open_before = open_before
         self._machine = MachineInHand(handling)
 
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":
         await handling.read_values()
-        return cls(handling)
+        return cls(handling, await handling.services.store.expectations(plan_id=handling.plan.plan_id))
 
     @classmethod
     async def create_from_goal(
@@ -225,16 +226,16 @@ class PlanContext:
             self._machine.move(following)
 
     def has_next(self) -> bool:
-        """Whether `execute_next` has something to do without an event."""
-        config = self._machine.config
-        return config is not None and not config.is_terminal and (self.record.is_due or config.default_next is not None)
+        """Whether `execute_next` has something to do without an event. While the state's answer has not come, or nobody
+        takes what it asks, it has not."""
+        return self._machine.has_next(self._handling.still_open(self._open_before))
 
     def is_complete(self) -> bool:
         return self.status.is_final or self._machine.is_at_end
 
     async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
         """Carry out the state that was entered and not yet carried out; else the one that the event leads to, or
-        `default_next`. Where nothing leads on, nothing happens."""
+        `default_next` once its answer has come. Where nothing leads on, nothing happens."""
         self._must_be_open()
         await self._machine.execute(event_of(trigger_event) if trigger_event else None)
 

@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import itertools
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -171,10 +171,13 @@ class Handling:
 
     async def open_now(self) -> list[Expectation]:
         """What the plan is waiting for, this handling's own effects included."""
-        stored = await self.services.store.expectations(plan_id=self.plan.plan_id)
+        return self.still_open(await self.services.store.expectations(plan_id=self.plan.plan_id))
+
+    def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
+        """As `open_now`, where what was open before this handling is known."""
         opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
         closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
-        return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
+        return [expectation for expectation in [*before, *opened] if expectation.id not in closed]
 
     async def in_flight(self) -> int:
         """How many things are open at once; a join is none beside its branches."""

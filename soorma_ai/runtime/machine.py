@@ -1,6 +1,6 @@
 """The state machine of the plan in hand: what an event leads to is recorded like everything else."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from soorma_ai.core import states
@@ -106,8 +106,25 @@ class MachineInHand:
     def move(self, state: str) -> None:
         self._change(replace(self.plan, current_state=state, is_due=True))
 
+    def has_next(self, open_now: Sequence[Expectation]) -> bool:
+        """Whether a step follows without an event."""
+        config = self.config
+        if config is None or config.is_terminal:
+            return False
+        return (self.plan.is_due or config.default_next is not None) and not self._waits(open_now)
+
+    def _waits(self, open_now: Sequence[Expectation]) -> bool:
+        """For what the state asked, or for somebody who takes what it is to ask."""
+        if not self.plan.is_due:
+            return any(e.id == self.plan.awaits or e.event_type == RESUMED for e in open_now)
+        asks = self.config.action if self.config else None
+        offers = (e for e in open_now if e.kind is ExpectationKind.OFFER)
+        return asks is not None and any(asks.event_type in offer.event_types for offer in offers)
+
     async def execute(self, event: EventEnvelope | None) -> bool:
         """Carry out what is due, or what follows from the event, or what follows without one. False: nothing does."""
+        if event is None and self._waits(await self._handling.open_now()):
+            return False
         if not self.plan.is_due:
             following = self.next_state(event) if event else self.config and self.config.default_next
             if not following:

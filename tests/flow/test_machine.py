@@ -10,6 +10,7 @@ from kit import AMOUNT, PATIENCE, ended, killed, open_platform, payments, publis
 from kit import planner as thinking
 from machines import (
     ANALYZE,
+    ANALYZED,
     CLARIFIED,
     FOUND,
     GOAL,
@@ -486,6 +487,70 @@ async def test_execute_next_with_the_event_does_the_same(platform: Platform, unp
 
     await platform.start(planner, Web("failed", "found"), analyst())
     assert "analyzing" in await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
+
+
+def in_a_row() -> Any:
+    """Each state by its `default_next`, when its answer has come."""
+    first = StateAction(event_type=SEARCH, response_event=FOUND)
+    return {
+        "start": state("start", default_next="first"),
+        "first": state("first", action=first, default_next="second"),
+        "second": state(
+            "second",
+            action=StateAction(event_type=ANALYZE, response_event=ANALYZED, data={"pages": "{results.first.pages}"}),
+            default_next="done",
+        ),
+        "done": state("done", is_terminal=True),
+    }
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+async def test_no_step_is_made_past_a_state_whose_answer_has_not_come(platform: Platform, is_asked: bool) -> None:
+    planner, seen, steps = Planner("researcher"), list[Any](), list[str]()
+
+    async def go_on(plan: PlanContext) -> None:
+        for _ in range(5):
+            if is_asked and not plan.has_next():
+                break
+            await plan.execute_next()
+            steps.append(plan.current_state)
+        assert not plan.has_next()
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await go_on(await PlanContext.create_from_goal(goal, context, state_machine=in_a_row()))
+
+    @planner.on_transition()
+    async def handle(transition: TransitionContext, context: PlatformContext) -> None:
+        plan = transition.plan
+        assert plan.has_next()
+        await go_on(plan)
+        if plan.is_complete():
+            await plan.finalize({"ok": True})
+
+    await platform.start(planner, Web("found"), analyst(seen))
+    assert await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE) == {"ok": True}
+    assert seen == [{"pages": [1, 2]}]
+    assert list(dict.fromkeys(steps)) == ["first", "second", "done"]
+
+
+async def test_a_state_that_nobody_can_carry_out_now_is_no_next_step(platform: Platform) -> None:
+    planner, tries = Planner("researcher"), list[int]()
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context, state_machine=in_a_row())
+        while plan.has_next():
+            tries.append(1)
+            assert len(tries) < 5
+            await plan.execute_next()
+
+    await platform.start(planner, analyst())
+    plan = await platform.submit(GOAL, TOPIC)
+    await until(platform, lambda: at_state(platform, plan.plan_id, "first"))
+    assert len(tries) == 1
+    await platform.start(Web("found"))
+    assert "second" in await plan.result(timeout=PATIENCE)
 
 
 async def test_a_dispatched_request_is_the_plans_first(platform: Platform) -> None:
