@@ -16,7 +16,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.pursuer import Pursuer
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.domain.waits import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
@@ -79,6 +79,8 @@ class Platform(Client):
         """Returns when all are registered, and their handlers take events. Raises ConfigError, and starts none."""
         if self._supervisor is None:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
+        for given in agents:
+            _must_be_an_agent(given)
         names = [*self._supervisor.names, *(agent.name for agent in agents)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
@@ -171,6 +173,11 @@ async def _serve(agents: tuple[Agent, ...]) -> None:
     async with Platform(purpose=", ".join(agent.name for agent in agents)) as platform:
         await platform.start(*agents)
         await stop.wait()
+
+
+def _must_be_an_agent(given: object) -> None:
+    if not isinstance(given, Agent):
+        raise ConfigError(f"start({clip(repr(given), 80)}): give agents, one after the other: start(first, second)")
 
 
 def _give_reasoner(planner: Pursuer) -> None:

@@ -125,10 +125,17 @@ class RegistryClient(Directory):
 
     async def register_event(self, definition: EventDefinition) -> None:
         """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
-        anew. What it always makes belongs into its `events_produced`."""
-        if definition.topic is EventTopic.ACTION_REQUESTS:
-            raise LocalProtocolError(f"{definition.event_name!r} is a request: whoever has its handler registers it")
-        self._handling.record(Declare(self._handling.agent, definition))
+        anew. What it always makes belongs into its `events_produced`. It is the agent's, not the tenant's in hand: that
+        of an agent which all tenants share is seen by all of them."""
+        self._handling.record(Declare(self._handling.agent, _made(definition)))
+
+
+def _made(given: object) -> EventDefinition:
+    if not isinstance(given, EventDefinition):
+        raise LocalProtocolError(f"register_event({given!r}): give an EventDefinition, with the event's name and topic")
+    if given.topic is EventTopic.ACTION_REQUESTS:
+        raise LocalProtocolError(f"{given.event_name!r} is a request: whoever has its handler registers it")
+    return given
 
 
 class PlatformContext:

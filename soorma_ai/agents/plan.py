@@ -98,7 +98,7 @@ class PlanContext:
 
         Raises ConfigError, which names every fault of the state machine.
         """
-        handling = context.handling
+        handling, begun = context.handling, _status(status)
         must_be_in_hand(goal, handling)
         made = await cls.of(handling)
         if state_machine:
@@ -108,8 +108,8 @@ class PlanContext:
         else:
             made._machine.drop()
             made.current_state = current_state or START
-        if PlanStatus(status) is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
-            made._change(moved(made.record, PlanStatus(status), handling.services.clock.now()))
+        if begun is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
+            made._change(moved(made.record, begun, handling.services.clock.now()))
         return made
 
     @classmethod
@@ -291,6 +291,12 @@ class TransitionContext:
 def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
     if goal.goal_id != handling.plan.goal_id:
         raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
+
+
+def _status(given: str) -> PlanStatus:
+    if given not in list(PlanStatus):
+        raise LocalProtocolError(f"status={given!r} is none of {', '.join(PlanStatus)}")
+    return PlanStatus(given)
 
 
 def _handling(context: PlatformContext | None) -> Handling:

@@ -14,7 +14,7 @@ from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import derived_id, json_object
+from soorma_ai.domain.values import clip, derived_id, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.tasks import TaskInHand
 
@@ -84,7 +84,7 @@ class TaskContext(Generic[T]):
         self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
     ) -> str:
         """Ask several at once. Returns the group's id, for `aggregate_parallel_results`."""
-        specs = list(sub_tasks)
+        specs = _specs(sub_tasks)
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
         group = derived_id("group", self.agent_id, self.task_id, str(len(self.sub_tasks)))
@@ -121,6 +121,8 @@ class TaskContext(Generic[T]):
 
     async def fail(self, message: str, *, code: str = "failed") -> None:
         """Reply with a failure: the requester goes on to decide what to do about it."""
+        for name, given in (("message", message), ("code", code)):
+            _must_be_text(f"fail({name}={given!r})", given)
         await self.in_hand.fail(code, message)
 
     async def report_progress(self, progress: float, message: str = "") -> None:
@@ -147,6 +149,8 @@ class TaskContext(Generic[T]):
     def _delegate(
         self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
     ) -> str:
+        if spec.assigned_to is not None:
+            _must_be_text(f"assigned_to={spec.assigned_to!r}", spec.assigned_to)
         request = SubRequest(
             spec.event_type,
             json_object(f"the data of {spec.event_type!r}", spec.data),
@@ -156,6 +160,22 @@ class TaskContext(Generic[T]):
             None if timeout is None else wait_of("timeout", timeout),
         )
         return self.in_hand.delegate(request, group=group)
+
+
+def _specs(given: object) -> list[DelegationSpec]:
+    listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else [given]
+    specs = [spec for spec in listed if isinstance(spec, DelegationSpec)]
+    if not isinstance(given, Iterable) or len(specs) < len(listed):
+        raise LocalProtocolError(
+            f"delegate_parallel({clip(repr(cast('object', given)), 80)}): give a list of "
+            "DelegationSpec(event_type, data, response_event)"
+        )
+    return specs
+
+
+def _must_be_text(what: str, given: object) -> None:
+    if not isinstance(given, str) or not given:
+        raise LocalProtocolError(f"{what}: give text, at least one character")
 
 
 @dataclass

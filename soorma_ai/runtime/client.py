@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 from soorma_ai.core.answer import decision_meant
 from soorma_ai.core.offer import CLIENT, merged
@@ -67,9 +67,7 @@ class Client:
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
         """The same calls for somebody whose identity you have established."""
-        if isinstance(roles, str):
-            raise LocalProtocolError(f"roles={roles!r} would be its letters; give a set: roles={{{roles!r}}}")
-        return Client(self.services, Person(tenant_id, user_id, frozenset(roles)))
+        return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
 
     async def submit(
         self,
@@ -106,10 +104,10 @@ class Client:
         Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
         """
         definition = await self._taken(event_type)
-        event_id = self._event_id(event_type, idempotency_key)
+        event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
         event = self._request(definition, self._checked(definition, data), event_id, session_id)
-        expectation = self._expected_reply(event, self._now() + _span(timeout))
-        until_when = self.services.clock.monotonic() + seconds(timeout)
+        expectation = self._expected_reply(event, self._now() + timedelta(seconds=at_most))
+        until_when = self.services.clock.monotonic() + at_most
         with self.services.signals.awaiting(event.id) as answered:
             await self._send(event, expectation)
             is_new = idempotency_key is None
@@ -371,9 +369,14 @@ class Client:
         return self.services.clock.now()
 
 
+def _roles(given: object) -> frozenset[str]:
+    if isinstance(given, str):
+        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
+    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
+    if listed is None or not all(isinstance(role, str) for role in listed):
+        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
+    return frozenset(str(role) for role in listed)
+
+
 def _is_request(definition: EventDefinition) -> bool:
     return definition.topic is EventTopic.ACTION_REQUESTS
-
-
-def _span(timeout: float | timedelta) -> timedelta:
-    return timeout if isinstance(timeout, timedelta) else timedelta(seconds=timeout)

@@ -3,11 +3,12 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
+from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import Json
 from soorma_ai.domain.waits import Wait
-from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.signals import until
 
@@ -93,5 +94,9 @@ def _result_of(plan: PlanRecord) -> Json:
             raise PlanFailed(plan.plan_id, plan.reason or "failed")
 
 
-def seconds(timeout: float | timedelta) -> float:
-    return timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+def seconds(timeout: object) -> float:
+    """How long somebody outside waits, which may be not at all. Raises LocalProtocolError for what is no such span."""
+    given = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= LONGEST_WAIT_SECONDS:
+        return given
+    raise LocalProtocolError(f"timeout={timeout!r}: give a number of seconds, from 0 up to {LONGEST_WAIT_SECONDS}")

@@ -66,7 +66,7 @@ class PlanMemory:
     async def store(self, key: str, value: Any, plan_id: str) -> None:
         await self._do(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
 
-    async def increment(self, key: str, plan_id: str, by: int | float = 1) -> None:
+    async def increment(self, key: str, by: int | float, plan_id: str) -> None:
         """What is not there counts as 0."""
         await self._do(IncrementMemory(await self._at(key, plan_id), number(key, by)))
 

@@ -43,7 +43,9 @@ def added(total: Pruned, more: Pruned) -> Pruned:
     return Pruned(total.plans + more.plans, total.events + more.events, total.kept + more.kept, after=more.after)
 
 
-def _moment(now: datetime, older_than: timedelta) -> datetime:
+def _moment(now: datetime, older_than: object) -> datetime:
+    if not isinstance(older_than, timedelta):
+        raise LocalProtocolError(f"older_than={older_than!r} is no span; give a timedelta, such as timedelta(days=30)")
     if older_than < LEAST_AGE:
         raise LocalProtocolError(
             f"older_than={older_than} is too short: replies, and events that came early, are kept for 24 hours; "

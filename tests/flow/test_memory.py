@@ -248,13 +248,27 @@ async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) 
 async def test_outside_every_call_acts_at_once(platform: Platform) -> None:
     plan_id, _ = await run(platform, lambda request, context: context.memory.store("k", 1))
     memory = platform.memory
-    await memory.increment("k", plan_id, 4)
+    await memory.increment("k", 4, plan_id)
     await memory.append("list", "x", plan_id)
     assert await memory.everything(plan_id) == {"k": 5, "list": ["x"], "replies": 1}
     assert (await memory.delete("k", plan_id), await memory.delete("k", plan_id)) == (True, False)
     assert (await memory.cleanup(plan_id), await memory.cleanup(plan_id)) == (2, 0)
     with pytest.raises(LocalProtocolError):
-        await memory.increment("k", plan_id, True)
+        await memory.increment("k", True, plan_id)
+
+
+async def test_inside_and_outside_a_handler_memory_is_called_alike(platform: Platform) -> None:
+    async def count(memory: Any, plan_id: str | None) -> None:
+        await memory.store("number", 1, plan_id)
+        await memory.increment("number", 2, plan_id)
+        await memory.append("list", "x", plan_id)
+
+    plan_id, _ = await run(platform, lambda request, context: count(context.memory, context.lineage.plan_id))
+    inside = await platform.memory.everything(plan_id)
+    assert (inside["number"], inside["list"]) == (3, ["x"])
+    await platform.memory.cleanup(plan_id)
+    await count(platform.memory, plan_id)
+    assert await platform.memory.everything(plan_id) == {"number": 3, "list": ["x"]}
 
 
 async def test_inside_a_handler_the_platforms_memory_refuses_to_act(platform: Platform) -> None:

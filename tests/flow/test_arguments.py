@@ -1,0 +1,113 @@
+"""What is given wrongly is told at once: what was found, and what is wanted."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kit import PATIENCE, planner, stock
+from machines import GOAL, research
+
+from soorma_ai import (
+    DelegationSpec,
+    GoalContext,
+    PlanContext,
+    PlanFailed,
+    Planner,
+    Platform,
+    PlatformContext,
+    TaskContext,
+    Worker,
+)
+from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError
+from soorma_ai.testing.scripted import complete
+
+PART = ("part.requested", {}, "part.done")
+
+
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (lambda t, c: t.fail(None), "fail(message=None): give text, at least one character"),
+        (lambda t, c: t.fail(""), "fail(message=''): give text, at least one character"),
+        (lambda t, c: t.fail("no", code=5), "fail(code=5): give text, at least one character"),
+        (lambda t, c: t.delegate(*PART, assigned_to=""), "assigned_to='': give text, at least one character"),
+        (lambda t, c: t.delegate(*PART, assigned_to=5), "assigned_to=5: give text, at least one character"),
+        (lambda t, c: t.delegate_parallel([DelegationSpec(*PART, "")]), "assigned_to='': give text"),
+        (lambda t, c: t.delegate_parallel([PART]), "delegate_parallel([('part.requested', {}, 'part.done')]): give a"),
+        (lambda t, c: t.delegate_parallel([DelegationSpec(*PART), PART]), "give a list of DelegationSpec(event_type, "),
+        (lambda t, c: t.delegate_parallel(DelegationSpec(*PART)), "give a list of DelegationSpec(event_type, data, "),
+        (lambda t, c: t.delegate_parallel("x"), "delegate_parallel('x'): give a list of DelegationSpec"),
+        (lambda t, c: c.registry.register_event("x"), "register_event('x'): give an EventDefinition"),
+    ],
+)
+async def test_a_workers_handler_is_told_what_it_gave(
+    platform: Platform, act: Callable[[Any, Any], Awaitable[Any]], told: str
+) -> None:
+    worker = Worker("clerk")
+
+    @worker.on_task("carry.requested")
+    async def carry(task: TaskContext, context: PlatformContext) -> None:
+        await act(task, context)
+
+    worker.on_result("part.done")(lambda result, context: pytest.fail("it was asked for"))
+    await platform.start(worker)
+    reply: Any = await platform.request("carry.requested", {}, timeout=PATIENCE)
+    assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
+    assert told in reply["error"]["message"]
+
+
+async def test_a_plan_has_a_status_that_there_is(platform: Platform) -> None:
+    minds = Planner("researcher")
+
+    @minds.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await PlanContext.create_from_goal(goal, context, state_machine=research(), status="bogus")
+
+    await platform.start(minds)
+    with pytest.raises(PlanFailed, match="status='bogus' is none of pending, running, paused, completed, "):
+        await (await platform.submit(GOAL, {})).result(timeout=PATIENCE)
+
+
+RESERVE = ("inventory.reserve.requested", {"order_id": "A"})
+
+
+@pytest.mark.parametrize(
+    ("act", "kind", "told"),
+    [
+        (lambda p: p.start("x"), ConfigError, "start('x'): give agents, one after the other"),
+        (lambda p: p.start([stock()]), ConfigError, "give agents, one after the other: start(first, second)"),
+        *(
+            (
+                lambda p, timeout=timeout: p.request(*RESERVE, timeout=timeout),
+                LocalProtocolError,
+                f"timeout={timeout!r}: ",
+            )
+            for timeout in ("5", None, True, -1, 1e15, float("nan"), timedelta(days=-1))
+        ),
+        (lambda p: p.prune("30d"), LocalProtocolError, "older_than='30d' is no span; give a timedelta"),
+        (lambda p: p.prune(30), LocalProtocolError, "older_than=30 is no span; give a timedelta"),
+    ],
+)
+async def test_a_client_is_told_what_it_gave(
+    platform: Platform, act: Callable[[Any], Awaitable[Any]], kind: type[SoormaError], told: str
+) -> None:
+    await platform.start(planner([complete({})]), stock())
+    with pytest.raises(kind) as refused:
+        await act(platform)
+    assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("roles", [None, 5, [None], {"manager", 5}])
+async def test_roles_are_names_and_nobody_has_all_of_them_by_none(platform: Platform, roles: Any) -> None:
+    with pytest.raises(LocalProtocolError, match="give a set of names, an empty one for somebody without any"):
+        platform.as_user(tenant_id="default", user_id="eve", roles=roles)
+
+
+async def test_waiting_for_a_result_takes_a_span(platform: Platform) -> None:
+    await platform.start(planner([complete({"ok": True})]), stock())
+    plan = await platform.submit("order.received", {})
+    wrong: Any = "5"
+    with pytest.raises(LocalProtocolError, match="timeout='5': give a number of seconds, from 0 up to"):
+        await plan.result(timeout=wrong)
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
