@@ -49,28 +49,30 @@ class Tracker:
         if not members:
             raise NotFound(f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id")
         requests = [e for one in members if (e := await self._services.store.event(one.id))]
-        actions = await self._told(requests, await self._around(requests))
+        # Reports are in the tree that the requests belong to.
+        root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
+        actions = await self._told(requests, root)
         return tracking.group(group_id, members, actions)
 
     async def _plan(self, plan_id: str) -> PlanRecord:
         return await reading.own_plan(self._services, self._tenant_id, plan_id)
 
     async def _actions(self, plan: PlanRecord) -> list[Action]:
-        events = await reading.tree_events(self._services, self._tenant_id, plan.root_plan_id)
-        return await self._told(tracking.requests_of(plan.plan_id, events), events)
+        requests = tracking.requests_of(plan.plan_id, await self._tree(plan.root_plan_id))
+        return await self._told(requests, plan.root_plan_id)
 
-    async def _around(self, requests: Sequence[EventEnvelope]) -> list[EventEnvelope]:
-        """The tree that they belong to, where their reports are."""
-        root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
-        return await reading.tree_events(self._services, self._tenant_id, root) if root else []
+    async def _tree(self, root_plan_id: str | None) -> list[EventEnvelope]:
+        return await reading.tree_events(self._services, self._tenant_id, root_plan_id) if root_plan_id else []
 
-    async def _told(self, requests: Sequence[EventEnvelope], events: Sequence[EventEnvelope]) -> list[Action]:
+    async def _told(self, requests: Sequence[EventEnvelope], root_plan_id: str | None) -> list[Action]:
         store = self._services.store
         found = await store.named_expectations([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
         handed: defaultdict[str, list[Handed]] = defaultdict(list)
         for one in await store.handed([request.id for request in requests]):
             handed[one.event_id].append(one)
+        # After the inbox: what ended a delivery is in the log by then, so that a failure is seen with its end.
+        events = await self._tree(root_plan_id)
         rows = tracking.Rows(
             expected, await self._replies(requests, expected, events), handed, tracking.reports_of(events)
         )

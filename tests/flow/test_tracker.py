@@ -47,6 +47,32 @@ def worker(started: asyncio.Event | None = None, go_on: asyncio.Event | None = N
     return tool
 
 
+async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(platform: Platform) -> None:
+    started, go_on, tool = asyncio.Event(), asyncio.Event(), Tool("clerk")
+
+    @tool.on_invoke("begin.requested")
+    async def begin(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.publish("action-requests", "work.requested", {"fails": True})
+
+    await platform.start(planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
+    plan = await platform.submit("order.received", {})
+    await started.wait()
+    store = platform.services.store
+    look = store.handed
+
+    async def is_refused() -> bool:
+        return any(e.source == "hands" for e in await published(platform, topic="action-results"))
+
+    async def handed(event_ids: Any) -> Any:
+        go_on.set()
+        await until(platform, is_refused)
+        return await look(event_ids)
+
+    store.handed = handed  # type: ignore[method-assign]
+    (work,) = [one for one in await platform.tracker.actions(plan.plan_id) if one.event_type == "work.requested"]
+    assert (work.status, work.error) == (ActionStatus.FAILED, "it is broken")
+
+
 def fanning(count: int) -> Any:
     minds = planner([], goals=[])
 
