@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.asking import request, step
+from soorma_ai.core.asking import Outcome, request, step
 from soorma_ai.core.ending import Failure, begin, cancel, fail, is_overdue
 from soorma_ai.core.join import as_branch, came_mark, fire, fired_mark, need_of, receive_branch
 from soorma_ai.core.machine import moved
@@ -186,6 +186,8 @@ async def _released(handling: Handling, proposal: Proposal, *, branch: Expectati
     if branch and branch.branch_of:
         handling.apply(as_branch(asked, branch.branch_of, branch.place))
         return None
-    opened = next(effect.expectation.id for effect in asked.effects if isinstance(effect, Expect))
-    handling.apply(replace(asked, plan=replace(asked.plan, awaits=opened)))
+    handling.apply(asked)
+    if handling.closed and handling.closed[0].id == plan.awaits:
+        opened = next(effect.expectation.id for effect in asked.effects if isinstance(effect, Expect))
+        handling.apply(Outcome(replace(asked.plan, awaits=opened)))
     return None
