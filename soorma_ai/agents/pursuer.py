@@ -31,7 +31,7 @@ from soorma_ai.runtime.decide import Mind, decide, offer_now, state_of
 from soorma_ai.runtime.draft import draft, means_now
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.machine import MachineInHand
-from soorma_ai.runtime.turn import Beginner, begin_turn, continue_turn, fail_turn, goal_of
+from soorma_ai.runtime.turn import Beginner, begin_turn, continue_turn, fail_taken_up, fail_turn, goal_of
 
 NO_NEXT_STEP = "no_next_step"
 
@@ -297,6 +297,11 @@ class Pursuer(Agent):
 
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._beginner)
+
+    async def _event_failed(self, handling: Handling, failure: Failure) -> None:
+        if failure.ends_plan:
+            await fail_taken_up(handling, failure)
+        await super()._event_failed(handling, failure)
 
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._described(goal)

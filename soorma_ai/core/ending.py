@@ -21,10 +21,12 @@ PLAN_DEADLINE = "deadline:"
 
 @dataclass(frozen=True)
 class Failure:
-    """Why something did not work, for whoever asked: a stable code and words."""
+    """Why something did not work, for whoever asked: a stable code and words. `ends_plan`: the plan that was worked on
+    cannot go on, whoever worked on it; its model gave up, or a limit is reached."""
 
     code: str
     message: str
+    ends_plan: bool = False
 
 
 def begin(

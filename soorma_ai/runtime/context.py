@@ -44,6 +44,7 @@ class Handling:
         self.delivery = delivery
         self.services = services
         self._begun_under = delivery.started
+        self.taken_up: str | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -152,6 +153,11 @@ class Handling:
     def load(self, plan: PlanRecord) -> None:
         """A stored plan as the working copy."""
         self._plan, self._stored_version, self._touched = plan, plan.version, False
+
+    def take_up(self, plan: PlanRecord) -> None:
+        """A plan that another delivery of this agent is about; known even when nothing of this one happened."""
+        self.load(plan)
+        self.taken_up = plan.plan_id
 
     async def read_values(self) -> None:
         """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""

@@ -151,6 +151,14 @@ async def fail_turn(handling: Handling, failure: Failure, beginner: Beginner) ->
     handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
+async def fail_taken_up(handling: Handling, failure: Failure) -> None:
+    """The plan that the handler of another event had taken up."""
+    plan = await handling.services.store.plan(handling.taken_up) if handling.taken_up else None
+    if plan is not None and not plan.status.is_final:
+        handling.load(plan)
+        handling.apply(fail(plan, failure, await handling.open_now(), handling.moment()))
+
+
 async def _begin(handling: Handling, beginner: Beginner) -> None:
     goal = handling.event
     parent: PlanRecord | None = None
