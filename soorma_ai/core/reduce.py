@@ -37,6 +37,8 @@ def reduce(
         case PublishAllAction() as action:
             return publish_together(plan, action, judged, moment, mark)
         case DelegateAction() as action:
+            if judged.approval:
+                return hold(plan, action, judged.definition, judged.approval, moment, mark=mark)
             return delegate(plan, action, judged.definition, moment, mark=mark)
         case WaitAction() as action:
             return wait(plan, action, judged.definition, moment, producers=judged.producers, mark=mark)
