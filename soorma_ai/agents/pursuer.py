@@ -51,6 +51,14 @@ class Parked(Exception):
     """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
 
 
+class PutOff(Exception):
+    """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        super().__init__("put off until somebody takes one of its events")
+        self.wanted = tuple(wanted)
+
+
 class Pursuer(Agent):
     """Pursues goals; `Planner` and `ChoreographyPlanner` say in which way.
 
@@ -149,8 +157,8 @@ class Pursuer(Agent):
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 
         It is made of the events that `agents` take, as far as they are taken now; of all that are, when there are none.
-        Where nobody takes any, the plan sleeps, the rest of the handler is not run, and the handler is called again
-        when agents have changed. Raises InvalidPlan or another DecisionError when the model does not get it right in
+        Where nobody takes any, the plan sleeps, and nothing of the handler happened: it is called again when agents
+        have changed. Raises InvalidPlan or another DecisionError when the model does not get it right in
         three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a model.
         """
         handling, mind = context.handling, self._mind
@@ -159,10 +167,7 @@ class Pursuer(Agent):
         chosen = [agents] if isinstance(agents, DiscoveredAgent) else list(agents or ())
         means = await means_now(handling, mind, chosen)
         if means.offer.is_empty:
-            MachineInHand(handling).drop()
-            # Its first step is still to be made: see `_continue`.
-            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), *means.wanted))
-            raise Parked
+            raise PutOff(means.wanted)
         drawn = await draft(handling, mind, means, await self._told_besides(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
@@ -243,9 +248,17 @@ class Pursuer(Agent):
             await self._hand_over(handling, handler, GoalContext.of(handling, goal))
 
     async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
+        before = handling.mark()
         try:
             await call(handler, what, PlatformContext(handling))
         except Parked:
+            return
+        except PutOff as put_off:
+            handling.back_to(before)
+            await handling.read_values()
+            MachineInHand(handling).drop()
+            # Its first step is still to be made: see `_continue`.
+            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), *put_off.wanted))
             return
         await handling.read_values()
         machine = MachineInHand(handling)

@@ -39,6 +39,15 @@ class Services:
     max_backlog: int = MAX_BACKLOG
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How far a handling was before it handed over to a handler."""
+
+    effects: int
+    plan: PlanRecord | None
+    touched: bool
+
+
 class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
@@ -62,6 +71,16 @@ class Handling:
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
+
+    def mark(self) -> "Mark":
+        return Mark(len(self._effects), self._plan, self._touched)
+
+    def back_to(self, mark: "Mark") -> None:
+        """Nothing of what a handler has done since then happened."""
+        del self._effects[mark.effects :]
+        self._plan, self._touched = mark.plan, mark.touched
+        self._values = None
+        self.memory = MemoryInHand(self.services.store)
 
     @property
     def event(self) -> EventEnvelope:

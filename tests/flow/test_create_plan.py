@@ -443,6 +443,28 @@ async def test_a_goal_whose_handler_was_put_off_begins_as_if_for_the_first_time(
     assert seen[0] == seen[1]
 
 
+async def test_what_a_handler_did_before_it_was_put_off_is_done_once(platform: Platform) -> None:
+    planner = Planner("orders", reasoner=ScriptedReasoner([draw(machine())]))
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        plan.state["begun"] = int(str(plan.state.get("begun", 0))) + 1
+        await context.bus.announce("order.accepted", {})
+        await context.memory.append("seen", goal.data["order_id"])
+        await planner.create_plan(goal, None, context)
+
+    await platform.start(planner)
+    plan = await platform.submit(GOAL, ORDER)
+    await until(platform, lambda: is_parked(platform, plan.plan_id))
+    assert await types(platform, topic="business-facts") == []
+    await platform.start(stock(), payments())
+    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+    assert await types(platform, topic="business-facts") == ["order.accepted"]
+    kept = {value.key: value.value for value in await platform.services.store.plan_values(plan.plan_id)}
+    assert kept["begun"] == 1
+
+
 async def test_an_event_that_goes_away_after_the_plan_was_drawn_is_slept_for(
     platform: Platform, clock: VirtualClock
 ) -> None:
