@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from typing_extensions import Unpack
 
@@ -17,13 +17,14 @@ from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.states import check as check_machine
 from soorma_ai.core.validate import Judged
+from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.states import StateConfig, StateMachine, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.context import Handling
@@ -91,12 +92,8 @@ class Pursuer(Agent):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description, **options)
-        if reply_timeout is not None and reply_timeout <= timedelta(0):
-            raise ConfigError(
-                f"planner {name}: reply_timeout={reply_timeout} is no time; give more than nothing, or None"
-            )
         self.limits = _limits(limits, max_actions)
-        self.reply_timeout = reply_timeout
+        self.reply_timeout = _reply_timeout(name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
         self.reasoner = reasoner
         self.model_settings: ModelSettings | None = (
@@ -164,8 +161,7 @@ class Pursuer(Agent):
         handling, mind = context.handling, self._mind
         must_be_in_hand(goal, handling)
         await handling.read_values()
-        chosen = [agents] if isinstance(agents, DiscoveredAgent) else list(agents or ())
-        means = await means_now(handling, mind, chosen)
+        means = await means_now(handling, mind, _chosen(agents))
         if means.offer.is_empty:
             raise PutOff(means.wanted)
         drawn = await draft(handling, mind, means, await self._told_besides(handling))
@@ -335,6 +331,23 @@ class Pursuer(Agent):
 
 def cannot_think(name: str) -> str:
     return f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner="
+
+
+def _reply_timeout(name: str, given: timedelta | None) -> timedelta | None:
+    try:
+        return None if given is None else wait_of("reply_timeout", given)
+    except LocalProtocolError as error:
+        raise ConfigError(f"planner {name}: {error}") from error
+
+
+def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:
+    given: object = agents or ()
+    chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
+    if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:
+        raise LocalProtocolError(
+            f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
+        )
+    return chosen
 
 
 def _limits(limits: Limits | None, max_actions: int | None) -> Limits:

@@ -380,6 +380,17 @@ async def test_agents_without_events_are_a_mistake_that_is_told(platform: Platfo
         await plan.result(timeout=PATIENCE)
 
 
+@pytest.mark.parametrize("given", ["stock", ["stock"], 7, [None]])
+async def test_what_is_no_agent_is_a_mistake_that_is_told(platform: Platform, given: Any) -> None:
+    async def chosen(context: PlatformContext) -> Any:
+        return given
+
+    await platform.start(drawing(draw(machine()), agents=chosen), stock())
+    plan = await platform.submit(GOAL, ORDER)
+    with pytest.raises(PlanFailed, match="create_plan takes agents as the registry finds them"):
+        await plan.result(timeout=PATIENCE)
+
+
 async def is_parked(platform: Platform, plan_id: str) -> bool:
     stored = await platform.services.store.plan(plan_id)
     return stored is not None and stored.status == "paused"
