@@ -6,6 +6,7 @@ from typing import Any, TypedDict, TypeVar
 
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, call
+from soorma_ai.core.ending import Failure
 from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.route import is_pattern
 from soorma_ai.core.wake import SOURCE
@@ -104,7 +105,7 @@ class Agent:
                 await call(handler, handling.event, PlatformContext(handling))
 
             definition = None if is_a_pattern else EventDefinition(event_name=event_type, topic=where)
-            self._take(Route(where, event_type, decide, tell_requester), definition)
+            self._take(Route(where, event_type, decide, self._event_failed), definition)
             return handler
 
         return register
@@ -160,6 +161,9 @@ class Agent:
         if definition is None:
             return
         self._taken.append((role, self._described(definition)))
+
+    async def _event_failed(self, handling: Handling, failure: Failure) -> None:
+        await tell_requester(handling, failure)
 
     def _described(self, definition: EventDefinition) -> EventDefinition:
         capability = self._capability(definition.event_name, definition.topic)

@@ -17,6 +17,7 @@ from soorma_ai.core.validate import fingerprint, judge, prepared
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import AgentCapability
+from soorma_ai.domain.values import json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.decide import offer_now, situation_now, state_of
@@ -92,7 +93,8 @@ class ChoreographyPlanner(Pursuer):
         """Ask the model what to do next in the plan of this delivery. Nothing is done yet."""
         handling = context.handling
         happened = Trigger(trigger)
-        judged = await self._decide(handling, happened, dict(custom_context or {}))
+        known = json_object("the custom context", custom_context or {})
+        judged = await self._decide(handling, happened, known)
         handling.trigger = happened
         return judged.decision
 

@@ -310,7 +310,7 @@ async def _taken_up(handling: Handling, found: PlanRecord) -> PlanContext | None
     if (found.agent, found.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
         return None
     if not handling.has_plan:
-        handling.load(found)
+        handling.take_up(found)
     elif handling.plan.plan_id != found.plan_id:
         raise LocalProtocolError(f"this delivery works on plan {handling.plan.plan_id}; one delivery, one plan")
     return await PlanContext.of(handling)

@@ -67,6 +67,6 @@ def _published(judged: Judged) -> str | None:
         case PublishAllAction():
             return next((name for part in judged.parts if (name := _published(part))), None)
         case DelegateAction(goal_event=name):
-            return name
+            return None if judged.approval else name
         case WaitAction() | CompleteAction():
             return None

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from typing_extensions import Unpack
 
@@ -17,13 +17,14 @@ from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.states import check as check_machine
 from soorma_ai.core.validate import Judged
+from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.states import StateConfig, StateMachine, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.context import Handling
@@ -31,7 +32,7 @@ from soorma_ai.runtime.decide import Mind, decide, offer_now, state_of
 from soorma_ai.runtime.draft import draft, means_now
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.machine import MachineInHand
-from soorma_ai.runtime.turn import Beginner, begin_turn, continue_turn, fail_turn, goal_of
+from soorma_ai.runtime.turn import Beginner, begin_turn, continue_turn, fail_taken_up, fail_turn, goal_of
 
 NO_NEXT_STEP = "no_next_step"
 
@@ -49,6 +50,14 @@ class ModelSettings:
 
 class Parked(Exception):
     """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
+
+
+class PutOff(Exception):
+    """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        super().__init__("put off until somebody takes one of its events")
+        self.wanted = tuple(wanted)
 
 
 class Pursuer(Agent):
@@ -83,12 +92,8 @@ class Pursuer(Agent):
         **options: Unpack[AgentOptions],
     ) -> None:
         super().__init__(name, description, **options)
-        if reply_timeout is not None and reply_timeout <= timedelta(0):
-            raise ConfigError(
-                f"planner {name}: reply_timeout={reply_timeout} is no time; give more than nothing, or None"
-            )
         self.limits = _limits(limits, max_actions)
-        self.reply_timeout = reply_timeout
+        self.reply_timeout = _reply_timeout(name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
         self.reasoner = reasoner
         self.model_settings: ModelSettings | None = (
@@ -149,20 +154,16 @@ class Pursuer(Agent):
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 
         It is made of the events that `agents` take, as far as they are taken now; of all that are, when there are none.
-        Where nobody takes any, the plan sleeps, the rest of the handler is not run, and the handler is called again
-        when agents have changed. Raises InvalidPlan or another DecisionError when the model does not get it right in
+        Where nobody takes any, the plan sleeps, and nothing of the handler happened: it is called again when agents
+        have changed. Raises InvalidPlan or another DecisionError when the model does not get it right in
         three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a model.
         """
         handling, mind = context.handling, self._mind
         must_be_in_hand(goal, handling)
         await handling.read_values()
-        chosen = [agents] if isinstance(agents, DiscoveredAgent) else list(agents or ())
-        means = await means_now(handling, mind, chosen)
+        means = await means_now(handling, mind, _chosen(agents))
         if means.offer.is_empty:
-            MachineInHand(handling).drop()
-            # Its first step is still to be made: see `_continue`.
-            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), *means.wanted))
-            raise Parked
+            raise PutOff(means.wanted)
         drawn = await draft(handling, mind, means, await self._told_besides(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
@@ -243,9 +244,17 @@ class Pursuer(Agent):
             await self._hand_over(handling, handler, GoalContext.of(handling, goal))
 
     async def _hand_over(self, handling: Handling, handler: Handler, what: object) -> None:
+        before = handling.mark()
         try:
             await call(handler, what, PlatformContext(handling))
         except Parked:
+            return
+        except PutOff as put_off:
+            handling.back_to(before)
+            await handling.read_values()
+            MachineInHand(handling).drop()
+            # Its first step is still to be made: see `_continue`.
+            handling.apply(park(replace(handling.plan, is_due=True), handling.moment(), *put_off.wanted))
             return
         await handling.read_values()
         machine = MachineInHand(handling)
@@ -298,6 +307,11 @@ class Pursuer(Agent):
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._beginner)
 
+    async def _event_failed(self, handling: Handling, failure: Failure) -> None:
+        if failure.ends_plan:
+            await fail_taken_up(handling, failure)
+        await super()._event_failed(handling, failure)
+
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._described(goal)
         self.goals[goal.event_name] = goal
@@ -317,6 +331,23 @@ class Pursuer(Agent):
 
 def cannot_think(name: str) -> str:
     return f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner="
+
+
+def _reply_timeout(name: str, given: timedelta | None) -> timedelta | None:
+    try:
+        return None if given is None else wait_of("reply_timeout", given)
+    except LocalProtocolError as error:
+        raise ConfigError(f"planner {name}: {error}") from error
+
+
+def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:
+    given: object = agents or ()
+    chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
+    if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:
+        raise LocalProtocolError(
+            f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
+        )
+    return chosen
 
 
 def _limits(limits: Limits | None, max_actions: int | None) -> Limits:

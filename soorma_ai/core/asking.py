@@ -139,7 +139,7 @@ def _asked_of_an_agent(
 
 def hold(
     plan: PlanRecord,
-    action: PublishAction,
+    action: PublishAction | DelegateAction,
     definition: EventDefinition | None,
     approval: Approval,
     moment: Moment,
@@ -148,16 +148,22 @@ def hold(
     reply: Reply | None = None,
 ) -> Outcome:
     """The publish becomes a question to a person, bound to exactly this payload."""
+    match action:
+        case PublishAction(event_type=name, data=data):
+            target = None
+        case DelegateAction(goal_event=name, goal_data=data, target_planner=target):
+            pass
     proposal = Proposal(
-        event_type=action.event_type,
-        data=action.data,
-        digest=digest(action.data),
+        event_type=name,
+        data=data,
+        digest=digest(data),
         payload_schema=definition.payload_schema if definition else ANY_OBJECT,
         reply=reply,
+        target=target,
     )
     ask = Ask(
         reason="confirmation",
-        message=approval.message or f"May {action.event_type} be published?",
+        message=approval.message or f"May {name} be published?",
         response_schema=approval.response_schema or APPROVAL_ANSWER,
         allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT),
         approvers=approval.approvers,
@@ -167,8 +173,8 @@ def hold(
         escalate_after=approval.escalate_after,
         escalate_to=approval.escalate_to,
     )
-    opened = _question(plan, ExpectationKind.GATE, action.event_type, ask, approval.timeout, moment)
-    return _asking(plan, opened, StepKind.HELD, action.event_type, action.data, moment, mark=mark)
+    opened = _question(plan, ExpectationKind.GATE, name, ask, approval.timeout, moment)
+    return _asking(plan, opened, StepKind.HELD, name, data, moment, mark=mark)
 
 
 def wait(

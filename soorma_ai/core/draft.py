@@ -58,8 +58,8 @@ class Means:
 
     def after(self, action: StateAction) -> list[str]:
         """All names by which a transition can mean what an action leads to."""
-        event = self.offer.event(action.event_type)
-        names = names_after(action, is_gated=event is not None and event.approval is not None)
+        asked = self.requests.get(action.event_type)
+        names = names_after(action, is_gated=asked is not None and asked.approval is not None)
         return [*dict.fromkeys((*names, *self.answers.get(action.event_type, ())))]
 
     @cached_property

@@ -22,10 +22,12 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 
 @dataclass(frozen=True)
 class Failure:
-    """Why something did not work, for whoever asked: a stable code and words."""
+    """Why something did not work, for whoever asked: a stable code and words. `ends_plan`: the plan that was worked on
+    cannot go on, whoever worked on it; its model gave up, or a limit is reached."""
 
     code: str
     message: str
+    ends_plan: bool = False
 
 
 def begin(

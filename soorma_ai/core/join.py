@@ -15,23 +15,32 @@ from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Judged
 from soorma_ai.domain.decisions import PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Spend
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
 from soorma_ai.domain.values import Json, JsonObject, derived_id
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Join
+from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Join, Reply
 from soorma_ai.errors import LocalProtocolError
 
 _WITHDRAWN = "withdrawn"
 
 
-def publish_together(plan: PlanRecord, action: PublishAllAction, judged: Judged, moment: Moment, mark: str) -> Outcome:
-    """All actions are reserved first, those of held requests too: one that a person rejects stays spent."""
+def publish_together(
+    plan: PlanRecord,
+    action: PublishAllAction,
+    judged: Judged,
+    moment: Moment,
+    mark: str,
+    reply_timeout: timedelta | None = None,
+) -> Outcome:
+    """All actions are reserved first, those of held requests too: one that a person rejects stays spent. Where the
+    join has no time of its own, each request has `reply_timeout` from the moment it is published."""
+    timeout = None if action.timeout_seconds else reply_timeout
     opened = _join(plan, action, moment)
     reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
     outcome = Outcome(plan, (reserved, Expect(opened), *deadline_timer(plan, opened)))
     for place, part in enumerate(judged.parts):
         # The decision is counted once, however many requests it has.
-        asked = _ask(outcome.plan, part, moment, mark if place == 0 else None)
+        asked = _ask(outcome.plan, part, moment, mark if place == 0 else None, timeout)
         outcome = outcome.then(as_branch(asked, opened.id, place))
     if all(part.approval for part in judged.parts):
         return outcome
@@ -105,13 +114,14 @@ def need_of(join: Expectation) -> int:
     return _what_was_asked(join).need
 
 
-def _ask(plan: PlanRecord, part: Judged, moment: Moment, mark: str | None) -> Outcome:
+def _ask(plan: PlanRecord, part: Judged, moment: Moment, mark: str | None, timeout: timedelta | None) -> Outcome:
     action = part.decision.next_action
     if not isinstance(action, PublishAction):
         raise LocalProtocolError(f"only requests are published together, and {action.action!r} is none")
+    reply = Reply(completion_of(action.event_type), timeout=timeout)
     if part.approval:
-        return hold(plan, action, part.definition, part.approval, moment, mark=mark)
-    return request(plan, action, part.definition, moment, mark=mark)
+        return hold(plan, action, part.definition, part.approval, moment, mark=mark, reply=reply)
+    return request(plan, action, part.definition, moment, mark=mark, reply=reply)
 
 
 def _join(plan: PlanRecord, action: PublishAllAction, moment: Moment) -> Expectation:

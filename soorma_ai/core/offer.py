@@ -3,13 +3,12 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, reduce
 
 from soorma_ai.core.wire import inlined, is_too_large
-from soorma_ai.domain.conditions import any_of
 from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 
@@ -102,7 +101,7 @@ def make_offer(
 
 def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
     """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
-    one, and needs a person where any of them wants one. Two that want different people get those of the first."""
+    one, and needs a person where any of them wants one."""
     first, *others = definitions
     schemas: list[Json] = []
     for definition in definitions:
@@ -116,7 +115,7 @@ def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
         update={
             "description": described,
             "payload_schema": ANY_OBJECT if not schemas else schemas[0] if len(schemas) == 1 else {"allOf": schemas},
-            "approval": replace(approvals[0], when=any_of([a.when for a in approvals])) if approvals else None,
+            "approval": reduce(Approval.and_also, approvals) if approvals else None,
         }
     )
 

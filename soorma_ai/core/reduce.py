@@ -31,12 +31,11 @@ def reduce(
             if judged.approval:
                 return hold(plan, action, judged.definition, judged.approval, moment, mark=mark, reply=reply)
             return request(plan, action, judged.definition, moment, mark=mark, reply=reply)
-        case PublishAllAction(timeout_seconds=None) as action if reply_timeout:
-            timed = action.model_copy(update={"timeout_seconds": reply_timeout.total_seconds()})
-            return publish_together(plan, timed, judged, moment, mark)
         case PublishAllAction() as action:
-            return publish_together(plan, action, judged, moment, mark)
+            return publish_together(plan, action, judged, moment, mark, reply_timeout)
         case DelegateAction() as action:
+            if judged.approval:
+                return hold(plan, action, judged.definition, judged.approval, moment, mark=mark)
             return delegate(plan, action, judged.definition, moment, mark=mark)
         case WaitAction() as action:
             return wait(plan, action, judged.definition, moment, producers=judged.producers, mark=mark)

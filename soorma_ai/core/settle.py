@@ -50,7 +50,7 @@ def settle(error: Exception, attempt: int) -> Settled:
         case OutcomeUnknown():
             return Settled(InDoubt(str(error)))
         case DecisionError() | ModelRefused() | Filtered() | LimitExceeded():
-            return Settled(Ack(), Failure(error.code, str(error)))
+            return Settled(Ack(), Failure(error.code, str(error), ends_plan=True))
         case RemoteProtocolError():
             return _hopeless(error.code, str(error), "asking again in the same way will not help")
         case LocalProtocolError() | ConfigError():

@@ -165,14 +165,13 @@ def fits(decision: PlannerDecision, situation: Situation) -> None:
 
 def policy(decision: PlannerDecision, situation: Situation) -> Approval | None:
     """Gates are code: whether a person must approve is never the model's to say."""
-    action = decision.next_action
-    if not isinstance(action, PublishAction):
-        return None
-    definition = situation.offer.event(action.event_type)
+    match decision.next_action:
+        case PublishAction(data=data) | DelegateAction(goal_data=data):
+            definition = definition_of(decision, situation.offer)
+        case PublishAllAction() | WaitAction() | CompleteAction():
+            return None
     approval = definition.approval if definition else None
-    if approval and applies(approval.when, action.data, situation.plan.goal_data):
-        return approval
-    return None
+    return approval if approval and applies(approval.when, data, situation.plan.goal_data) else None
 
 
 def legal_now(decision: PlannerDecision, situation: Situation) -> None:

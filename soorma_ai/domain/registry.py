@@ -1,13 +1,13 @@
 """What agents say of themselves: the events they take and make, and the shapes of those."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
-from soorma_ai.domain.conditions import ALWAYS, check_condition
+from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
@@ -48,6 +48,18 @@ class Approval:
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
         if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
             raise ConfigError(f"Approval: {fault}")
+
+    def and_also(self, other: "Approval | None") -> "Approval":
+        """Asked for where either is, and silence is a yes only where it is for both. Two that want different people get
+        those of the first."""
+        if other is None:
+            return self
+        return replace(
+            self,
+            when=any_of([self.when, other.when]),
+            approvers=self.approvers or other.approvers,
+            on_expiry="approve" if (self.on_expiry, other.on_expiry) == ("approve", "approve") else "reject",
+        )
 
 
 def approval_of(value: Approval | str | None) -> Approval | None:
@@ -146,7 +158,7 @@ class AgentCapability(BaseModel):
             payload_schema=payload,
             response_schema=response,
             version=handled.given_version or (described.given_version if is_as_described else ""),
-            approval=handled.approval or described.approval,
+            approval=handled.approval.and_also(described.approval) if handled.approval else described.approval,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,
         )

@@ -1,7 +1,7 @@
 """The state machine of a plan, as its author writes it: what is asked in a state, and which event leads where."""
 
 from collections.abc import Mapping
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -108,13 +108,21 @@ def states_of(machine: StateMachine) -> dict[str, StateConfig]:
         return dict(machine.states)
     made: dict[str, StateConfig] = {}
     faults: list[str] = []
-    for name, given in machine.items():
+    for name, given in _mapping("a state machine", machine).items():
         try:
             made[name] = (
-                given if isinstance(given, StateConfig) else StateConfig.model_validate({"state_name": name, **given})
+                given
+                if isinstance(given, StateConfig)
+                else StateConfig.model_validate({"state_name": name, **_mapping(f"state {name!r}", given)})
             )
         except ValidationError as error:
             faults += [f"{'.'.join(map(str, (name, *e['loc'])))}: {e['msg']}" for e in error.errors(include_url=False)]
     if faults:
         raise ConfigError(f"the state machine is malformed: {'; '.join(faults)}")
     return made
+
+
+def _mapping(what: str, given: object) -> Mapping[Any, Any]:
+    if not isinstance(given, Mapping):
+        raise ConfigError(f"{what} is a mapping by names, found {given!r}")
+    return cast(Mapping[Any, Any], given)

@@ -48,13 +48,15 @@ class Reply:
 
 @dataclass(frozen=True)
 class Proposal:
-    """The request a gate holds back; `digest` binds the approval to exactly this payload."""
+    """The request a gate holds back; `digest` binds the approval to exactly this payload. `target` is the planner
+    that a goal is for."""
 
     event_type: str
     data: JsonObject
     digest: str
     payload_schema: JsonObject
     reply: Reply | None = None
+    target: str | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from soorma_ai.core.prompt import estimated_tokens
+from soorma_ai.core.prompt import estimated_tokens, fenced
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import JournalEntry, JournalKey, PlanRecord, Verdict
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
@@ -51,7 +51,7 @@ async def consult(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -
             return await inquiry.judge(entry.value, entry.fault)
         except DecisionError as error:
             fault = error
-        refusal = handling.services.prompts.render(inquiry.again, {"refusal": str(fault)})
+        refusal = handling.services.prompts.render(inquiry.again, {"refusal": fenced(str(fault))})
         asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
     raise fault
 

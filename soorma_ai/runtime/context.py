@@ -39,11 +39,21 @@ class Services:
     max_backlog: int = MAX_BACKLOG
 
 
+@dataclass(frozen=True)
+class Mark:
+    """How far a handling was before it handed over to a handler."""
+
+    effects: int
+    plan: PlanRecord | None
+    touched: bool
+
+
 class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
         self.services = services
         self._begun_under = delivery.started
+        self.taken_up: str | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -61,6 +71,16 @@ class Handling:
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
+
+    def mark(self) -> "Mark":
+        return Mark(len(self._effects), self._plan, self._touched)
+
+    def back_to(self, mark: "Mark") -> None:
+        """Nothing of what a handler has done since then happened."""
+        del self._effects[mark.effects :]
+        self._plan, self._touched = mark.plan, mark.touched
+        self._values = None
+        self.memory = MemoryInHand(self.services.store)
 
     @property
     def event(self) -> EventEnvelope:
@@ -152,6 +172,11 @@ class Handling:
     def load(self, plan: PlanRecord) -> None:
         """A stored plan as the working copy."""
         self._plan, self._stored_version, self._touched = plan, plan.version, False
+
+    def take_up(self, plan: PlanRecord) -> None:
+        """A plan that another delivery of this agent is about; known even when nothing of this one happened."""
+        self.load(plan)
+        self.taken_up = plan.plan_id
 
     async def read_values(self) -> None:
         """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""

@@ -300,7 +300,7 @@ class MachineInHand:
     def _asked(self, judged: Judged, reply: Reply, mark: str) -> Outcome:
         plan, moment = self.plan, self._handling.moment()
         match judged.decision.next_action:
-            case PublishAction() as action if judged.approval:
+            case (PublishAction() | DelegateAction()) as action if judged.approval:
                 return hold(plan, action, judged.definition, judged.approval, moment, mark=mark, reply=reply)
             case PublishAction() as action:
                 return request(plan, action, judged.definition, moment, mark=mark, reply=reply)

@@ -3,7 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.asking import request, step
+from soorma_ai.core.asking import Outcome, delegate, request, step
 from soorma_ai.core.ending import PARENT_CANCELLED, Failure, begin, cancel, fail, is_overdue
 from soorma_ai.core.join import as_branch, came_mark, fire, fired_mark, need_of, receive_branch
 from soorma_ai.core.machine import moved
@@ -12,7 +12,7 @@ from soorma_ai.core.prompt import HISTORY_STEPS
 from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Situation, judge
 from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, SOURCE, STRANDED
-from soorma_ai.domain.decisions import PlannerDecision, PublishAction
+from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.limits import Limits
@@ -151,6 +151,14 @@ async def fail_turn(handling: Handling, failure: Failure, beginner: Beginner) ->
     handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
+async def fail_taken_up(handling: Handling, failure: Failure) -> None:
+    """The plan that the handler of another event had taken up."""
+    plan = await handling.services.store.plan(handling.taken_up) if handling.taken_up else None
+    if plan is not None and not plan.status.is_final:
+        handling.load(plan)
+        handling.apply(fail(plan, failure, await handling.open_now(), handling.moment()))
+
+
 async def _begin(handling: Handling, beginner: Beginner) -> None:
     goal = handling.event
     parent: PlanRecord | None = None
@@ -177,17 +185,30 @@ async def _released(handling: Handling, proposal: Proposal, *, branch: Expectati
     An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.known_events(plan.lineage.tenant_id), (), None)
-    action = PublishAction(event_type=proposal.event_type, data=proposal.data)
+    action = _proposed(proposal)
     spent = await store.spent(plan.root_plan_id)
     if branch is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
     judged = judge(PlannerDecision(next_action=action), situation)
-    asked = request(plan, action, judged.definition, handling.moment(), reply=proposal.reply)
+    match action:
+        case PublishAction():
+            asked = request(plan, action, judged.definition, handling.moment(), reply=proposal.reply)
+        case DelegateAction():
+            asked = delegate(plan, action, judged.definition, handling.moment(), reply=proposal.reply)
     if branch and branch.branch_of:
         handling.apply(as_branch(asked, branch.branch_of, branch.place))
         return None
-    opened = next(effect.expectation.id for effect in asked.effects if isinstance(effect, Expect))
-    handling.apply(replace(asked, plan=replace(asked.plan, awaits=opened)))
+    handling.apply(asked)
+    if handling.closed and handling.closed[0].id == plan.awaits:
+        opened = next(effect.expectation.id for effect in asked.effects if isinstance(effect, Expect))
+        handling.apply(Outcome(replace(asked.plan, awaits=opened)))
     return None
+
+
+def _proposed(proposal: Proposal) -> PublishAction | DelegateAction:
+    name, data = proposal.event_type, proposal.data
+    if proposal.target is None:
+        return PublishAction(event_type=name, data=data)
+    return DelegateAction(target_planner=proposal.target, goal_event=name, goal_data=data)

@@ -57,6 +57,12 @@ def test_a_part_that_is_malformed_is_named_by_its_place() -> None:
         Planner("researcher").on_goal(GOAL, state_machine={"start": {"action": {}}})
 
 
+@pytest.mark.parametrize("given", ["research", [1], {"start": 1}])
+def test_what_is_no_machine_is_a_config_error(given: Any) -> None:
+    with pytest.raises(ConfigError, match="is a mapping by names"):
+        Planner("researcher").on_goal(GOAL, state_machine=given)
+
+
 async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> None:
     planner = Planner("researcher")
 

@@ -10,10 +10,12 @@ from machines import GOAL, on, researcher, state
 
 from soorma_ai import (
     DelegateAction,
+    EventDefinition,
     GoalContext,
     InvocationContext,
     Limits,
     PlanContext,
+    Planner,
     PlannerDecision,
     Platform,
     PlatformContext,
@@ -27,7 +29,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, draw, publish, publish_all, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
@@ -47,6 +49,56 @@ async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platf
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data == {"bought": "pens"}
     assert found.usage.actions == 2, "the child's request and the delegation itself"
+
+
+def drawn() -> Planner:
+    """Delegates by a machine."""
+    machine = {
+        "start": {
+            "action": {"event_type": "buy.wanted", "data": {"amount": 7}},
+            "transitions": [
+                {"on_event": "buy.wanted.completed", "to_state": "done"},
+                {"on_event": "buy.wanted.rejected", "to_state": "done"},
+            ],
+        },
+        "done": {"is_terminal": True, "result": {"ok": True}},
+    }
+    editor = Planner("orders", reasoner=ScriptedReasoner([draw(machine)]))
+
+    @editor.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await editor.create_plan(goal, None, context)
+
+    return editor
+
+
+def deciding() -> Any:
+    return planner([delegate("buyer", "buy.wanted", {"amount": 7}), complete({"ok": True})])
+
+
+@pytest.mark.parametrize("root", [drawn, deciding])
+@pytest.mark.parametrize(
+    ("decision", "answer", "bought"),
+    [
+        ("approve", {"approved": True}, [{"amount": 7}]),
+        ("edit", {"approved": True, "data": {"amount": 5}}, [{"amount": 5}]),
+        ("reject", {"approved": False}, []),
+    ],
+)
+async def test_a_goal_that_a_person_must_approve_is_held_like_any_request(
+    platform: Platform, root: Any, decision: Any, answer: Any, bought: Any
+) -> None:
+    wanted = EventDefinition(event_name="buy.wanted", approval="payload.amount > 1.0")
+    child = planner([complete({})], name="buyer", goals=[wanted])
+    await platform.start(root(), child, stock())
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    assert question.proposed_data == {"amount": 7}
+    assert [one.plan_id for one in await platform.plans()] == [plan.plan_id]
+    await platform.answer(question.wait_id, answer, decision=decision)
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    begun = [one.goal_data for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
+    assert begun == bought
 
 
 async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> None:

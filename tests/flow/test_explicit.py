@@ -125,3 +125,16 @@ async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
         await clock.advance(60)
     await plan.result(timeout=5)
     assert seen == [("acme", "maria", "s-1", plan.plan_id)]
+
+
+async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platform: Platform) -> None:
+    minds = planner([complete({})])
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await minds.reason_next_action("a goal came", context, {"orders": {1, 2}})
+
+    await platform.start(minds, stock())
+    plan = await platform.submit("order.received", {})
+    with pytest.raises(PlanFailed, match="the custom context.* must be JSON"):
+        await plan.result(timeout=5)

@@ -159,13 +159,14 @@ async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -
 
 TOLD_IN_TIME = {
     "a plan": f"No answer to {CARRY} came in time.",
-    "a plan that joins": "no answer yet",
+    "a plan that joins": f"No answer to {CARRY} came in time.",
     "a worker": "deadline_exceeded",
 }
 
 
+@pytest.mark.parametrize("requester", ["a plan", "a plan that joins"])
 async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
-    platform: Platform, clock: VirtualClock
+    platform: Platform, clock: VirtualClock, requester: str
 ) -> None:
     gone = Worker("carrier")
 
@@ -174,16 +175,17 @@ async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
         await asyncio.Event().wait()
 
     await platform.services.store.register([gone.registration()], clock.now())
-    await platform.start(*asking("a plan"))
+    await platform.start(*asking(requester))
     await platform.submit("order.received", {})
     held = await the_wait(platform)
     await clock.advance(3 * PATIENCE)
     assert await is_over(platform) == []
     await platform.answer(held.wait_id, {"approved": True})
     await until(platform, lambda: was_asked(platform))
-    await time_passes(platform, clock, "a plan")
+    await time_passes(platform, clock, requester)
 
 
-def test_no_time_at_all_is_told_when_it_is_declared() -> None:
-    with pytest.raises(ConfigError, match="reply_timeout=0:00:00"):
-        planner([], reply_timeout=timedelta(0))
+@pytest.mark.parametrize("given", [timedelta(0), timedelta.max, "30"])
+def test_no_time_that_can_be_waited_is_told_when_it_is_declared(given: Any) -> None:
+    with pytest.raises(ConfigError, match="reply_timeout="):
+        planner([], reply_timeout=given)

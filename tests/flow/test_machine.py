@@ -31,6 +31,7 @@ from soorma_ai import (
     Approval,
     EventDefinition,
     GoalContext,
+    InvocationContext,
     Limits,
     PlanContext,
     PlanFailed,
@@ -39,6 +40,7 @@ from soorma_ai import (
     PlatformContext,
     StateAction,
     StateTransition,
+    Tool,
     TransitionContext,
 )
 from soorma_ai.errors import ConfigError
@@ -653,3 +655,34 @@ async def test_a_plan_without_a_machine_whose_answers_nobody_takes_fails(platfor
     await platform.start(planner, payments())
     with pytest.raises(PlanFailed, match="no_next_step"):
         await (await platform.submit("order.received", {})).result(timeout=PATIENCE)
+
+
+async def test_a_gated_request_beside_what_its_state_asks_is_not_taken_for_it(platform: Platform) -> None:
+    machine = {
+        "start": {
+            "action": {"event_type": SEARCH},
+            "transitions": [{"on_event": f"{SEARCH}.completed", "to_state": "end"}],
+        },
+        "end": {"is_terminal": True},
+    }
+    planner, reached = Planner("researcher"), asyncio.Event()
+    web = Tool("web")
+
+    @planner.on_goal(GOAL, state_machine=machine)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        await plan.execute_next()
+        await goal.dispatch("payment.charge.requested", {"amount": 1})
+
+    @web.on_invoke(SEARCH)
+    async def search(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await reached.wait()
+        return {"pages": 2}
+
+    await platform.start(planner, web, payments("always"))
+    plan = await platform.submit(GOAL, {})
+    await platform.answer((await the_wait(platform)).wait_id, {"approved": True})
+    await until(platform, lambda: remembered(platform, plan.plan_id))
+    reached.set()
+    results = {"start": {"pages": 2}, "payment.charge.requested": {"charged": 1}}
+    assert await plan.result(timeout=PATIENCE) == results

@@ -17,6 +17,7 @@ from soorma_ai import (
     TransitionContext,
 )
 from soorma_ai.domain.plans import Verdict
+from soorma_ai.errors import ModelRefused
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait
 
 GOAL = "order.received"
@@ -177,6 +178,34 @@ async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Pla
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     assert await plan.result(timeout=PATIENCE) == {"told": True}
     assert "What just happened: budget.cut came." in asked(minds)
+    assert await platform.waits() == []
+
+
+@pytest.mark.parametrize(
+    ("script", "limits", "words"),
+    [
+        ([publish("nope", n=1)] * 3, Limits(), "'nope' is not offered"),
+        ([complete({})], Limits(max_llm_calls=1), "limit_exceeded: max_llm_calls"),
+        ([ModelRefused("I will not")], Limits(), "I will not"),
+    ],
+)
+async def test_a_plan_that_cannot_go_on_after_an_event_of_another_owner_fails_and_its_caller_is_told(
+    platform: Platform, script: list[Any], limits: Limits, words: str
+) -> None:
+    minds = dynamic(wait("user.replied", "?"), *script, external_events=["user.replied"], limits=limits)
+
+    @minds.on_event("budget.cut", topic="business-facts")
+    async def cut(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(event.data["order"], context)
+        assert plan is not None
+        await minds.reason_next_action(plan, event, context)
+
+    await platform.start(minds)
+    plan = await platform.submit(GOAL, {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
+    with pytest.raises(PlanFailed, match=words):
+        await plan.result(timeout=PATIENCE)
     assert await platform.waits() == []
 
 

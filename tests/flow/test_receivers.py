@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from kit import ended, payments, planner, stock, the_wait, types, until
 
-from soorma_ai import Agent, Platform, PlatformContext, Tool
+from soorma_ai import (
+    Agent,
+    AgentCapability,
+    Approval,
+    EventDefinition,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    Tool,
+)
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
@@ -40,6 +49,34 @@ async def test_a_second_receiver_switches_neither_the_gate_nor_the_schema_off(pl
         await platform.request("payment.charge.requested", {"amount": "lots"}, timeout=5)
     with pytest.raises(LocalProtocolError):
         await platform.publish("action-requests", "payment.charge.requested", {"amount": "lots"})
+
+
+@pytest.mark.parametrize(
+    ("described", "handled"),
+    [
+        (Approval(approvers=("boss",)), Approval(when="payload.amount > 100.0", on_expiry="approve")),
+        (Approval(when="payload.amount < 10.0"), Approval(when="payload.amount > 100.0", approvers=("boss",))),
+    ],
+)
+async def test_a_capability_and_its_handler_that_both_want_a_person_get_one_wherever_either_does(
+    platform: Platform, described: Approval, handled: Approval
+) -> None:
+    event = EventDefinition(event_name="payment.charge.requested", approval=described)
+    tool = Tool("payments", capabilities=[AgentCapability(task_name="charge", consumed_event=event)])
+    charged: list[Any] = []
+
+    @tool.on_invoke("payment.charge.requested", approval=handled)
+    async def charge(request: InvocationContext, context: PlatformContext) -> None:
+        charged.append(request.data["amount"])
+
+    await platform.start(planner([publish("payment.charge.requested", amount=9), complete()]), tool)
+    plan = await platform.submit("order.received", {})
+    question = await the_wait(platform)
+    assert (question.approvers, question.on_expiry, charged) == (("boss",), "reject", [])
+    boss = platform.as_user(tenant_id="default", user_id="ann", roles=["boss"])
+    await boss.answer(question.wait_id, {"approved": True})
+    await plan.result(timeout=5)
+    assert charged == [9]
 
 
 async def test_a_goal_with_a_named_planner_is_begun_by_that_one_only(platform: Platform) -> None:
