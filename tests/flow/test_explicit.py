@@ -136,5 +136,5 @@ async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platfo
 
     await platform.start(minds, stock())
     plan = await platform.submit("order.received", {})
-    with pytest.raises(PlanFailed, match="the custom context.* must be JSON"):
+    with pytest.raises(PlanFailed, match=r"the custom context.* must be JSON"):
         await plan.result(timeout=5)

@@ -196,7 +196,7 @@ def a_completed_plan_went_its_whole_route(audit: Audit, known: Known) -> Iterato
 
 def a_plan_that_paused_goes_on_with_a_persons_word(audit: Audit, known: Known) -> Iterator[str]:
     for plan in audit.plans():
-        if plan["status"] == "completed" and plan["agent"] not in BY_MODEL and not plan["result"]["ribbon"]:
+        if plan["status"] == "completed" and plan["agent"] not in BY_MODEL and plan["result"]["ribbon"] is None:
             yield f"plan {plan['plan_id']} was completed, and nobody had chosen"
 
 
