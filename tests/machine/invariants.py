@@ -233,6 +233,12 @@ def every_task_has_something_that_moves_it(audit: Audit, known: Known) -> Iterat
     )
     moved = {(agent, task_id) for agent, task_id, wait_id in waits if f"deadline:{wait_id}" in timers}
     moved |= set(audit.rows("SELECT agent, owner FROM inbox WHERE state NOT IN ('done', 'dead')"))
+    moved |= set(
+        audit.rows(
+            "SELECT agent, json_extract(expectation.body, '$.task_id') FROM outbox JOIN event ON event.seq = event_seq "
+            "JOIN expectation ON expectation.id = json_extract(event.body, '$.subject')"
+        )
+    )
     for agent, task_id in tasks - moved:
         yield f"nothing will ever move task {task_id} of {agent}"
     for agent, task_id, wait_id in waits:
