@@ -102,7 +102,7 @@ class Agent:
 
         def register(handler: H) -> H:
             async def decide(handling: Handling) -> None:
-                await call(handler, handling.event, PlatformContext(handling))
+                await self._hear(handling, handler)
 
             definition = None if is_a_pattern else EventDefinition(event_name=event_type, topic=where)
             self._take(Route(where, event_type, decide, self._event_failed), definition)
@@ -161,6 +161,9 @@ class Agent:
         if definition is None:
             return
         self._taken.append((role, self._described(definition)))
+
+    async def _hear(self, handling: Handling, handler: Handler) -> None:
+        await call(handler, handling.event, PlatformContext(handling))
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         await tell_requester(handling, failure)

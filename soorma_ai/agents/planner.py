@@ -3,12 +3,9 @@
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.pursuer import Parked, Pursuer
-from soorma_ai.core.asking import Outcome
-from soorma_ai.core.machine import moved
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.validate import Judged
 from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, PublishAllAction, WaitAction
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.runtime.context import Handling
 
@@ -39,8 +36,6 @@ class Planner(Pursuer):
             judged = await self._decide(handling, trigger, await self._told_besides(handling))
         except Parked:
             return None
-        # An event of another owner finds a plan that may be waiting for something else.
-        handling.apply(Outcome(moved(handling.plan, PlanStatus.RUNNING, handling.services.clock.now())))
         await self._act(handling, judged, trigger)
         return _published(judged)
 

@@ -1,6 +1,7 @@
 """What all planners have in common: a goal begins a plan, and what the plan waited for carries it on."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, cast
@@ -11,8 +12,9 @@ from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H, definition
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.asking import park
+from soorma_ai.core.asking import Outcome, park
 from soorma_ai.core.ending import Failure
+from soorma_ai.core.machine import moved
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.states import check as check_machine
@@ -21,6 +23,7 @@ from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.states import StateConfig, StateMachine, initial_of, states_of
@@ -288,6 +291,8 @@ class Pursuer(Agent):
         return await decide(handling, mind, offer, trigger, custom)
 
     async def _act(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
+        # An event of another owner finds a plan that may be waiting for something else.
+        handling.apply(Outcome(moved(handling.plan, PlanStatus.RUNNING, handling.services.clock.now())))
         outcome = reduce(
             handling.plan,
             judged,
@@ -306,6 +311,10 @@ class Pursuer(Agent):
 
     async def _fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._beginner)
+
+    async def _hear(self, handling: Handling, handler: Handler) -> None:
+        with suppress(Parked):
+            await super()._hear(handling, handler)
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         if failure.ends_plan:

@@ -3,12 +3,22 @@
 from typing import Any
 
 import pytest
-from kit import planner, stock, until
+from kit import PATIENCE, planner, stock, the_wait, until
 
-from soorma_ai import GoalContext, PlanContext, PlanFailed, Platform, PlatformContext, TransitionContext, WaitAction
+from soorma_ai import (
+    EventContext,
+    GoalContext,
+    PlanContext,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    TransitionContext,
+    WaitAction,
+    Worker,
+)
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.scripted import complete, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 
@@ -138,3 +148,47 @@ async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platfo
     plan = await platform.submit("order.received", {})
     with pytest.raises(PlanFailed, match=r"the custom context.* must be JSON"):
         await plan.result(timeout=5)
+
+
+def hearing(*script: Any, **options: Any) -> Any:
+    """Decides about its plan when the budget is cut, too."""
+    minds = planner(script, **options)
+
+    @minds.on_event("budget.cut", topic="business-facts")
+    async def cut(event: EventContext, context: PlatformContext) -> None:
+        plan = await PlanContext.restore_by_correlation(str(event.data["order"]), context)
+        decision = await minds.reason_next_action("The budget was cut.", context)
+        await minds.execute_decision(decision, context, plan=plan)
+
+    return minds
+
+
+async def test_a_plan_that_waits_may_be_ended_by_an_event_of_another_owner(platform: Platform) -> None:
+    await platform.start(hearing(wait("user.replied", "?"), complete({"ok": True}), external_events=["user.replied"]))
+    plan = await platform.submit("order.received", {})
+    await the_wait(platform)
+    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
+    assert await platform.waits() == []
+
+
+async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    gone = publish("carry.requested")
+    carrier = Worker("carrier")
+    carrier.on_task("carry.requested")(lambda task, context: None)
+    await platform.services.store.register([carrier.registration()], clock.now())
+    await platform.start(hearing(gone, complete({"ok": True})))
+    plan = await platform.submit("order.received", {})
+
+    async def status(wanted: str, steps: int) -> bool:
+        stored = await platform.services.store.plan(plan.plan_id)
+        return stored is not None and (stored.status, stored.steps) == (wanted, steps)
+
+    await until(platform, lambda: status("running", 2))
+    await platform.services.store.leave(["carrier"])
+    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
+    await until(platform, lambda: status("paused", 3))
+    await platform.start(stock())
+    assert await plan.result(timeout=PATIENCE) == {"ok": True}
