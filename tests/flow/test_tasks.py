@@ -204,7 +204,7 @@ async def test_a_handler_that_leaves_its_task_hanging_fails_it(platform: Platfor
         ({"data": None}, "the data of 'part.requested' must be JSON, found None"),
         ({"event_type": ""}, "no event '' can be made: type"),
         ({"event_type": "action-requests"}, "'action-requests' is a topic"),
-        ({"assigned_to": 5}, "no event 'part.requested' can be made: target"),
+        ({"assigned_to": 5}, "assigned_to=5: give text"),
         ({"response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
     ],
 )
