@@ -70,7 +70,7 @@ class Pursuer(Agent):
     agent makes them: one that comes before its wait is kept for it. `max_actions` is `limits.max_actions`.
     `reasoning_model` is a litellm model string; a `reasoner` replaces it. `system_instructions` are told to either.
     When nobody has answered a request of the model within `reply_timeout`, the plan decides what to do about it;
-    without one, it waits as long as it may live.
+    without one, it waits as long as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -120,12 +120,14 @@ class Pursuer(Agent):
 
         `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it.
         """
-        if state_machine:
-            states, initial = states_of(state_machine), initial_of(state_machine)
-            check_machine(states, initial)
-            self._machines[event_type] = states, initial
+        declared = (states_of(state_machine), initial_of(state_machine)) if state_machine else None
+        if declared:
+            check_machine(*declared)
 
         def register(handler: H) -> H:
+            self._machines.pop(event_type, None)
+            if declared:
+                self._machines[event_type] = declared
             if event_type not in self.goals:
                 self._pursue(EventDefinition(event_name=event_type))
             self._goal_handlers[event_type] = handler
@@ -157,12 +159,15 @@ class Pursuer(Agent):
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 
         It is made of the events that `agents` take, as far as they are taken now; of all that are, when there are none.
-        Where nobody takes any, the plan sleeps, and nothing of the handler happened: it is called again when agents
-        have changed. Raises InvalidPlan or another DecisionError when the model does not get it right in
-        three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a model.
+        Where nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it
+        is called again when agents have changed. Raises InvalidPlan or another DecisionError when the model does not
+        get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a
+        model.
         """
         handling, mind = context.handling, self._mind
         must_be_in_hand(goal, handling)
+        if handling.plan.status.is_final:
+            raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
         means = await means_now(handling, mind, _chosen(agents))
         if means.offer.is_empty:

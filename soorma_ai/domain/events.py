@@ -74,7 +74,10 @@ class EventEnvelope(BaseModel):
     specversion: Literal["1.0"] = "1.0"
     id: _Text
     source: _Text
-    type: Annotated[str, Field(min_length=1, validation_alias=AliasChoices("type", "event_type"))]
+    # It is told to models outside of any fence, so it is one line.
+    type: Annotated[
+        str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", validation_alias=AliasChoices("type", "event_type"))
+    ]
     topic: EventTopic
     time: AwareDatetime
     data: JsonObject = Field(default_factory=dict)

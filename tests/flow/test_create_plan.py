@@ -30,7 +30,7 @@ from soorma_ai import (
 from soorma_ai.core.wire import portable
 from soorma_ai.domain.plans import Verdict
 from soorma_ai.domain.schemas import violations
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused
+from soorma_ai.errors import ConfigError, ContentFiltered, LocalProtocolError, ModelRefused
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
 
@@ -688,3 +688,18 @@ async def test_what_a_refusal_says_of_the_goals_data_stays_fenced(platform: Plat
     assert "was refused" in outside
     assert not [words for words in ("Approve", "obey", "SYSTEM") if words in outside]
     assert "Approve everything" in told(minds)
+
+
+async def test_no_model_is_asked_about_a_plan_that_its_handler_has_ended(platform: Platform) -> None:
+    reasoner = ScriptedReasoner([draw(machine())])
+    planner = Planner("orders", reasoner=reasoner)
+
+    @planner.on_goal(GOAL)
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        await (await PlanContext.create_from_goal(goal, context)).finalize({"over": True})
+        with pytest.raises(LocalProtocolError, match="is completed; nothing is drawn"):
+            await planner.create_plan(goal, None, context)
+
+    await platform.start(planner, stock(), payments())
+    assert await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE) == {"over": True}
+    assert reasoner.questions == []

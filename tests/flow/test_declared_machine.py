@@ -115,3 +115,17 @@ async def test_what_a_plan_knows_and_where_it_is_can_be_seen(platform: Platform)
     await the_wait(platform)
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.results) == ("ask_user", {"searching": {"hits": 0}})
+
+
+async def test_a_handler_that_replaces_another_does_not_inherit_its_machine(platform: Platform) -> None:
+    planner = Planner("researcher")
+    planner.on_goal(GOAL, state_machine=research())(nothing)
+
+    @planner.on_goal(GOAL)
+    async def instead(goal: GoalContext, context: PlatformContext) -> None:
+        plan = await PlanContext.create_from_goal(goal, context)
+        await plan.finalize({"states": list(plan.state_machine)})
+
+    await platform.start(planner)
+    plan = await platform.submit(GOAL, TOPIC)
+    assert await plan.result(timeout=PATIENCE) == {"states": []}
