@@ -32,6 +32,7 @@ Retry, Reject                 raised by handlers: a say in the outcome, not a fa
 """
 
 from datetime import timedelta
+from typing import cast
 
 
 class SoormaError(Exception):
@@ -186,6 +187,8 @@ class Retry(Exception):
     """Raised by a handler: hand this delivery over again, `after` that long (or by the usual back-off)."""
 
     def __init__(self, reason: str = "the handler asked for another try", *, after: timedelta | None = None) -> None:
+        if not isinstance(cast("object", after), timedelta | None):
+            raise LocalProtocolError(f"Retry(after={after!r}): give a timedelta, or nothing for the usual back-off")
         super().__init__(reason)
         self.after = after
 

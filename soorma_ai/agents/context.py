@@ -9,7 +9,7 @@ from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.domain.values import JsonObject, json_object, must_be_text
 from soorma_ai.domain.waits import Person
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
@@ -92,6 +92,7 @@ class BusClient:
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
     ) -> str:
         """Returns the reply key, never a reply: that is another event."""
+        must_be_text("response_event", response_event)
         event_id = await self.publish(
             EventTopic.ACTION_REQUESTS,
             event_type,

@@ -14,7 +14,7 @@ from soorma_ai.domain.decisions import wait_of
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import clip, derived_id, json_object
+from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.tasks import TaskInHand
 
@@ -122,11 +122,15 @@ class TaskContext(Generic[T]):
     async def fail(self, message: str, *, code: str = "failed") -> None:
         """Reply with a failure: the requester goes on to decide what to do about it."""
         for name, given in (("message", message), ("code", code)):
-            _must_be_text(f"fail({name}={given!r})", given)
+            must_be_text(f"fail: {name}", given)
         await self.in_hand.fail(code, message)
 
     async def report_progress(self, progress: float, message: str = "") -> None:
-        """Tell whoever watches, at once: it is not undone when this handling fails, and nothing is decided by it."""
+        """Tell whoever watches which share of the whole is done, from 0 to 1. It is told at once, and not undone when
+        this handling fails; nothing is decided by it."""
+        share = cast("object", progress)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
         handling, services = self.in_hand.handling, self.in_hand.handling.services
         now = services.clock.now()
         data = {"task_id": self.task_id, "plan_id": self.plan_id, "progress": progress, "message": message}
@@ -150,7 +154,7 @@ class TaskContext(Generic[T]):
         self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
     ) -> str:
         if spec.assigned_to is not None:
-            _must_be_text(f"assigned_to={spec.assigned_to!r}", spec.assigned_to)
+            must_be_text("assigned_to", spec.assigned_to)
         request = SubRequest(
             spec.event_type,
             json_object(f"the data of {spec.event_type!r}", spec.data),
@@ -171,11 +175,6 @@ def _specs(given: object) -> list[DelegationSpec]:
             "DelegationSpec(event_type, data, response_event)"
         )
     return specs
-
-
-def _must_be_text(what: str, given: object) -> None:
-    if not isinstance(given, str) or not given:
-        raise LocalProtocolError(f"{what}: give text, at least one character")
 
 
 @dataclass

@@ -38,6 +38,12 @@ def json_object(what: str, value: object) -> JsonObject:
         raise LocalProtocolError(f"{what}{place} must be JSON, found {found}: {fault['msg']}") from error
 
 
+def must_be_text(what: str, given: object) -> None:
+    """Raises LocalProtocolError, which says `what=given`, for anything but text of at least one character."""
+    if not isinstance(given, str) or not given:
+        raise LocalProtocolError(f"{what}={given!r}: give text, at least one character")
+
+
 def compact(value: Json) -> str:
     """One spelling for one value: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))

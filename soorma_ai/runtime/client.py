@@ -21,7 +21,7 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import told, violations
-from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object
+from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.domain.waits import (
     Answer,
     AnswerOutcome,
@@ -67,6 +67,8 @@ class Client:
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
         """The same calls for somebody whose identity you have established."""
+        must_be_text("tenant_id", tenant_id)
+        must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
 
     async def submit(

@@ -16,6 +16,7 @@ from soorma_ai import (
     Planner,
     Platform,
     PlatformContext,
+    Retry,
     TaskContext,
     Worker,
 )
@@ -25,12 +26,16 @@ from soorma_ai.testing.scripted import complete
 PART = ("part.requested", {}, "part.done")
 
 
+async def later(after: Any) -> None:
+    raise Retry("busy", after=after)
+
+
 @pytest.mark.parametrize(
     ("act", "told"),
     [
-        (lambda t, c: t.fail(None), "fail(message=None): give text, at least one character"),
-        (lambda t, c: t.fail(""), "fail(message=''): give text, at least one character"),
-        (lambda t, c: t.fail("no", code=5), "fail(code=5): give text, at least one character"),
+        (lambda t, c: t.fail(None), "fail: message=None: give text, at least one character"),
+        (lambda t, c: t.fail(""), "fail: message='': give text, at least one character"),
+        (lambda t, c: t.fail("no", code=5), "fail: code=5: give text, at least one character"),
         (lambda t, c: t.delegate(*PART, assigned_to=""), "assigned_to='': give text, at least one character"),
         (lambda t, c: t.delegate(*PART, assigned_to=5), "assigned_to=5: give text, at least one character"),
         (lambda t, c: t.delegate_parallel([DelegationSpec(*PART, "")]), "assigned_to='': give text"),
@@ -39,6 +44,10 @@ PART = ("part.requested", {}, "part.done")
         (lambda t, c: t.delegate_parallel(DelegationSpec(*PART)), "give a list of DelegationSpec(event_type, data, "),
         (lambda t, c: t.delegate_parallel("x"), "delegate_parallel('x'): give a list of DelegationSpec"),
         (lambda t, c: c.registry.register_event("x"), "register_event('x'): give an EventDefinition"),
+        (lambda t, c: t.report_progress("half"), "report_progress('half'): give a share of the whole, from 0 to 1"),
+        (lambda t, c: t.report_progress(50), "report_progress(50): give a share of the whole, from 0 to 1"),
+        (lambda t, c: c.bus.request("part.requested", {}, ""), "response_event='': give text, at least one character"),
+        (lambda t, c: later("3"), "Retry(after='3'): give a timedelta"),
     ],
 )
 async def test_a_workers_handler_is_told_what_it_gave(
@@ -96,6 +105,13 @@ async def test_a_client_is_told_what_it_gave(
     with pytest.raises(kind) as refused:
         await act(platform)
     assert told in str(refused.value)
+
+
+@pytest.mark.parametrize("who", [{"tenant_id": ""}, {"user_id": ""}, {"tenant_id": None}])
+async def test_somebody_has_a_name_and_a_tenant(platform: Platform, who: Any) -> None:
+    ((name, given),) = who.items()
+    with pytest.raises(LocalProtocolError, match=f"{name}={given!r}: give text, at least one character"):
+        platform.as_user(**({"tenant_id": "default", "user_id": "eve"} | who))
 
 
 @pytest.mark.parametrize("roles", [None, 5, [None], {"manager", 5}])
