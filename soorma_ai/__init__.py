@@ -30,15 +30,16 @@ if TYPE_CHECKING:
     from soorma_ai.domain.discovery import DiscoveredAgent
     from soorma_ai.domain.doubts import Done, Failed, NotDone, OutsideEffects, StillUnknown
     from soorma_ai.domain.events import EventEnvelope, EventTopic
+    from soorma_ai.domain.expectations import Wait
     from soorma_ai.domain.letters import Letter
     from soorma_ai.domain.limits import Limits
     from soorma_ai.domain.memory import PlanSummary, SessionSummary
+    from soorma_ai.domain.people import AnswerOutcome
     from soorma_ai.domain.plans import PlanStatus
     from soorma_ai.domain.registry import AgentCapability, Approval, EventDefinition
     from soorma_ai.domain.states import PlanDefinition, StateAction, StateConfig, StateTransition
     from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
     from soorma_ai.domain.tracking import ActionStatus, DelegationGroup, PlanProgress
-    from soorma_ai.domain.waits import AnswerOutcome, Wait
     from soorma_ai.errors import PlanCancelled, PlanFailed, Reject, Retry, SoormaError
     from soorma_ai.platform import Platform
     from soorma_ai.runtime.client import Client

@@ -16,8 +16,8 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.pursuer import Pursuer
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject, clip
-from soorma_ai.domain.waits import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
 from soorma_ai.runtime.client import Client

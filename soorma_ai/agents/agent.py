@@ -6,12 +6,10 @@ from typing import Any, TypedDict, TypeVar
 
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.ending import Failure
-from soorma_ai.core.offer import CLIENT
 from soorma_ai.core.route import is_pattern
-from soorma_ai.core.wake import SOURCE
-from soorma_ai.domain.events import EventTopic, topic_of
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
+from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
 from soorma_ai.runtime.context import Handling, Services
@@ -58,7 +56,7 @@ class Agent:
     ) -> None:
         if not name:
             raise ConfigError("an agent needs a name: its deliveries are kept under it")
-        if name in (CLIENT, SOURCE):
+        if name in (CLIENT, SYSTEM):
             raise ConfigError(f"an agent cannot be called {name!r}: that is the source of others' events")
         if max_in_flight < 1:
             raise ConfigError(f"Agent(max_in_flight={max_in_flight}): give a number from 1")

@@ -11,10 +11,10 @@ from soorma_ai.agents.agent import EventLike
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import GoalContext, PlanContext
 from soorma_ai.agents.pursuer import Pursuer, cannot_think
-from soorma_ai.core.prompt import DECIDE
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.validate import fingerprint, judge, prepared
-from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai.core.validate import judge, prepared
+from soorma_ai.domain.decisions import PlannerDecision, fingerprint
+from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import AgentCapability
 from soorma_ai.domain.values import json_object

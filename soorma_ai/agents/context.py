@@ -7,10 +7,10 @@ from soorma_ai.agents.memory import MemoryClient
 from soorma_ai.core.tasks import question_of
 from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject, json_object, must_be_text
-from soorma_ai.domain.waits import Person
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.directory import Directory

@@ -5,14 +5,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from soorma_ai.agents.context import PlatformContext
-from soorma_ai.core.asking import Outcome
 from soorma_ai.core.ending import cancel
 from soorma_ai.core.machine import moved
+from soorma_ai.core.outcome import Outcome
 from soorma_ai.domain.events import EventEnvelope, completion_of
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.domain.replies import Reply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, json_object
-from soorma_ai.domain.waits import Expectation, Reply
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
 from soorma_ai.runtime.context import Handling, current_handling
 from soorma_ai.runtime.machine import MachineInHand

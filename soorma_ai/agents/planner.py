@@ -4,8 +4,14 @@ from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.pursuer import Parked, Pursuer
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.validate import Judged
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, PublishAllAction, WaitAction
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.runtime.context import Handling
 

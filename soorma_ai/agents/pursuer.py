@@ -12,20 +12,21 @@ from soorma_ai.agents.agent import Agent, AgentOptions, EventLike, H, definition
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.asking import Outcome, park
-from soorma_ai.core.ending import Failure
+from soorma_ai.core.asking import park
 from soorma_ai.core.machine import moved
+from soorma_ai.core.outcome import Outcome
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.states import check as check_machine
-from soorma_ai.core.validate import Judged
-from soorma_ai.domain.decisions import wait_of
+from soorma_ai.domain.decisions import Judged
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
+from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
@@ -349,7 +350,7 @@ def cannot_think(name: str) -> str:
 
 def _reply_timeout(name: str, given: timedelta | None) -> timedelta | None:
     try:
-        return None if given is None else wait_of("reply_timeout", given)
+        return None if given is None else span_of("reply_timeout", given)
     except LocalProtocolError as error:
         raise ConfigError(f"planner {name}: {error}") from error
 

@@ -9,9 +9,10 @@ from typing_extensions import TypeVar
 
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Shape
-from soorma_ai.core.tasks import SubRequest, success
-from soorma_ai.domain.decisions import wait_of
+from soorma_ai.core.tasks import SubRequest
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
+from soorma_ai.domain.replies import success_reply
+from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
 from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text
@@ -117,7 +118,7 @@ class TaskContext(Generic[T]):
     async def complete(self, result: object = None) -> None:
         """Raises LocalProtocolError when the task has ended already, or the result is off its schema."""
         written = self._gives.write(f"the result of {self.event_type!r}", result)
-        await self.in_hand.end(success(written))
+        await self.in_hand.end(success_reply(written))
 
     async def fail(self, message: str, *, code: str = "failed") -> None:
         """Reply with a failure: the requester goes on to decide what to do about it."""
@@ -161,7 +162,7 @@ class TaskContext(Generic[T]):
             spec.response_event,
             topic,
             spec.assigned_to,
-            None if timeout is None else wait_of("timeout", timeout),
+            None if timeout is None else span_of("timeout", timeout),
         )
         return self.in_hand.delegate(request, group=group)
 

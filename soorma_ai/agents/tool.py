@@ -10,17 +10,17 @@ from typing_extensions import TypeVar, Unpack
 from soorma_ai.agents.agent import Agent, AgentOptions, H
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type, return_type
-from soorma_ai.core.ending import Failure
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
+from soorma_ai.domain.replies import Failure, failure_reply, success_reply
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.doubts import find_out
 from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.replies import failed, reply, request_id_of, succeeded
+from soorma_ai.runtime.replies import reply, request_id_of
 
 T = TypeVar("T", default=dict[str, Any])
 
@@ -193,11 +193,13 @@ class _Invocation:
         result = await self.run(handling, request)
         written = self.gives.write(f"the result of {event.type!r}", result)
         handling.record(
-            reply(handling, succeeded("request_id", request.request_id, written), default_event=self.default_event)
+            reply(
+                handling, {"request_id": request.request_id, **success_reply(written)}, default_event=self.default_event
+            )
         )
 
     async def failed(self, handling: Handling, failure: Failure) -> None:
-        answer = failed("request_id", request_id_of(handling), failure)
+        answer = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
         handling.record(reply(handling, answer, default_event=self.default_event))
 
 

@@ -10,14 +10,14 @@ from soorma_ai.agents.agent import Agent, AgentOptions, H
 from soorma_ai.agents.context import PlatformContext
 from soorma_ai.agents.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type
-from soorma_ai.core.ending import Failure
 from soorma_ai.core.tasks import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import AgentKind, Approval
+from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.execute import must_be_wanted

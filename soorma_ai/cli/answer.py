@@ -10,9 +10,10 @@ from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_js
 from soorma_ai.cli.render import BAD, GOOD, Printer, print_json
 from soorma_ai.cli.store_access import Answering, Writer, reading, wait_named
 from soorma_ai.cli.wording import said, short
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, AnswerDecision, AnswerOutcome
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import ACCEPTED, AnswerDecision, AnswerOutcome, Wait
 
 _wait = click.argument("wait", type=Id())
 _note = click.option("--note", default="", metavar="TEXT", help="Kept with the answer.")

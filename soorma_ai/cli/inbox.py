@@ -9,7 +9,7 @@ from soorma_ai.cli.options import Access, as_json, with_access
 from soorma_ai.cli.render import Printer, print_json
 from soorma_ai.cli.store_access import reading
 from soorma_ai.cli.waits import print_commands, print_wait, row
-from soorma_ai.domain.waits import Wait
+from soorma_ai.domain.expectations import Wait
 
 
 @click.command()

@@ -9,8 +9,8 @@ from soorma_ai.cli.traces import trace_begun
 from soorma_ai.cli.wording import offset
 from soorma_ai.core.lines import Line, LineKind, flattened
 from soorma_ai.core.trace import Trace
+from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.waits import ExpectationKind, Wait
 from soorma_ai.runtime.client import Client
 from soorma_ai.runtime.signals import until
 

@@ -11,8 +11,9 @@ from soorma_ai.cli.keyboard import Keyboard
 from soorma_ai.cli.render import BAD, WAITING, Printer
 from soorma_ai.cli.waits import print_wait
 from soorma_ai.cli.wording import said, short
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome, Wait
 from soorma_ai.runtime.client import Client
 
 

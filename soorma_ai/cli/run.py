@@ -22,8 +22,8 @@ from soorma_ai.cli.responders import Always, AtTheKeyboard, Nobody, Responder
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
 from soorma_ai.cli.waits import print_commands, print_wait
 from soorma_ai.cli.wording import said, short
+from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
-from soorma_ai.domain.waits import AnswerDecision, Person
 from soorma_ai.errors import NotFound
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client import Client

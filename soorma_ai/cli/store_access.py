@@ -15,10 +15,11 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.system import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access
+from soorma_ai.domain.expectations import FOR_PEOPLE
 from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.people import AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import FOR_PEOPLE, AnswerOutcome, Person
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Pruned

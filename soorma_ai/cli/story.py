@@ -7,7 +7,7 @@ from soorma_ai.cli.render import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Node, Par
 from soorma_ai.cli.wording import calling, local_time, offset, portion, said, short, shown, span, spending
 from soorma_ai.core.lines import Asked, Line, LineKind
 from soorma_ai.core.trace import Trace
-from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationStatus
 
 PAYLOAD = 240
 RESULTS = 480

@@ -5,8 +5,8 @@ from datetime import datetime
 from soorma_ai.cli.forms import asks_for
 from soorma_ai.cli.render import BOLD, DIM, QUOTE, WAITING, Printer
 from soorma_ai.cli.wording import ago, remaining, said, short, shown, span
+from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.values import Json
-from soorma_ai.domain.waits import Wait
 
 INDENT = 10
 

@@ -9,7 +9,8 @@ from soorma_ai.cli.render import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_jso
 from soorma_ai.cli.store_access import plan_named, reading
 from soorma_ai.cli.wording import calling, offset, said, short
 from soorma_ai.core.lines import thought_of
-from soorma_ai.domain.plans import JournalEntry, PlanDetails, Verdict
+from soorma_ai.domain.history import JournalEntry, Verdict
+from soorma_ai.domain.plans import PlanDetails
 
 
 @click.command()

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 
-from soorma_ai.core.offer import CLIENT
-from soorma_ai.domain.schemas import told, violations
-from soorma_ai.domain.waits import (
+from soorma_ai.domain.events import CLIENT
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.people import (
     ACCEPTED,
     DUPLICATE,
     INVALID,
@@ -15,10 +15,9 @@ from soorma_ai.domain.waits import (
     AnswerDecision,
     AnswerOutcome,
     Ask,
-    Expectation,
-    ExpectationStatus,
     Person,
 )
+from soorma_ai.domain.schemas import told, violations
 from soorma_ai.errors import LocalProtocolError
 
 

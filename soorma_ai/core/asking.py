@@ -1,61 +1,31 @@
 """What a plan asks of others: requests to agents, goals for planners, questions to people."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.correlate import keys_of_wait
 from soorma_ai.core.ladder import ladder
 from soorma_ai.core.machine import moved
-from soorma_ai.core.wake import EXPIRED, wake_for
+from soorma_ai.core.opening import Moment, announcement, deadline_timer, earlier
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
-from soorma_ai.domain.effects import AppendStep, Effect, Expect, Publish, Schedule, Spend
-from soorma_ai.domain.events import (
-    EventEnvelope,
-    EventTopic,
-    Lineage,
-    ReplyAddress,
-    caused_id,
-    completion_of,
-    new_event,
-)
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
+from soorma_ai.domain.effects import Expect, Publish, Spend
+from soorma_ai.domain.events import EventTopic, ReplyAddress, completion_of, new_event
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.replies import Reply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
-from soorma_ai.domain.waits import AnswerDecision, Ask, Expectation, ExpectationKind, Proposal, Reply
-
-WAIT_OPENED = "plan.wait.opened"
 
 APPROVAL_ANSWER: JsonObject = {
     "type": "object",
     "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
     "required": ["approved"],
 }
-
-
-@dataclass(frozen=True)
-class Moment:
-    """Where and when something is made: ids derive from the cause, so making it again makes the same."""
-
-    cause: EventEnvelope
-    agent: str
-    now: datetime
-    ordinals: Iterator[int]
-
-    def event_id(self, type: str) -> str:
-        return caused_id(self.cause.id, self.agent, next(self.ordinals), type)
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
-
-    plan: PlanRecord
-    effects: tuple[Effect, ...] = ()
-
-    def then(self, later: "Outcome") -> "Outcome":
-        return Outcome(later.plan, self.effects + later.effects)
 
 
 def request(
@@ -253,35 +223,6 @@ def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
     )
 
 
-def step(
-    plan: PlanRecord,
-    kind: StepKind,
-    moment: Moment,
-    *,
-    name: str = "",
-    data: Json = None,
-    note: str = "",
-    event_id: str | None = None,
-    expectation_id: str | None = None,
-    mark: str | None = None,
-    place: int = 0,
-) -> Outcome:
-    line = Step(
-        plan_id=plan.plan_id,
-        ordinal=plan.steps,
-        kind=kind,
-        at=moment.now,
-        name=name,
-        data=data,
-        note=note,
-        event_id=event_id or moment.cause.id,
-        expectation_id=expectation_id,
-        fingerprint=mark,
-        place=place,
-    )
-    return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(line),))
-
-
 def unfinished(open_now: Sequence[Expectation]) -> tuple[list[str], list[str]]:
     """(asked of agents with no answer yet, held back and never published)"""
     unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
@@ -324,36 +265,6 @@ def _asking(
     return Outcome(paused, (*stepped.effects, Expect(opened), Publish(told), *timers))
 
 
-def announcement(
-    lineage: Lineage, opened: Expectation, moment: Moment, *, about: JsonObject | None = None
-) -> EventEnvelope:
-    """By which programs outside learn that people are asked. `about` is what the asker adds of its own."""
-    ask = opened.ask
-    data: dict[str, Json] = {
-        **(about or {}),
-        "wait_id": opened.id,
-        "kind": opened.kind,
-        "expected_event": opened.event_type,
-    }
-    if ask:
-        decisions: list[Json] = list(ask.allowed_decisions)
-        data |= {"reason": ask.reason, "message": ask.message, "allowed_decisions": decisions}
-        data |= {"response_schema": ask.response_schema, "digest": ask.proposal.digest if ask.proposal else None}
-    if opened.deadline:
-        data["deadline"] = opened.deadline.isoformat()
-    return new_event(
-        lineage,
-        event_id=derived_id("announced", opened.id),
-        source=moment.agent,
-        topic=EventTopic.NOTIFICATION_EVENTS,
-        type=WAIT_OPENED,
-        data=data,
-        time=moment.now,
-        causation_id=moment.cause.id,
-        subject=opened.id,
-    )
-
-
 def expecting(
     plan: PlanRecord,
     id: str,
@@ -380,19 +291,6 @@ def expecting(
         subject=subject,
         ask=ask,
     )
-
-
-def deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect, ...]:
-    """The plan's own deadline has a timer already; only an earlier one needs its own."""
-    due = expectation.deadline
-    if due is None or (plan.deadline is not None and due >= plan.deadline):
-        return ()
-    event = wake_for(EXPIRED, expectation, due)
-    return (Schedule(f"deadline:{expectation.id}", due, event, guards=expectation.id),)
-
-
-def earlier(one: datetime | None, other: datetime | None) -> datetime | None:
-    return min((moment for moment in (one, other) if moment), default=None)
 
 
 def _until(plan: PlanRecord, timeout: timedelta | None, moment: Moment) -> datetime | None:

@@ -2,15 +2,16 @@
 
 from datetime import timedelta
 
-from soorma_ai.core.asking import Moment, announcement
-from soorma_ai.core.ending import Failure
+from soorma_ai.core.opening import Moment, announcement
 from soorma_ai.core.settle import Settled
 from soorma_ai.core.wake import EXPIRED, wake_for
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, StillUnknown
 from soorma_ai.domain.effects import DeadLetter, Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import AnswerDecision, Ask
+from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject, clip, compact, derived_id
-from soorma_ai.domain.waits import AnswerDecision, Ask, Expectation, ExpectationKind, ExpectationStatus
 
 ANSWERED_WITHIN = timedelta(days=7)
 REASON = "in_doubt"

@@ -10,13 +10,13 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from soorma_ai.core.offer import Offer, closed, make_offer
+from soorma_ai.core.offer import Offer, make_offer
 from soorma_ai.core.states import names_after
-from soorma_ai.core.wire import inlined, is_too_large, merged, without_wire_nulls
-from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
+from soorma_ai.core.wire import closed, inlined, is_too_large, merged, without_wire_nulls
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision

@@ -1,33 +1,27 @@
 """How a plan begins and how it ends: the goal's row, and the one answer its caller gets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import count
 
-from soorma_ai.core.asking import Moment, Outcome, step, unfinished
+from soorma_ai.core.asking import unfinished
 from soorma_ai.core.machine import moved
+from soorma_ai.core.opening import Moment
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.core.wake import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
 from soorma_ai.domain.effects import Close, Effect, Publish, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope, completion_of, new_event
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind, plan_id_of, pursuit_of
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
+from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import Json
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 
 # The timer of a plan's deadline is called so, with the plan's id behind it.
 PLAN_DEADLINE = "deadline:"
 PARENT_CANCELLED = "the plan that it was for is cancelled"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """Why something did not work, for whoever asked: a stable code and words. `ends_plan`: the plan that was worked on
-    cannot go on, whoever worked on it; its model gave up, or a limit is reached."""
-
-    code: str
-    message: str
-    ends_plan: bool = False
 
 
 def begin(

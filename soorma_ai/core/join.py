@@ -9,16 +9,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from soorma_ai.core.asking import Moment, Outcome, deadline_timer, earlier, expecting, hold, request, step
+from soorma_ai.core.asking import expecting, hold, request
 from soorma_ai.core.machine import moved
+from soorma_ai.core.opening import Moment, deadline_timer, earlier
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.core.receive import Trigger, receive
-from soorma_ai.core.validate import Judged
-from soorma_ai.domain.decisions import PublishAction, PublishAllAction
+from soorma_ai.domain.decisions import Judged, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step, StepKind
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import Reply
 from soorma_ai.domain.values import Json, JsonObject, derived_id
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Join, Reply
 from soorma_ai.errors import LocalProtocolError
 
 _WITHDRAWN = "withdrawn"

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.values import Json, JsonObject, derived_id
-from soorma_ai.domain.waits import Expectation
 
 WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from soorma_ai.core.prompt import PLAN
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.plans import JournalEntry, Step, StepKind, Verdict
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind, Verdict
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.tracking import PROGRESS, Report
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationStatus
 
 
 class LineKind(StrEnum):

@@ -5,18 +5,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from soorma_ai.core.wire import inlined, is_too_large
-from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.core.wire import closed, inlined, is_too_large
+from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 
 PUBLISH = "publish:"
 DELEGATE = "delegate:"
 PUBLISH_ALL = "publish_all"
-
-CLIENT = "client"  # the source of everything that comes from outside through the platform
 
 
 @dataclass(frozen=True)
@@ -186,9 +184,3 @@ def _branch(action: str, description: str, properties: dict[str, Json], optional
     tagged: dict[str, Json] = {"action": {"const": action}}
     branch = closed(tagged | properties, optional)
     return {"description": description, **branch} if description else branch
-
-
-def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
-    """The schema of an object that has these properties, and no others."""
-    required: list[Json] = [name for name in properties if name not in optional]
-    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -12,16 +12,12 @@ from soorma_ai.core.draft import Means
 from soorma_ai.core.join import came_mark, fired_mark
 from soorma_ai.core.offer import Offer
 from soorma_ai.core.receive import Trigger
+from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.limits import Spent
-from soorma_ai.domain.plans import PlanRecord, Step, StepKind
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
 from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
-
-DECIDE = "planner/decide"
-REASK = "planner/reask"
-PLAN = "planner/plan"
-REPLAN = "planner/replan"
 
 HISTORY_STEPS = 40
 HISTORY_CHARS = 24_000

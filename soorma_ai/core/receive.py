@@ -2,20 +2,16 @@
 
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.asking import Moment, Outcome, step
 from soorma_ai.core.machine import moved
+from soorma_ai.core.opening import Moment
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import said_in
 from soorma_ai.domain.values import Json, JsonObject, digest
-from soorma_ai.domain.waits import (
-    Answer,
-    AnswerDecision,
-    Ask,
-    Expectation,
-    ExpectationKind,
-    ExpectationStatus,
-    Proposal,
-)
 from soorma_ai.errors import LocalProtocolError
 
 
@@ -56,13 +52,6 @@ def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: M
     note = "ok" if worked else "failed"
     outcome = step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
-
-
-def said_in(data: JsonObject) -> Json:
-    """The result or the error of a reply; an event of another form is what it says itself."""
-    if "success" not in data and "result" not in data:
-        return data
-    return data.get("error") if data.get("success") is False else data.get("result")
 
 
 def _no_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:

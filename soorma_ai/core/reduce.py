@@ -3,14 +3,24 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
-from soorma_ai.core.asking import Moment, Outcome, delegate, hold, request, wait
+from soorma_ai.core.asking import delegate, hold, request, wait
 from soorma_ai.core.ending import complete
 from soorma_ai.core.join import publish_together
-from soorma_ai.core.validate import Judged, fingerprint
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, PublishAllAction, WaitAction
+from soorma_ai.core.opening import Moment
+from soorma_ai.core.outcome import Outcome
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    fingerprint,
+)
 from soorma_ai.domain.events import completion_of
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.waits import Expectation, Reply
+from soorma_ai.domain.replies import Reply
 
 
 def reduce(

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from soorma_ai.core.ending import Failure
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import (
     ConfigError,
     DecisionError,

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.core.lines import latency_of
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
 from soorma_ai.domain.plans import PlanDetails
-from soorma_ai.domain.waits import FOR_PEOPLE, Expectation, ExpectationKind
 
 Span = tuple[datetime, datetime]
 

@@ -6,12 +6,13 @@ from dataclasses import dataclass
 from datetime import timedelta
 from difflib import get_close_matches
 
-from soorma_ai.core.receive import said_in
 from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer
+from soorma_ai.domain.replies import Reply, said_in
 from soorma_ai.domain.states import REJECTED, START, TIMEOUT, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject, compact
-from soorma_ai.domain.waits import Answer, Expectation, ExpectationKind, ExpectationStatus, Reply
 from soorma_ai.errors import ConfigError, PayloadMismatch
 
 _COMPLETED = ".completed"

@@ -4,23 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from soorma_ai.core.asking import Moment, announcement
 from soorma_ai.core.ladder import ladder
+from soorma_ai.core.opening import Moment, announcement
 from soorma_ai.core.wake import ABANDONED, EXPIRED, wake_for
-from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.effects import Close, Effect, EndTask, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
+from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json, JsonObject, derived_id
-from soorma_ai.domain.waits import (
-    AnswerDecision,
-    Ask,
-    Expectation,
-    ExpectationKind,
-    ExpectationStatus,
-    ladder_fault,
-)
 from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"
@@ -136,7 +131,7 @@ def questioned(
 def received(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
     """The sub-task as it is when what it waited for has come, or its time is over."""
     if met.status is ExpectationStatus.EXPIRED:
-        data = failure("deadline_exceeded", f"no answer to {met.subject} came in time")
+        data = failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
     else:
         data = event.data
     status = "failed" if data.get("success") is False else "completed"
@@ -188,15 +183,6 @@ def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publis
             correlation_id=task.task_id,
         )
     )
-
-
-def success(result: Json) -> JsonObject:
-    return {"success": True, "status": "completed", "result": result}
-
-
-def failure(code: str, message: str) -> JsonObject:
-    error: JsonObject = {"code": code, "message": message}
-    return {"success": False, "status": "failed", "error": error}
 
 
 def question_of(data: JsonObject) -> Question | str:

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from soorma_ai.core.asking import WAIT_OPENED
 from soorma_ai.core.lines import (
     Line,
     LineKind,
@@ -19,14 +18,14 @@ from soorma_ai.core.lines import (
     report_of,
     unmet_line,
 )
-from soorma_ai.core.offer import CLIENT
+from soorma_ai.core.opening import WAIT_OPENED
 from soorma_ai.core.shares import Shares, shares_of
-from soorma_ai.core.wake import SOURCE
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import JournalEntry, PlanDetails, PlanStatus, Step, StepKind, plan_id_of
+from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 
 # Agents may answer each other for ever; what lies deeper is listed side by side.
 MOST_LEVELS = 24
@@ -164,7 +163,7 @@ class _Tree:
 
     def unexplained(self) -> tuple[Line, ...]:
         """Events of the tree whose cause is none of its lines."""
-        left = [e for e in self._events.values() if e.source != SOURCE and not self._is_of_a_step(e)]
+        left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
         return tuple(self._event(event, 1) for event in left if event.id not in self._told)
 
     def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
@@ -322,7 +321,7 @@ class _Tree:
         """Wake-ups, what planners did in their turns, and what met something else that was waited for."""
         plan, met = self._plans.get(event.plan_id or ""), self._met_by.get(event.id)
         in_a_turn = plan is not None and _is_made_by(plan, event) and cause_id in self._causes[plan.plan_id]
-        return event.source == SOURCE or in_a_turn or (met is not None and met.id != cause_id)
+        return event.source == SYSTEM or in_a_turn or (met is not None and met.id != cause_id)
 
     def _is_of_a_step(self, event: EventEnvelope) -> bool:
         """The line of the step tells it."""

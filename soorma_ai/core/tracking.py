@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from soorma_ai.core.lines import flattened, report_of
 from soorma_ai.core.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import (
@@ -21,7 +22,6 @@ from soorma_ai.domain.tracking import (
     TimelineEntry,
 )
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from soorma_ai.domain.conditions import applies
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,
+    Judged,
     PlannerDecision,
     PublishAction,
     PublishAllAction,
@@ -25,7 +26,7 @@ from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
-from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 
@@ -39,20 +40,6 @@ class Situation:
     now: datetime
     in_flight: int = 0
     repeats: int = 0
-
-
-@dataclass(frozen=True)
-class Judged:
-    """A decision that may be carried out; with `approval`, only after a person said yes.
-
-    `producers` are those whose event ends a wait; `parts` the requests that are published together.
-    """
-
-    decision: PlannerDecision
-    definition: EventDefinition | None = None
-    approval: Approval | None = None
-    producers: tuple[str, ...] = ()
-    parts: tuple["Judged", ...] = ()
 
 
 Check = Callable[[PlannerDecision, Situation], None]
@@ -260,11 +247,6 @@ def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
     action = decision.next_action
     awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
     return awaited.producers if awaited else ()
-
-
-def fingerprint(decision: PlannerDecision, state: str) -> str:
-    """Names this decision in this state. `state` is what was known when it was made: the trigger, in words."""
-    return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)
 
 
 def prepared(decision: PlannerDecision, offer: Offer) -> PlannerDecision:

@@ -3,12 +3,10 @@ so a forged one opens no gate and moves no plan."""
 
 from datetime import datetime
 
-from soorma_ai.domain.events import EventEnvelope, EventTopic, new_event
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, new_event
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import derived_id
-from soorma_ai.domain.waits import Expectation
-
-SOURCE = "soorma"
 
 ANSWERED = "plan.wait.answered"
 EXPIRED = "plan.expectation.expired"
@@ -26,7 +24,7 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
     expectation."""
     return EventEnvelope(
         id=derived_id("wake", type, expectation.id),
-        source=SOURCE,
+        source=SYSTEM,
         type=type,
         topic=EventTopic.PLAN_EVENTS,
         time=now,
@@ -44,7 +42,7 @@ def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
     return new_event(
         plan.lineage,
         event_id=derived_id("wake", type, plan.plan_id, *once),
-        source=SOURCE,
+        source=SYSTEM,
         topic=EventTopic.PLAN_EVENTS,
         type=type,
         data={},

@@ -4,7 +4,7 @@ Providers take less than JSON Schema. What they cannot express goes into the des
 through than the document; the judge is always the document itself.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from soorma_ai.core.inline import ANNOTATIONS, inlined
@@ -393,3 +393,9 @@ def _mapping(value: Json) -> JsonObject:
 
 def _sequence(value: Json) -> list[Json]:
     return value if isinstance(value, list) else []
+
+
+def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    """The schema of an object that has these properties, and no others."""
+    required: list[Json] = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -1,23 +1,15 @@
 """What a planner may decide: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Literal, Self, cast
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import ladder_fault
-from soorma_ai.errors import LocalProtocolError
-
-LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
-
-
-def wait_of(what: str, given: object) -> timedelta:
-    """A span that may be waited for, of seconds or as it is. Raises LocalProtocolError, which calls it `what`."""
-    seconds = given.total_seconds() if isinstance(given, timedelta) else given
-    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= LONGEST_WAIT_SECONDS:
-        return timedelta(seconds=seconds)
-    raise LocalProtocolError(f"{what}={given!r}: give a number of seconds above 0, up to {LONGEST_WAIT_SECONDS}")
+from soorma_ai.domain.people import ladder_fault
+from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 
 
 class _Action(BaseModel):
@@ -109,3 +101,22 @@ class PlannerDecision(BaseModel):
 
     next_action: PlanAction
     reasoning: str = ""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A decision that may be carried out; with `approval`, only after a person said yes.
+
+    `producers` are those whose event ends a wait; `parts` the requests that are published together.
+    """
+
+    decision: PlannerDecision
+    definition: EventDefinition | None = None
+    approval: Approval | None = None
+    producers: tuple[str, ...] = ()
+    parts: tuple["Judged", ...] = ()
+
+
+def fingerprint(decision: PlannerDecision, state: str) -> str:
+    """Names this decision in this state. `state` is what was known when it was made: the trigger, in words."""
+    return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)

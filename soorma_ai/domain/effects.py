@@ -4,12 +4,13 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.history import Step
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.domain.plans import PlanRecord, Step, ValueKind
+from soorma_ai.domain.plans import PlanRecord, ValueKind
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
 
 
 @dataclass(frozen=True)

@@ -11,6 +11,10 @@ from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, 
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
+# The sources of what comes from outside through the platform, and of what the platform says itself.
+CLIENT = "client"
+SYSTEM = "soorma"
+
 _EXTENSION_NAME = re.compile(r"[a-z0-9]+\Z")
 _Text = Annotated[str, Field(min_length=1)]
 

@@ -5,9 +5,10 @@ from datetime import datetime
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
-from soorma_ai.domain.waits import Expectation
 
 
 class PlanStatus(StrEnum):
@@ -88,91 +89,6 @@ def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
 def plan_id_of(goal_id: str, agent: str) -> str:
     """A plan's id is known from its goal's, so whoever submits a goal can follow it before anybody took it."""
     return derived_id("plan", goal_id, agent)
-
-
-class StepKind(StrEnum):
-    GOAL = "goal"
-    PUBLISHED = "published"
-    DELEGATED = "delegated"
-    REPLIED = "replied"
-    ASKED = "asked"
-    HELD = "held for approval"
-    ANSWERED = "answered"
-    RECEIVED = "received"
-    EXPIRED = "expired"
-    PARKED = "parked"
-    RESUMED = "resumed"
-    JOINED = "joined"
-    LATE = "late"
-    COMPLETED = "completed"
-    FAILED = "failed"
-    CANCELLED = "cancelled"
-
-
-@dataclass(frozen=True)
-class Step:
-    """One line of a plan's history, only ever appended.
-
-    `name` is the event it is about; `event_id` the event that caused it or that it made; `fingerprint`
-    names the decision and the state it was made in, for the repeat limit; or the join that this came for, as number
-    `place` of it.
-    """
-
-    plan_id: str
-    ordinal: int
-    kind: StepKind
-    at: datetime
-    name: str = ""
-    data: Json = None
-    note: str = ""
-    event_id: str | None = None
-    expectation_id: str | None = None
-    fingerprint: str | None = None
-    place: int = 0
-
-
-class Verdict(StrEnum):
-    """What became of a model's answer; one it declined to give is never asked for again."""
-
-    ACCEPTED = "accepted"
-    REFUSED = "refused"
-    DECLINED = "declined"
-
-
-@dataclass(frozen=True)
-class JournalKey:
-    """(agent, cause event, ordinal of the call in this handling): handling again finds the same row."""
-
-    agent: str
-    cause_id: str
-    ordinal: int
-
-
-@dataclass(frozen=True)
-class JournalEntry:
-    """One answer of a model, written down before anything is done about it.
-
-    `raw` is what it said, `value` the JSON found in it, `fault` what kept it from being JSON.
-    """
-
-    key: JournalKey
-    plan_id: str
-    root_plan_id: str
-    prompt_id: str
-    prompt_version: str
-    prompt_hash: str
-    offer_digest: str
-    model: str
-    raw: str
-    value: Json
-    fault: str
-    verdict: Verdict
-    refusal: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    latency_ms: float
-    at: datetime
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
-from soorma_ai.domain.waits import ladder_fault
 from soorma_ai.errors import ConfigError
 
 AGENT_GONE_AFTER = timedelta(minutes=5)

@@ -5,8 +5,8 @@ from typing import Any, Literal, TypeAlias, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import completion_of
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 

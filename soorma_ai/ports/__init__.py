@@ -1,8 +1,9 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
+from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.model import Message, ModelAnswer, Prompt, Prompts, Question, Reasoner
-from soorma_ai.ports.rows import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Stray, Swept, Work
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, Registry, Store, Upkeep
 
 __all__ = [

@@ -2,7 +2,6 @@
 
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
 
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
@@ -35,26 +34,6 @@ class Work:
     delivery: Delivery
     disposition: Disposition
     effects: tuple[Effect, ...]
-
-
-@dataclass(frozen=True)
-class Stray:
-    """An event that an expectation did not take: too early, too late, once too often, off its schema,
-    or fitting several, of which the oldest took it."""
-
-    event_id: str
-    event_type: str
-    reason: Literal["early", "late", "surplus", "ambiguous", "invalid"]
-    expectation_id: str | None
-
-
-@dataclass(frozen=True)
-class Arrival:
-    """What became of events that came in: agents with new work, client requests answered, strays."""
-
-    agents: frozenset[str]
-    answered: frozenset[str]
-    strays: tuple[Stray, ...]
 
 
 @dataclass(frozen=True)

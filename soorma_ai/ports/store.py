@@ -4,15 +4,18 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
-from soorma_ai.domain.plans import JournalEntry, PlanRecord, PlanStatus, PlanValue, Step
+from soorma_ai.domain.people import Answer, AnswerOutcome, Person
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
-from soorma_ai.domain.waits import Answer, AnswerOutcome, Expectation, Person
-from soorma_ai.ports.rows import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 
 
 class Queue(Protocol):

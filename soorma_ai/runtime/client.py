@@ -6,8 +6,9 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from soorma_ai.core.answer import decision_meant
-from soorma_ai.core.offer import CLIENT, merged
+from soorma_ai.core.offer import merged
 from soorma_ai.domain.events import (
+    CLIENT,
     EventEnvelope,
     EventTopic,
     Lineage,
@@ -16,32 +17,21 @@ from soorma_ai.domain.events import (
     new_event,
     topic_of,
 )
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import SessionSummary
+from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
-from soorma_ai.domain.waits import (
-    Answer,
-    AnswerOutcome,
-    Expectation,
-    ExpectationKind,
-    ExpectationStatus,
-    Person,
-    Wait,
-)
-from soorma_ai.errors import (
-    DeadlineExceeded,
-    LocalProtocolError,
-    NotFound,
-)
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime import letters, reading
-from soorma_ai.runtime.context import Services
+from soorma_ai.runtime.context import Services, must_be_outside
 from soorma_ai.runtime.directory import Directory
 from soorma_ai.runtime.follow import POLL_SECONDS, PlanHandle, seconds
-from soorma_ai.runtime.outside import PlanMemory, must_be_outside, opened_session, take_in
+from soorma_ai.runtime.outside import PlanMemory, opened_session, take_in
 from soorma_ai.runtime.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.signals import until
 from soorma_ai.runtime.tracker import Tracker

@@ -5,8 +5,9 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 from soorma_ai.core.prompt import estimated_tokens, fenced
+from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.plans import JournalEntry, JournalKey, PlanRecord, Verdict
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
 from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused
 from soorma_ai.ports import Message, ModelAnswer, Prompt, Question, Reasoner

@@ -6,16 +6,17 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
-from soorma_ai.core.asking import Moment, Outcome
 from soorma_ai.core.doubt import doubt_id
+from soorma_ai.core.opening import Moment
+from soorma_ai.core.outcome import Outcome
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.wake import SOURCE
 from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
-from soorma_ai.domain.events import EventEnvelope, Lineage
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import MAX_BACKLOG
-from soorma_ai.domain.plans import PlanRecord, Step
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tasks import TaskRecord
-from soorma_ai.domain.waits import Expectation, ExpectationKind
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
 from soorma_ai.runtime.memory import MemoryInHand
@@ -93,7 +94,7 @@ class Handling:
     @property
     def lineage(self) -> Lineage:
         """Whose delivery it is. A wake-up names whom it wakes, and tells no more."""
-        if self.event.source != SOURCE:
+        if self.event.source != SYSTEM:
             return self.event.lineage
         owner = self._plan or self.task
         return owner.lineage if owner else self.event.lineage
@@ -235,3 +236,8 @@ def in_hand(handling: Handling) -> Generator[None]:
         yield
     finally:
         _current.reset(token)
+
+
+def must_be_outside() -> None:
+    if current_handling() is not None:
+        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")

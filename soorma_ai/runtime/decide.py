@@ -3,9 +3,11 @@
 from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.offer import Offer, make_offer
-from soorma_ai.core.prompt import DECIDE, HISTORY_STEPS, REASK, inputs_for
+from soorma_ai.core.prompt import HISTORY_STEPS, inputs_for
 from soorma_ai.core.receive import Trigger
-from soorma_ai.core.validate import Judged, Situation, fingerprint, judge, parsed, prepared
+from soorma_ai.core.validate import Situation, judge, parsed, prepared
+from soorma_ai.domain.decisions import Judged, fingerprint
+from soorma_ai.domain.history import DECIDE, REASK
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.ports import Prompt, Reasoner

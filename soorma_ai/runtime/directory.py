@@ -5,13 +5,12 @@ from dataclasses import replace
 
 from soorma_ai.domain.discovery import DiscoveredAgent, name_of
 from soorma_ai.domain.events import EventTopic, topic_of
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import Person
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
-from soorma_ai.runtime.context import Services
-from soorma_ai.runtime.outside import must_be_outside
+from soorma_ai.runtime.context import Services, must_be_outside
 
 # Who takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)

@@ -7,7 +7,7 @@ from soorma_ai.core.inline import inlined
 from soorma_ai.core.settle import Settled
 from soorma_ai.domain.doubts import Finding, StillUnknown
 from soorma_ai.domain.effects import InDoubt
-from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.execute import takers_of
 

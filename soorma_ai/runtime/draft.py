@@ -3,14 +3,15 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from soorma_ai.core.asking import Outcome
 from soorma_ai.core.draft import Means, drafted, make_means, prepared
-from soorma_ai.core.prompt import PLAN, REPLAN, plan_inputs
+from soorma_ai.core.outcome import Outcome
+from soorma_ai.core.prompt import plan_inputs
 from soorma_ai.core.review import review
 from soorma_ai.domain.discovery import DiscoveredAgent
+from soorma_ai.domain.history import PLAN, REPLAN
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Person
 from soorma_ai.runtime.consult import Inquiry, consult
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.decide import Mind

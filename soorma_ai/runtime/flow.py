@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.core.ending import Failure
 from soorma_ai.core.route import route
 from soorma_ai.core.settle import MAX_ATTEMPTS, Settled, settle, settle_doubtful, spent
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.context import Handling, Services, in_hand

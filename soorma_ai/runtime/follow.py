@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
-from soorma_ai.domain.decisions import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.values import Json
-from soorma_ai.domain.waits import Wait
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.context import Services
 from soorma_ai.runtime.signals import until

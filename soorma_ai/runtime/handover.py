@@ -3,15 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
-from soorma_ai.core.offer import CLIENT
-from soorma_ai.domain.events import Lineage, ReplyAddress, completion_of, new_event
+from soorma_ai.domain.events import CLIENT, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import told, violations
 from soorma_ai.domain.values import json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime import reading
-from soorma_ai.runtime.context import Services
-from soorma_ai.runtime.outside import must_be_outside, take_in
+from soorma_ai.runtime.context import Services, must_be_outside
+from soorma_ai.runtime.outside import take_in
 
 
 async def hand_over(

@@ -1,7 +1,7 @@
 """Dead letters, as one person of one tenant sees them and decides about them."""
 
 from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.waits import Person
+from soorma_ai.domain.people import Person
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import DeadLetterRow
 from soorma_ai.runtime.context import Services

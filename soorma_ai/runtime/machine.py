@@ -4,22 +4,26 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from soorma_ai.core import states
-from soorma_ai.core.asking import Outcome, Question, ask, delegate, hold, park, request, step
-from soorma_ai.core.ending import Failure, complete, fail
+from soorma_ai.core.asking import Question, ask, delegate, hold, park, request
+from soorma_ai.core.ending import complete, fail
 from soorma_ai.core.machine import moved
-from soorma_ai.core.offer import CLIENT, Offer, make_offer
+from soorma_ai.core.offer import Offer, make_offer
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.core.receive import Trigger
 from soorma_ai.core.states import View, expected_reply
-from soorma_ai.core.validate import Judged, fingerprint, judge, within_limits
-from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, wait_of
+from soorma_ai.core.validate import judge, within_limits
+from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction, WaitAction, fingerprint
 from soorma_ai.domain.effects import Close, Expect
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
+from soorma_ai.domain.replies import Failure, Reply
 from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Reply
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
 from soorma_ai.runtime.decide import situation_now, state_of
@@ -373,7 +377,7 @@ def _decision(offer: Offer, event_type: str, data: JsonObject) -> PlannerDecisio
 
 
 def _seconds(given: Json) -> float | None:
-    return None if given is None else wait_of("timeout_seconds", given).total_seconds()
+    return None if given is None else span_of("timeout_seconds", given).total_seconds()
 
 
 def _opened(outcome: Outcome) -> Expectation:

@@ -6,6 +6,7 @@ from typing import Any
 
 from soorma_ai.core.memory import json_value, number
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -16,16 +17,11 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, json_object
-from soorma_ai.domain.waits import Expectation, Person
-from soorma_ai.errors import LocalProtocolError, Overloaded, VersionConflict
+from soorma_ai.errors import Overloaded, VersionConflict
 from soorma_ai.runtime import reading
-from soorma_ai.runtime.context import Services, current_handling
-
-
-def must_be_outside() -> None:
-    if current_handling() is not None:
-        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
+from soorma_ai.runtime.context import Services, must_be_outside
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:

@@ -1,9 +1,9 @@
 """The reply to the request in hand: to its response event and topic, with its reply key."""
 
-from soorma_ai.core.ending import Failure
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventTopic, completion_of, new_event
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.replies import Failure, failure_reply
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.context import Handling
 
 
@@ -25,15 +25,6 @@ def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publis
     )
 
 
-def succeeded(id_name: str, id: str, result: Json) -> JsonObject:
-    return {id_name: id, "success": True, "status": "completed", "result": result}
-
-
-def failed(id_name: str, id: str, failure: Failure) -> JsonObject:
-    error: dict[str, Json] = {"code": failure.code, "message": failure.message}
-    return {id_name: id, "success": False, "status": "failed", "error": error}
-
-
 def request_id_of(handling: Handling) -> str:
     given = handling.event.data.get("request_id")
     return given if isinstance(given, str) else handling.event.correlation_id or handling.event.id
@@ -42,5 +33,5 @@ def request_id_of(handling: Handling) -> str:
 async def tell_requester(handling: Handling, failure: Failure) -> None:
     """Whoever asked is told; a fact has nobody to tell, and its failure stands in the dead letters."""
     if handling.event.topic is EventTopic.ACTION_REQUESTS:
-        told = failed("request_id", request_id_of(handling), failure)
+        told = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
         handling.record(reply(handling, told, default_event=completion_of(handling.event.type)))

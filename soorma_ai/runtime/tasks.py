@@ -3,15 +3,15 @@
 from copy import deepcopy
 from dataclasses import replace
 
-from soorma_ai.core.offer import CLIENT
-from soorma_ai.core.tasks import Question, SubRequest, asked, ended, failure, questioned, received, taken
-from soorma_ai.core.wake import ABANDONED, ANSWERED, SOURCE
+from soorma_ai.core.tasks import Question, SubRequest, asked, ended, questioned, received, taken
+from soorma_ai.core.wake import ABANDONED, ANSWERED
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import EventRole
+from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
-from soorma_ai.domain.waits import Expectation
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.context import Handling
 
@@ -33,7 +33,7 @@ class TaskInHand:
     def is_abandoned(self) -> bool:
         """Arrival has looked at the row: such a word comes only when the request is no longer waited for."""
         event = self.handling.event
-        return event.type == ABANDONED and event.source == SOURCE and event.subject == self.record.task_id
+        return event.type == ABANDONED and event.source == SYSTEM and event.subject == self.record.task_id
 
     @classmethod
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
@@ -67,7 +67,7 @@ class TaskInHand:
         """What this delivery closed, and the event that did; None when it is nothing that this task waits for."""
         handling = self.handling
         event = handling.event
-        if event.type == ANSWERED and event.source == SOURCE and event.causation_id is not None:
+        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
             event = await handling.services.store.event(event.causation_id) or event
         met = await handling.services.store.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
@@ -88,10 +88,10 @@ class TaskInHand:
 
     async def cancel(self) -> None:
         """Whoever asked for it has ended, and so do those whom it asked."""
-        await self.end(failure("cancelled", "whoever asked for it no longer wants it"), stop=True)
+        await self.end(failure_reply("cancelled", "whoever asked for it no longer wants it"), stop=True)
 
     async def fail(self, code: str, message: str) -> None:
-        await self.end(failure(code, message))
+        await self.end(failure_reply(code, message))
 
     async def save(self) -> None:
         """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""

@@ -5,10 +5,10 @@ from collections.abc import Sequence
 
 from soorma_ai.core import tracking
 from soorma_ai.domain.events import EventEnvelope, completion_of
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanProgress, TimelineEntry
-from soorma_ai.domain.waits import Expectation
 from soorma_ai.errors import NotFound
 from soorma_ai.runtime import reading
 from soorma_ai.runtime.context import Services

@@ -3,21 +3,25 @@
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.asking import Outcome, delegate, request, step
-from soorma_ai.core.ending import PARENT_CANCELLED, Failure, begin, cancel, fail, is_overdue
+from soorma_ai.core.asking import delegate, request
+from soorma_ai.core.ending import PARENT_CANCELLED, begin, cancel, fail, is_overdue
 from soorma_ai.core.join import as_branch, came_mark, fire, fired_mark, need_of, receive_branch
 from soorma_ai.core.machine import moved
 from soorma_ai.core.offer import make_offer
+from soorma_ai.core.outcome import Outcome, step
 from soorma_ai.core.prompt import HISTORY_STEPS
 from soorma_ai.core.receive import Trigger, receive
 from soorma_ai.core.validate import Situation, judge
-from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, SOURCE, STRANDED
+from soorma_ai.core.wake import ANSWERED, DEADLINE_REACHED, STRANDED
 from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction
 from soorma_ai.domain.effects import Expect
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, StepKind
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus, Proposal
+from soorma_ai.domain.people import Proposal
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, LimitExceeded, NotFound
 from soorma_ai.runtime.context import Handling
 
@@ -62,7 +66,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
         handling.apply(cancel(plan, plan.cancel_requested, await handling.open_now(), handling.moment(), done=done))
         return None
     _must_have_time(handling)
-    if handling.event.type == STRANDED and handling.event.source == SOURCE:
+    if handling.event.type == STRANDED and handling.event.source == SYSTEM:
         return await _set_going(handling)
     event = await _closing_event(handling)
     met = await handling.services.store.met_by(plan.plan_id, event.id)
@@ -125,7 +129,7 @@ async def _set_going(handling: Handling) -> Trigger | None:
 
 def _must_have_time(handling: Handling) -> None:
     """The timer's word counts as well: clocks step back, and its row is gone."""
-    called = handling.event.type == DEADLINE_REACHED and handling.event.source == SOURCE
+    called = handling.event.type == DEADLINE_REACHED and handling.event.source == SYSTEM
     if called or is_overdue(handling.plan, handling.services.clock.now()):
         raise LimitExceeded("deadline", f"the plan had until {handling.plan.deadline}")
 
@@ -134,7 +138,7 @@ async def _closing_event(handling: Handling) -> EventEnvelope:
     """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
     and that this agent handled then as a subscriber, can come to the plan only by such a wake-up."""
     event = handling.event
-    if event.type == ANSWERED and event.source == SOURCE and event.causation_id is not None:
+    if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
         return await handling.services.store.event(event.causation_id) or event
     return event
 

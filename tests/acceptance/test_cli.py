@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 from cli_kit import APPS, SOORMA, Shop, seed
 
-from soorma_ai.core.offer import CLIENT
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import CLIENT, EventEnvelope
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.values import derived_id
 

@@ -21,9 +21,9 @@ from store_kit import (
 
 from soorma_ai.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
 from soorma_ai.ports import Delivery, Pruned, Store, Work
 
 LONG_AGO = NOW - timedelta(days=60)

@@ -8,11 +8,13 @@ from typing import Any
 
 from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import JournalEntry, JournalKey, PlanRecord, PlanStatus, Step, StepKind, Verdict
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import Answer, AnswerDecision, Ask, Expectation, ExpectationKind
 from soorma_ai.ports import Delivery, Store, Work
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)

@@ -25,8 +25,8 @@ from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.wake import EXPIRED
 from soorma_ai.domain.effects import DeadLetter, Expect, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.letters import NOBODY
-from soorma_ai.domain.waits import ExpectationStatus
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 DAMAGES = {

@@ -9,7 +9,7 @@ from store_kit import NOW, agent, answer, claimed, do, event, gate, later, plan,
 
 from soorma_ai.adapters.sqlite import SqliteStore, files
 from soorma_ai.domain.effects import SavePlan
-from soorma_ai.domain.waits import Person
+from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, SoormaError, StoreUnavailable
 
 

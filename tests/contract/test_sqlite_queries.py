@@ -42,6 +42,7 @@ from soorma_ai.domain.effects import (
     Spend,
 )
 from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.memory import (
     AppendMemory,
@@ -52,9 +53,9 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.waits import ExpectationStatus, Person
 
 # Read whole on purpose: a registry is small, an outbox and a list of arguments are as short as what is asked for.
 SMALL = ("agent", "outbox", "json_each", "(subquery")

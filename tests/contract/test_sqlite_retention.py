@@ -30,9 +30,9 @@ from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.tasks import taken as begun_task
 from soorma_ai.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.ports import Pruned
 
 LASTING = {"agent", "definition", "sqlite_sequence"}

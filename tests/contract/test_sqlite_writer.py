@@ -16,14 +16,9 @@ from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.faults import mapped
 from soorma_ai.core.wake import ANSWERED, wake_for
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
-from soorma_ai.domain.waits import Answer, Expectation
-from soorma_ai.errors import (
-    ConfigError,
-    LocalProtocolError,
-    SoormaError,
-    StoreUnavailable,
-    VersionConflict,
-)
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.people import Answer
+from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 from soorma_ai.ports import Work
 
 Call = Coroutine[Any, Any, object]

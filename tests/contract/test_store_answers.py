@@ -8,8 +8,9 @@ from store_kit import NOW, answer, do, event, expectation, fact, gate, later, pl
 from soorma_ai.core.wake import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
 from soorma_ai.domain.effects import Close, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.waits import AnswerDecision, Expectation, ExpectationStatus, Person
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Store
 

@@ -6,9 +6,9 @@ import pytest
 from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan, planner, running, unsent_ids
 
 from soorma_ai.domain.effects import Expect, SavePlan
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.errors import NotFound, VersionConflict
 from soorma_ai.ports import Store
 

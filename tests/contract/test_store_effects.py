@@ -22,9 +22,9 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Store, Work
 

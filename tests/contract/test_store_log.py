@@ -5,7 +5,7 @@ from store_kit import NOW, do, end, event, expectation, handed, later, plan, rep
 
 from soorma_ai.domain.effects import Ack, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.waits import ExpectationKind
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Store, Work
 

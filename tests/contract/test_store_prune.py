@@ -47,9 +47,9 @@ from store_kit import (
 from soorma_ai.core.wake import CANCEL_REQUESTED
 from soorma_ai.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventRole, Subscription
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned, Store
 

@@ -8,9 +8,9 @@ from store_kit import NOW, agent, claimed, do, event, expectation, later, planne
 from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.effects import Publish, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Store
 

@@ -29,8 +29,9 @@ from store_kit import (
 )
 
 from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.waits import ExpectationStatus, Person
+from soorma_ai.domain.people import Person
 from soorma_ai.errors import LeaseLost, StoreUnavailable
 from soorma_ai.ports import Store, Work
 

@@ -6,7 +6,7 @@ from store_kit import NOW, do, event, expectation, fact, gate, later, running, u
 
 from soorma_ai.core.wake import EXPIRED, wake_for
 from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
-from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.ports import Store
 
 

@@ -20,9 +20,9 @@ from store_kit import (
 
 from soorma_ai.domain.effects import Close, DropValue, Expect, SavePlan, SaveValue
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import PlanValue, ValueKind
 from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.waits import ExpectationKind, ExpectationStatus
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Store
 

@@ -29,9 +29,9 @@ from store_kit import (
 from soorma_ai.core.wake import ANSWERED
 from soorma_ai.domain.effects import Close, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import Expectation, ExpectationStatus
 from soorma_ai.ports import Store, Stray
 
 ORDER = {"order_id": "o-1"}

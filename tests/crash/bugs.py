@@ -14,9 +14,10 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.core.wake import ANSWERED, wake_for
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.plans import JournalEntry
-from soorma_ai.domain.waits import Answer, Expectation, ExpectationStatus
+from soorma_ai.domain.people import Answer
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, Work
 

@@ -8,16 +8,7 @@ from typing import Any
 
 from worst import IS_WORST, WorstPlatform, alone
 
-from soorma_ai import (
-    Approval,
-    ChoreographyPlanner,
-    InvocationContext,
-    Platform,
-    PlatformContext,
-    Reject,
-    Tool,
-    Wait,
-)
+from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Reject, Tool, Wait
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.runtime.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock

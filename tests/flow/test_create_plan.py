@@ -28,7 +28,7 @@ from soorma_ai import (
     TransitionContext,
 )
 from soorma_ai.core.wire import portable
-from soorma_ai.domain.plans import Verdict
+from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import ConfigError, ContentFiltered, LocalProtocolError, ModelRefused
 from soorma_ai.testing.clock import VirtualClock

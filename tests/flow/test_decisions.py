@@ -5,16 +5,8 @@ from typing import Any
 import pytest
 from kit import AMOUNT, ORDER_ID, PATIENCE, as_time_passes, ended, payments, planner, published, stock, types
 
-from soorma_ai import (
-    AgentCapability,
-    EventDefinition,
-    InvocationContext,
-    PlanFailed,
-    Platform,
-    PlatformContext,
-    Tool,
-)
-from soorma_ai.domain.plans import Verdict
+from soorma_ai import AgentCapability, EventDefinition, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
 from soorma_ai.testing.clock import VirtualClock

@@ -9,7 +9,7 @@ from kit import PATIENCE, ended, open_platform, payments, planner, published, st
 
 from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
 from soorma_ai.domain.decisions import PlannerDecision
-from soorma_ai.domain.waits import ladder_fault
+from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish

@@ -16,7 +16,7 @@ from soorma_ai import (
     PlatformContext,
     TransitionContext,
 )
-from soorma_ai.domain.plans import Verdict
+from soorma_ai.domain.history import Verdict
 from soorma_ai.errors import ModelRefused
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait
 

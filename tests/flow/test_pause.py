@@ -22,8 +22,8 @@ from soorma_ai import (
     StateTransition,
     TransitionContext,
 )
+from soorma_ai.domain.people import Answer, AnswerDecision, Person
 from soorma_ai.domain.registry import AgentKind, EventRole, Registration
-from soorma_ai.domain.waits import Answer, AnswerDecision, Person
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.testing.scripted import complete
 

@@ -9,15 +9,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from soorma_ai import (
-    Agent,
-    ChoreographyPlanner,
-    EventDefinition,
-    GoalContext,
-    InvocationContext,
-    PlatformContext,
-    Tool,
-)
+from soorma_ai import Agent, ChoreographyPlanner, EventDefinition, GoalContext, InvocationContext, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.ports import Question
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, wait

@@ -24,8 +24,8 @@ from machine.invariants import Known, broken, unfinished
 from machine.shop import Shop
 from machine.stores import OneThreadStore
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
-from soorma_ai.core.wake import DEADLINE_REACHED, SOURCE, WAKE_EVENTS
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.core.wake import DEADLINE_REACHED, WAKE_EVENTS
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
 
 ORDERS = 3
 PICK = st.integers(0, 30)
@@ -142,7 +142,7 @@ class Machine(RuleBasedStateMachine):
         events = self.shop.audit.column("SELECT id FROM event ORDER BY seq")
         wait = waits[pick % len(waits)]
         self._publish_forged(
-            source=SOURCE if by_us and type != DEADLINE_REACHED else "burglar",
+            source=SYSTEM if by_us and type != DEADLINE_REACHED else "burglar",
             type=type,
             topic=topic,
             data={"approved": True, "decision": "approve", "wait_id": wait},

@@ -6,17 +6,9 @@ import pytest
 
 from soorma_ai.core.answer import decision_meant, judge_answer
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.domain.waits import (
-    Answer,
-    AnswerDecision,
-    Ask,
-    Expectation,
-    ExpectationKind,
-    ExpectationStatus,
-    Person,
-    Proposal,
-)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YES: JsonObject = {"approved": True}

@@ -7,20 +7,22 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.asking import Moment
 from soorma_ai.core.ending import begin
 from soorma_ai.core.join import came_mark, fire, fired_mark, receive_branch
 from soorma_ai.core.offer import Offer, decision_schema
+from soorma_ai.core.opening import Moment
 from soorma_ai.core.reduce import reduce
 from soorma_ai.core.validate import Situation, judge, parsed, prepared
 from soorma_ai.core.wire import portable
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, Step
+from soorma_ai.domain.people import Answer, AnswerDecision
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.waits import Answer, AnswerDecision, Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, PayloadMismatch, UnknownEvent
 from soorma_ai.testing.scripted import publish, publish_all
 

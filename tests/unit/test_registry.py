@@ -5,9 +5,9 @@ import pytest
 from pydantic import BaseModel, ValidationError
 
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.registry import AgentCapability, Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.waits import AnswerDecision
 from soorma_ai.errors import ConfigError
 
 

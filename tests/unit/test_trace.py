@@ -7,32 +7,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.asking import WAIT_OPENED
 from soorma_ai.core.lines import Line, LineKind, flattened
+from soorma_ai.core.opening import WAIT_OPENED
 from soorma_ai.core.trace import MOST_LEVELS, Trace, trace
-from soorma_ai.core.wake import SOURCE
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import (
-    JournalEntry,
-    JournalKey,
-    PlanDetails,
-    PlanStatus,
-    Step,
-    StepKind,
-    Verdict,
-    plan_id_of,
-)
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.domain.waits import (
-    Answer,
-    AnswerDecision,
-    Ask,
-    Expectation,
-    ExpectationKind,
-    ExpectationStatus,
-    Proposal,
-)
 
 START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PLANNER = "orders"
@@ -520,8 +504,8 @@ def test_what_the_planner_publishes_beside_its_steps_is_in_its_turn() -> None:
 def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_their_own() -> None:
     story = holding(closed=61, given=answer(61))
     announced = event("announced", 1, because=GOAL, type=WAIT_OPENED)
-    woken = event("wake-1", 61, because=GOAL, source=SOURCE, type="plan.wait.answered")
-    cancelled = event("wake-2", 62, because=GOAL, source=SOURCE, type="plan.cancel.requested")
+    woken = event("wake-1", 61, because=GOAL, source=SYSTEM, type="plan.wait.answered")
+    cancelled = event("wake-2", 62, because=GOAL, source=SYSTEM, type="plan.cancel.requested")
     told = traced(story, [goal_event(), announced, woken, cancelled])
     assert LineKind.EVENT not in kinds(list(flattened(told.lines)))
     ended = only(traced(*reserving()), LineKind.END)

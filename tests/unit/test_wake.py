@@ -9,16 +9,15 @@ from soorma_ai.core.wake import (
     DEADLINE_REACHED,
     EXPIRED,
     OFFER_CHANGED,
-    SOURCE,
     STRANDED,
     WAKE_EVENTS,
     wake_for,
     wake_plan,
 )
-from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.events import SYSTEM, EventTopic, Lineage
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.waits import Expectation, ExpectationKind
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 LATER = NOW + timedelta(hours=1)
@@ -70,7 +69,7 @@ def test_every_wake_event_is_known_as_one() -> None:
 @pytest.mark.parametrize("type", FOR_WAITS)
 def test_a_plan_is_woken_by_an_event_that_points_at_the_row_and_carries_nothing(type: str) -> None:
     woken = wake_for(type, WAIT, NOW, causation_id="e-1")
-    assert (woken.type, woken.topic, woken.source) == (type, EventTopic.PLAN_EVENTS, SOURCE)
+    assert (woken.type, woken.topic, woken.source) == (type, EventTopic.PLAN_EVENTS, SYSTEM)
     assert woken.subject == "w-1"
     assert woken.data == {}
     assert (woken.tenant_id, woken.plan_id, woken.root_plan_id) == ("acme", "p-1", "p-0")
@@ -80,7 +79,7 @@ def test_a_plan_is_woken_by_an_event_that_points_at_the_row_and_carries_nothing(
 @pytest.mark.parametrize("type", FOR_PLANS)
 def test_a_plan_is_told_by_an_event_with_its_own_lineage_and_none_of_its_data(type: str) -> None:
     told = wake_plan(type, PLAN, NOW)
-    assert (told.type, told.topic, told.source) == (type, EventTopic.PLAN_EVENTS, SOURCE)
+    assert (told.type, told.topic, told.source) == (type, EventTopic.PLAN_EVENTS, SYSTEM)
     assert told.subject == "p-1"
     assert told.data == {}
     assert told.lineage == LINEAGE

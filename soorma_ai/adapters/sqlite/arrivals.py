@@ -12,8 +12,8 @@ from soorma_ai.core.correlate import keys_of_event
 from soorma_ai.core.doubt import doubt_id
 from soorma_ai.core.wake import ABANDONED, WAKE_EVENTS
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.ports import Arrival, Stray
 
 KEPT_EARLY = timedelta(hours=24)

@@ -3,8 +3,8 @@
 import sqlite3
 
 from soorma_ai.adapters.sqlite.codec import JOURNAL
+from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
-from soorma_ai.domain.plans import JournalEntry
 from soorma_ai.errors import LimitExceeded, VersionConflict
 
 

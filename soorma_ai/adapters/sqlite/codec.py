@@ -6,10 +6,12 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from soorma_ai.domain.plans import JournalEntry, PlanRecord, Step
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import JournalEntry, Step
+from soorma_ai.domain.people import Answer
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.domain.waits import Answer, Expectation
 from soorma_ai.errors import LocalProtocolError
 
 T = TypeVar("T")

@@ -23,8 +23,8 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
-from soorma_ai.domain.waits import ExpectationKind
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
 

@@ -11,8 +11,9 @@ from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, epoch, moment
 from soorma_ai.core.answer import may_meet
 from soorma_ai.core.wake import ABANDONED, ANSWERED, wake_for
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer
 from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.waits import Answer, Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import VersionConflict
 
 _SELECT = (

@@ -10,7 +10,8 @@ from soorma_ai.adapters.sqlite.codec import PLAN, STEP
 from soorma_ai.core.ending import PARENT_CANCELLED, before_it_began
 from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
 from soorma_ai.domain.effects import DropValue, SaveValue
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, Step, ValueKind
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import NotFound, VersionConflict
 
 

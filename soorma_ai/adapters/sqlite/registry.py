@@ -11,15 +11,9 @@ from soorma_ai.core.offer import make_offer
 from soorma_ai.core.route import patterns_of
 from soorma_ai.core.wake import OFFER_CHANGED, wake_for
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.registry import (
-    AGENT_GONE_AFTER,
-    EventDefinition,
-    EventRole,
-    RegisteredEvent,
-    Registration,
-)
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole, RegisteredEvent, Registration
 from soorma_ai.domain.values import clip, compact
-from soorma_ai.domain.waits import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
 

@@ -30,21 +30,15 @@ from soorma_ai.core.answer import judge_answer
 from soorma_ai.core.wake import ANSWERED, wake_for
 from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus
+from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
-from soorma_ai.domain.plans import JournalEntry, PlanRecord, PlanStatus, PlanValue, Step
+from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
-from soorma_ai.domain.waits import (
-    ACCEPTED,
-    FOR_PEOPLE,
-    Answer,
-    AnswerOutcome,
-    Expectation,
-    ExpectationStatus,
-    Person,
-)
 from soorma_ai.errors import LocalProtocolError, NotFound, SoormaError, StoreUnavailable
 from soorma_ai.ports import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 

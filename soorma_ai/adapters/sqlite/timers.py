@@ -9,7 +9,7 @@ from soorma_ai.core.ending import PLAN_DEADLINE
 from soorma_ai.core.wake import DEADLINE_REACHED, EXPIRED, wake_for, wake_plan
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.waits import ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 DUE = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"

@@ -1,0 +1,104 @@
+"""What happened to a plan, line by line: its steps, and every answer of a model."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+
+from soorma_ai.domain.values import Json
+
+
+class StepKind(StrEnum):
+    GOAL = "goal"
+    PUBLISHED = "published"
+    DELEGATED = "delegated"
+    REPLIED = "replied"
+    ASKED = "asked"
+    HELD = "held for approval"
+    ANSWERED = "answered"
+    RECEIVED = "received"
+    EXPIRED = "expired"
+    PARKED = "parked"
+    RESUMED = "resumed"
+    JOINED = "joined"
+    LATE = "late"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True)
+class Step:
+    """One line of a plan's history, only ever appended.
+
+    `name` is the event it is about; `event_id` the event that caused it or that it made; `fingerprint`
+    names the decision and the state it was made in, for the repeat limit; or the join that this came for, as number
+    `place` of it.
+    """
+
+    plan_id: str
+    ordinal: int
+    kind: StepKind
+    at: datetime
+    name: str = ""
+    data: Json = None
+    note: str = ""
+    event_id: str | None = None
+    expectation_id: str | None = None
+    fingerprint: str | None = None
+    place: int = 0
+
+
+class Verdict(StrEnum):
+    """What became of a model's answer; one it declined to give is never asked for again."""
+
+    ACCEPTED = "accepted"
+    REFUSED = "refused"
+    DECLINED = "declined"
+
+
+@dataclass(frozen=True)
+class JournalKey:
+    """(agent, cause event, ordinal of the call in this handling): handling again finds the same row."""
+
+    agent: str
+    cause_id: str
+    ordinal: int
+
+
+@dataclass(frozen=True)
+class JournalEntry:
+    """One answer of a model, written down before anything is done about it.
+
+    `raw` is what it said, `value` the JSON found in it, `fault` what kept it from being JSON.
+    """
+
+    key: JournalKey
+    plan_id: str
+    root_plan_id: str
+    prompt_id: str
+    prompt_version: str
+    prompt_hash: str
+    offer_digest: str
+    model: str
+    raw: str
+    value: Json
+    fault: str
+    verdict: Verdict
+    refusal: str
+    prompt_tokens: int
+    completion_tokens: int
+    cost_usd: float | None
+    latency_ms: float
+    at: datetime
+
+
+DECIDE = "planner/decide"
+
+
+REASK = "planner/reask"
+
+
+PLAN = "planner/plan"
+
+
+REPLAN = "planner/replan"

@@ -1,0 +1,116 @@
+"""Who is asked, what they are asked, and what they say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from enum import StrEnum
+
+from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.values import JsonObject
+
+
+class AnswerDecision(StrEnum):
+    APPROVE = "approve"
+    EDIT = "edit"
+    REJECT = "reject"
+    RESPOND = "respond"
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """The request a gate holds back; `digest` binds the approval to exactly this payload. `target` is the planner
+    that a goal is for."""
+
+    event_type: str
+    data: JsonObject
+    digest: str
+    payload_schema: JsonObject
+    reply: Reply | None = None
+    target: str | None = None
+
+
+@dataclass(frozen=True)
+class Ask:
+    """What a person is asked, and what counts as an answer.
+
+    `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
+    answer beside the approvers.
+    """
+
+    reason: str
+    message: str
+    response_schema: JsonObject
+    allowed_decisions: tuple[AnswerDecision, ...]
+    approvers: tuple[str, ...] = ()
+    on_expiry: AnswerDecision = AnswerDecision.REJECT
+    proposal: Proposal | None = None
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+    def approvers_at(self, opened_at: datetime, now: datetime) -> tuple[str, ...]:
+        """None is anybody, and then an escalation takes nothing away."""
+        escalated = self.escalate_after is not None and now >= opened_at + self.escalate_after
+        return (*self.approvers, *self.escalate_to) if self.approvers and escalated else self.approvers
+
+
+def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | None, escalate_to: Sequence[str]) -> str:
+    """Why people cannot be reminded in this way, or nobody else asked; nothing when they can."""
+    if isinstance(escalate_to, str):
+        return f"escalate_to={escalate_to!r} would be its letters; give a tuple of roles"
+    if (escalate_after is None) is not (not escalate_to):
+        return "an escalation needs both: when (escalate_after), and to which roles (escalate_to)"
+    if any(after <= timedelta(0) for after in (*reminders, *([escalate_after] if escalate_after else []))):
+        return "reminders and escalate_after are spans above zero, counted from the opening"
+    return ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`answer_id` names one act of answering, so that a repeated delivery of it is the same answer."""
+
+    answer_id: str
+    payload: JsonObject
+    decision: AnswerDecision
+    user_id: str
+    answered_at: datetime
+    note: str = ""
+
+
+class AnswerOutcome(str):
+    """One of five words; `detail` says why. It compares equal to the word.
+
+    accepted | duplicate (somebody was first) | late (at or after the deadline) |
+    superseded (the question no longer stands) | invalid (the question stays open)
+    """
+
+    detail: str
+
+    def __new__(cls, word: str, detail: str = "") -> "AnswerOutcome":
+        made = super().__new__(cls, word)
+        made.detail = detail
+        return made
+
+
+ACCEPTED = "accepted"
+
+
+DUPLICATE = "duplicate"
+
+
+LATE = "late"
+
+
+SUPERSEDED = "superseded"
+
+
+INVALID = "invalid"
+
+
+@dataclass(frozen=True)
+class Person:
+    """Who answers. `roles` None is the trusted local operator, who has every role."""
+
+    tenant_id: str = "default"
+    user_id: str = "local"
+    roles: frozenset[str] | None = field(default=None)
