@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from soorma_ai.agents.agent import Agent
     from soorma_ai.agents.choreography import ChoreographyPlanner
-    from soorma_ai.agents.context import PlatformContext
-    from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext
+    from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext
+    from soorma_ai.agents.contexts.platform import PlatformContext
+    from soorma_ai.agents.contexts.task import ResultContext, TaskContext
     from soorma_ai.agents.planner import Planner
-    from soorma_ai.agents.task import ResultContext, TaskContext
     from soorma_ai.agents.tool import InvocationContext, Tool
     from soorma_ai.agents.worker import Worker
     from soorma_ai.domain.decisions import (
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     from soorma_ai.domain.tracking import ActionStatus, DelegationGroup, PlanProgress
     from soorma_ai.errors import PlanCancelled, PlanFailed, Reject, Retry, SoormaError
     from soorma_ai.platform import Platform
-    from soorma_ai.runtime.client import Client
-    from soorma_ai.runtime.follow import PlanHandle
+    from soorma_ai.runtime.client.client import Client
+    from soorma_ai.runtime.client.plan_handle import PlanHandle
 
 __all__ = [
     "ActionStatus",
@@ -106,11 +106,22 @@ __all__ = [
 _HOMES = {
     "agents.agent": ("Agent",),
     "agents.choreography": ("ChoreographyPlanner",),
-    "agents.context": ("PlatformContext",),
-    "agents.plan": ("EventContext", "GoalContext", "PlanContext", "TransitionContext"),
+    "agents.contexts.plan": (
+        "EventContext",
+        "GoalContext",
+        "PlanContext",
+        "TransitionContext",
+    ),
+    "agents.contexts.platform": ("PlatformContext",),
+    "agents.contexts.task": (
+        "ResultContext",
+        "TaskContext",
+    ),
     "agents.planner": ("Planner",),
-    "agents.tool": ("InvocationContext", "Tool"),
-    "agents.task": ("ResultContext", "TaskContext"),
+    "agents.tool": (
+        "InvocationContext",
+        "Tool",
+    ),
     "agents.worker": ("Worker",),
     "domain.decisions": (
         "CompleteAction",
@@ -122,21 +133,56 @@ _HOMES = {
         "WaitAction",
     ),
     "domain.discovery": ("DiscoveredAgent",),
-    "domain.doubts": ("Done", "Failed", "NotDone", "OutsideEffects", "StillUnknown"),
-    "domain.events": ("EventEnvelope", "EventTopic"),
+    "domain.doubts": (
+        "Done",
+        "Failed",
+        "NotDone",
+        "OutsideEffects",
+        "StillUnknown",
+    ),
+    "domain.events": (
+        "EventEnvelope",
+        "EventTopic",
+    ),
+    "domain.expectations": ("Wait",),
     "domain.letters": ("Letter",),
     "domain.limits": ("Limits",),
-    "domain.memory": ("PlanSummary", "SessionSummary"),
+    "domain.memory": (
+        "PlanSummary",
+        "SessionSummary",
+    ),
+    "domain.people": ("AnswerOutcome",),
     "domain.plans": ("PlanStatus",),
-    "domain.registry": ("AgentCapability", "Approval", "EventDefinition"),
-    "domain.states": ("PlanDefinition", "StateAction", "StateConfig", "StateTransition"),
-    "domain.tasks": ("DelegationSpec", "SubTaskInfo"),
-    "domain.tracking": ("ActionStatus", "DelegationGroup", "PlanProgress"),
-    "domain.waits": ("AnswerOutcome", "Wait"),
-    "errors": ("PlanCancelled", "PlanFailed", "Reject", "Retry", "SoormaError"),
+    "domain.registry": (
+        "AgentCapability",
+        "Approval",
+        "EventDefinition",
+    ),
+    "domain.states": (
+        "PlanDefinition",
+        "StateAction",
+        "StateConfig",
+        "StateTransition",
+    ),
+    "domain.tasks": (
+        "DelegationSpec",
+        "SubTaskInfo",
+    ),
+    "domain.tracking": (
+        "ActionStatus",
+        "DelegationGroup",
+        "PlanProgress",
+    ),
+    "errors": (
+        "PlanCancelled",
+        "PlanFailed",
+        "Reject",
+        "Retry",
+        "SoormaError",
+    ),
     "platform": ("Platform",),
-    "runtime.client": ("Client",),
-    "runtime.follow": ("PlanHandle",),
+    "runtime.client.client": ("Client",),
+    "runtime.client.plan_handle": ("PlanHandle",),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 

@@ -7,24 +7,24 @@ from dataclasses import asdict
 from datetime import timedelta
 from typing import Self
 
-from soorma_ai.adapters.control import ControlServer
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.litellm import LiteLLMReasoner
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.owner import Owner
+from soorma_ai.adapters.owner.control import ControlServer
+from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.adapters.system import SystemClock
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.pursuer import Pursuer
+from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
-from soorma_ai.runtime.client import Client
-from soorma_ai.runtime.context import Services
-from soorma_ai.runtime.retention import prune
-from soorma_ai.runtime.signals import Signals
-from soorma_ai.runtime.supervise import Supervisor
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.retention import prune
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.signals import Signals
+from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, shown, sqlite_path
 
 PRUNED_AT_ONCE = 20
@@ -86,7 +86,7 @@ class Platform(Client):
         if twice:
             raise ConfigError(f"two agents are called {', '.join(twice)}; deliveries are kept by name, so rename one")
         for agent in agents:
-            if isinstance(agent, Pursuer):
+            if isinstance(agent, BasePlanner):
                 _give_reasoner(agent)
             agent.check()
         await self._supervisor.start(agents)
@@ -180,7 +180,7 @@ def _must_be_an_agent(given: object) -> None:
         raise ConfigError(f"start({clip(repr(given), 80)}): give agents, one after the other: start(first, second)")
 
 
-def _give_reasoner(planner: Pursuer) -> None:
+def _give_reasoner(planner: BasePlanner) -> None:
     settings = planner.model_settings
     if planner.reasoner is None and settings is not None:
         planner.reasoner = LiteLLMReasoner(

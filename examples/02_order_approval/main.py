@@ -16,7 +16,7 @@ from pathlib import Path
 from agents import ManagerAnswer, manager_approval, shop
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
-from soorma_ai.cli.traces import print_trace
+from soorma_ai.cli.follow.traces import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "02_order_approval"

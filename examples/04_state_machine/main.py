@@ -23,7 +23,7 @@ from soorma_ai import (
     StateConfig,
     StateTransition,
 )
-from soorma_ai.cli.traces import print_trace
+from soorma_ai.cli.follow.traces import print_trace
 
 SEARCH, FOUND = "web.search.requested", "web.search.completed"
 FAILED, NOTHING = "web.search.failed", "web.search.no_results"

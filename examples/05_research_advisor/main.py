@@ -16,7 +16,7 @@ from agents import archive
 from pydantic import BaseModel, Field
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
-from soorma_ai.cli.traces import print_trace
+from soorma_ai.cli.follow.traces import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "05_research_advisor"

@@ -4,17 +4,17 @@ from collections.abc import Callable, Iterable, Sequence
 from importlib import import_module
 from typing import Any, TypedDict, TypeVar
 
-from soorma_ai.agents.context import PlatformContext
+from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, call
-from soorma_ai.core.route import is_pattern
+from soorma_ai.core.delivery.route import is_pattern
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
-from soorma_ai.runtime.context import Handling, Services
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.replies import tell_requester
+from soorma_ai.runtime.handling.handling import Handling, Services
+from soorma_ai.runtime.handling.replies import tell_requester
 
 H = TypeVar("H", bound=Handler)
 T = TypeVar("T")

@@ -8,11 +8,11 @@ from inspect import signature
 from typing import Any, Literal
 
 from soorma_ai.agents.agent import EventLike
-from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.plan import GoalContext, PlanContext
-from soorma_ai.agents.pursuer import Pursuer, cannot_think
-from soorma_ai.core.receive import Trigger
-from soorma_ai.core.validate import judge, prepared
+from soorma_ai.agents.contexts.plan import GoalContext, PlanContext
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.planner_base import BasePlanner, cannot_think
+from soorma_ai.core.deciding.judge import judge, prepared
+from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, fingerprint
 from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.limits import Limits
@@ -20,13 +20,13 @@ from soorma_ai.domain.registry import AgentCapability
 from soorma_ai.domain.values import json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Reasoner
-from soorma_ai.runtime.decide import offer_now, situation_now, state_of
-from soorma_ai.runtime.turn import Beginner
+from soorma_ai.runtime.planning.decide import offer_now, situation_now, state_of
+from soorma_ai.runtime.planning.turn import Beginner
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
 
-class ChoreographyPlanner(Pursuer):
+class ChoreographyPlanner(BasePlanner):
     """Pursues its goals by itself: goal, decide, act, result, decide, and so on, within its limits.
 
     `goals` and `external_events` are event names or `EventDefinition`s; external events are those a plan may wait

@@ -1,9 +1,9 @@
 """The planner whose plans go by a state machine: one that was declared, or one that its model draws."""
 
-from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
-from soorma_ai.agents.pursuer import Parked, Pursuer
-from soorma_ai.core.receive import Trigger
+from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.planner_base import BasePlanner, Parked
+from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,
@@ -13,10 +13,10 @@ from soorma_ai.domain.decisions import (
     WaitAction,
 )
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.runtime.context import Handling
+from soorma_ai.runtime.handling.handling import Handling
 
 
-class Planner(Pursuer):
+class Planner(BasePlanner):
     """Pursues goals by the state machine of their plan, or by what `on_transition` decides.
 
     `on_goal` gives a plan its state machine, or its handler does; `create_plan` asks the model for one. With a model, a

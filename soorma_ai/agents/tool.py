@@ -8,7 +8,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.context import PlatformContext
+from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.domain.events import EventTopic, completion_of
@@ -16,11 +16,11 @@ from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, failure_reply, success_reply
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.errors import ConfigError, OutcomeUnknown, Reject, Retry, TransientError
-from soorma_ai.runtime.context import Handling
-from soorma_ai.runtime.doubts import find_out
-from soorma_ai.runtime.execute import must_be_wanted
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.replies import reply, request_id_of
+from soorma_ai.runtime.handling.doubts import find_out
+from soorma_ai.runtime.handling.execute import must_be_wanted
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.replies import reply, request_id_of
 
 T = TypeVar("T", default=dict[str, Any])
 

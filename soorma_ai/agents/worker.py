@@ -7,10 +7,10 @@ from typing import Any
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.context import PlatformContext
-from soorma_ai.agents.task import ResultContext, TaskContext
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type
-from soorma_ai.core.tasks import TASK_TIMEOUT, timed_out
+from soorma_ai.core.task import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -19,12 +19,12 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.runtime.context import Handling
-from soorma_ai.runtime.execute import must_be_wanted
+from soorma_ai.runtime.client.task_intake import hand_over, lineage_of
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handover import hand_over, lineage_of
-from soorma_ai.runtime.replies import tell_requester
-from soorma_ai.runtime.tasks import TaskInHand
+from soorma_ai.runtime.handling.execute import must_be_wanted
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.replies import tell_requester
+from soorma_ai.runtime.handling.task import TaskInHand
 
 
 class Worker(Agent):

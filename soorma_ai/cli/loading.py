@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.cli.wording import said
+from soorma_ai.cli.view.wording import said
 from soorma_ai.errors import ConfigError
 
 WANTED = "an Agent, a sequence of Agents, or a function that returns them"

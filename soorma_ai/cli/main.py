@@ -11,20 +11,20 @@ from soorma_ai.cli.options import one_line
 from soorma_ai.errors import SoormaError
 
 _COMMANDS = {
-    "run": ("soorma_ai.cli.run:run", "Run agents, and pursue a goal with them if one is given."),
-    "plans": ("soorma_ai.cli.plans:plans", "List, show and cancel plans."),
-    "why": ("soorma_ai.cli.why:why", "Show what a model decided in a plan, and what it was told."),
-    "inbox": ("soorma_ai.cli.inbox:inbox", "List what waits for a person, the most urgent first."),
-    "approve": ("soorma_ai.cli.answer:approve", "Let go what a plan holds back for approval."),
-    "reject": ("soorma_ai.cli.answer:reject", "Refuse what a plan holds back for approval."),
-    "answer": ("soorma_ai.cli.answer:answer", "Answer a question with data."),
+    "run": ("soorma_ai.cli.commands.run:run", "Run agents, and pursue a goal with them if one is given."),
+    "plans": ("soorma_ai.cli.commands.plans:plans", "List, show and cancel plans."),
+    "why": ("soorma_ai.cli.commands.why:why", "Show what a model decided in a plan, and what it was told."),
+    "inbox": ("soorma_ai.cli.commands.inbox:inbox", "List what waits for a person, the most urgent first."),
+    "approve": ("soorma_ai.cli.commands.answer:approve", "Let go what a plan holds back for approval."),
+    "reject": ("soorma_ai.cli.commands.answer:reject", "Refuse what a plan holds back for approval."),
+    "answer": ("soorma_ai.cli.commands.answer:answer", "Answer a question with data."),
     "dead-letters": (
-        "soorma_ai.cli.letters:dead_letters",
+        "soorma_ai.cli.commands.dead_letters:dead_letters",
         "List, show, redrive and discard what could not be handled.",
     ),
-    "prune": ("soorma_ai.cli.prune:prune", "Remove plans that have ended, and old events."),
-    "backup": ("soorma_ai.cli.backup:backup", "Copy the store to a file, while it is in use."),
-    "events": ("soorma_ai.cli.events:events", "Look at the events of all plans and agents."),
+    "prune": ("soorma_ai.cli.commands.prune:prune", "Remove plans that have ended, and old events."),
+    "backup": ("soorma_ai.cli.commands.backup:backup", "Copy the store to a file, while it is in use."),
+    "events": ("soorma_ai.cli.commands.events:events", "Look at the events of all plans and agents."),
 }
 
 

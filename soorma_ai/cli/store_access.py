@@ -9,11 +9,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from soorma_ai.adapters.control import OwnerGone, ask_owner
-from soorma_ai.adapters.owner import AlreadyOwned, owner_of
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.owner.control import OwnerGone, ask_owner
+from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.adapters.system import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access
 from soorma_ai.domain.expectations import FOR_PEOPLE
 from soorma_ai.domain.letters import Letter
@@ -23,10 +23,10 @@ from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Pruned
-from soorma_ai.runtime.client import Client
-from soorma_ai.runtime.context import Services
-from soorma_ai.runtime.retention import added, prune
-from soorma_ai.runtime.signals import Signals
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.retention import added, prune
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.signals import Signals
 from soorma_ai.settings import sqlite_path
 
 ANSWER_SECONDS = 30.0

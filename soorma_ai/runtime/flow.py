@@ -7,18 +7,18 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.core.route import route
-from soorma_ai.core.settle import MAX_ATTEMPTS, Settled, settle, settle_doubtful, spent
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Settled, settle, settle_doubtful, spent
+from soorma_ai.core.delivery.route import route
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
 from soorma_ai.ports import Delivery
-from soorma_ai.runtime.context import Handling, Services, in_hand
-from soorma_ai.runtime.doubts import ask_somebody, asked_once
-from soorma_ai.runtime.execute import execute, validate
-from soorma_ai.runtime.logs import warn
-from soorma_ai.runtime.replies import tell_requester
+from soorma_ai.runtime.handling.doubts import ask_somebody, asked_once
+from soorma_ai.runtime.handling.execute import execute, validate
+from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.replies import tell_requester
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.adapters.system import SystemClock
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import AgentRow
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from offline_kit import agents_in, offline
 
-from soorma_ai.adapters.owner import owner_of
+from soorma_ai.adapters.owner.lock import owner_of
 
 PROGRAM = """
 from soorma_ai import InvocationContext, PlatformContext, Tool

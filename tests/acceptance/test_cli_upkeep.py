@@ -18,7 +18,7 @@ import pytest
 from cli_kit import APPS, SOORMA, Shop
 
 from soorma_ai import Platform
-from soorma_ai.adapters.system import SystemClock
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.testing.clock import VirtualClock
 
 DONE, ERROR, USAGE = 0, 1, 2
@@ -244,7 +244,7 @@ def test_the_help_warns_of_two_that_run_at_once(shop: Shop) -> None:
 def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) -> None:
     program = (
         "import os, signal, sqlite3, sys\n"
-        "from soorma_ai.adapters.sqlite import backup\n"
+        "from soorma_ai.adapters.sqlite.file import backup\n"
         "from soorma_ai.cli.main import main\n"
         "backup._verify = lambda *_: os.kill(os.getpid(), signal.SIGKILL)\n"
         "main()\n"

@@ -15,7 +15,7 @@ from types import FrameType
 
 import pytest
 
-from soorma_ai.adapters.control import LONGEST_LINE, ControlServer, OwnerGone, ask_owner
+from soorma_ai.adapters.owner.control import LONGEST_LINE, ControlServer, OwnerGone, ask_owner
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import (
     ConfigError,
@@ -391,7 +391,7 @@ async def test_closing_does_not_wait_for_a_client_that_does_not_read_its_answer(
 async def test_out_of_descriptors_the_owner_lives_on(
     path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("soorma_ai.adapters.control._PAUSE", 0.0)
+    monkeypatch.setattr("soorma_ai.adapters.owner.control._PAUSE", 0.0)
     async with serving(path):
         soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         with socket.socket(socket.AF_UNIX) as client:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from soorma_ai.adapters.owner import AlreadyOwned, Owner, owner_of
+from soorma_ai.adapters.owner.lock import AlreadyOwned, Owner, owner_of
 from soorma_ai.errors import ConfigError
 
 TAKE_AND_STAY = """

@@ -13,16 +13,16 @@ from pathlib import Path
 import pytest
 from store_kit import NOW, agent, claimed, do, event, plan, running, step
 
-from soorma_ai.adapters.owner import Owner
+from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.adapters.sqlite.backup import back_up
+from soorma_ai.adapters.sqlite.file.backup import back_up
 from soorma_ai.domain.effects import AppendStep, SavePlan
 from soorma_ai.errors import ConfigError, NotFound
 
 LIMITED = """
 import resource, signal, sys
 from pathlib import Path
-from soorma_ai.adapters.sqlite.backup import back_up
+from soorma_ai.adapters.sqlite.file.backup import back_up
 from soorma_ai.errors import ConfigError
 
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)

@@ -22,7 +22,7 @@ from store_kit import (
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.wake import EXPIRED
+from soorma_ai.core.expecting.wakeups import EXPIRED
 from soorma_ai.domain.effects import DeadLetter, Expect, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from store_kit import NOW, agent, answer, claimed, do, event, gate, later, plan, running, unsent_ids
 
-from soorma_ai.adapters.sqlite import SqliteStore, files
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, SoormaError, StoreUnavailable

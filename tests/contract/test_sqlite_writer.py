@@ -13,8 +13,8 @@ from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent
 from test_store_answers import answered_by_two_at_once
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.adapters.sqlite.faults import mapped
-from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.people import Answer

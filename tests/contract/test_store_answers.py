@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from store_kit import NOW, answer, do, event, expectation, fact, gate, later, plan, question, running, unsent_ids, wait
 
-from soorma_ai.core.wake import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
+from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
 from soorma_ai.domain.effects import Close, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus

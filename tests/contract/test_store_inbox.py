@@ -23,7 +23,7 @@ from store_kit import (
     unsent_ids,
 )
 
-from soorma_ai.core.wake import CANCEL_REQUESTED, wake_plan
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, wake_plan
 from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import plan_id_of

@@ -44,7 +44,7 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.wake import CANCEL_REQUESTED
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED
 from soorma_ai.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from store_kit import NOW, agent, claimed, do, event, expectation, later, planner, running
 
-from soorma_ai.core.wake import OFFER_CHANGED, wake_for
+from soorma_ai.core.expecting.wakeups import OFFER_CHANGED, wake_for
 from soorma_ai.domain.effects import Publish, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus

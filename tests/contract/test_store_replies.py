@@ -20,7 +20,7 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.wake import ABANDONED, EXPIRED, WAKE_EVENTS, wake_for
+from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, WAKE_EVENTS, wake_for
 from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus

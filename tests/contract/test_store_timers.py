@@ -4,7 +4,7 @@ import asyncio
 
 from store_kit import NOW, do, event, expectation, fact, gate, later, running, unsent_ids, wait
 
-from soorma_ai.core.wake import EXPIRED, wake_for
+from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
 from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.ports import Store

@@ -26,7 +26,7 @@ from store_kit import (
     wait,
 )
 
-from soorma_ai.core.wake import ANSWERED
+from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.domain.effects import Close, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus

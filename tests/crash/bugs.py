@@ -9,9 +9,11 @@ from typing import Any
 
 from ledger import Outside
 
-from soorma_ai.adapters.sqlite import effects, expectations, inbox, log, timers
+from soorma_ai.adapters.sqlite import effects
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, timers
+from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus

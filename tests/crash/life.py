@@ -23,11 +23,11 @@ from ledger import Outside
 
 import soorma_ai.platform
 from soorma_ai import EventEnvelope, Platform
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sqlite import files
-from soorma_ai.adapters.system import SystemClock
+from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.errors import SoormaError
-from soorma_ai.runtime.signals import until
+from soorma_ai.runtime.handling.signals import until
 from soorma_ai.testing.failpoints import Failpoints
 
 STORE = "store.db"

@@ -14,7 +14,7 @@ from kit import planner, published, until
 from worst import IS_WORST
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
-from soorma_ai.core.join import fired_mark
+from soorma_ai.core.plan.joins import fired_mark
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.testing.clock import VirtualClock

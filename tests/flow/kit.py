@@ -10,7 +10,7 @@ from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Reject, Tool, Wait
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.runtime.consume import LEASE
+from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 

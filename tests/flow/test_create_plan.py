@@ -27,7 +27,7 @@ from soorma_ai import (
     Tool,
     TransitionContext,
 )
-from soorma_ai.core.wire import portable
+from soorma_ai.core.schema.portable import portable
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import ConfigError, ContentFiltered, LocalProtocolError, ModelRefused

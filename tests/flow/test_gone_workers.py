@@ -11,7 +11,7 @@ from kit import as_time_passes, killed, open_platform, planner, published, stock
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
-from soorma_ai.core.settle import MAX_ATTEMPTS
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all

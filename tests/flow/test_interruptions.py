@@ -14,7 +14,7 @@ from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.ports import Delivery, ModelAnswer, Question
-from soorma_ai.runtime.consume import LEASE
+from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 

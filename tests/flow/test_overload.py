@@ -21,7 +21,7 @@ from kit import (
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.settle import MAX_ATTEMPTS
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import Overloaded, StoreUnavailable
 from soorma_ai.ports import Question
 from soorma_ai.testing.clock import VirtualClock

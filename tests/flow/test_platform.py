@@ -23,8 +23,8 @@ from soorma_ai import (
     PlatformContext,
     Tool,
 )
-from soorma_ai.adapters.owner import AlreadyOwned, owner_of
-from soorma_ai.adapters.sqlite.schema import APPLICATION_ID
+from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
+from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID
 from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, SoormaError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, wait

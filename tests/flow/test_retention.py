@@ -14,11 +14,11 @@ import pytest
 from kit import ended, open_platform, payments, planner, published, stock, until
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
-from soorma_ai.cli.traces import trace_of
+from soorma_ai.cli.follow.traces import trace_of
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned, Question
-from soorma_ai.runtime import retention
+from soorma_ai.runtime.client import retention
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
 

@@ -10,9 +10,9 @@ from kit import ended, planner, stock, until
 from worst import IS_WORST, ForgetfulStore, TwiceBus, WorstPlatform
 
 from soorma_ai import Platform
-from soorma_ai.adapters.sqlite import writer
+from soorma_ai.adapters.sqlite.file import writer
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.runtime import relay, timers
+from soorma_ai.runtime.loops import relay, timers
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 

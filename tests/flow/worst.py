@@ -14,11 +14,11 @@ from typing import TypeVar
 
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sqlite import writer
+from soorma_ai.adapters.sqlite.file import writer
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Delivery
-from soorma_ai.runtime import relay, timers
+from soorma_ai.runtime.loops import relay, timers
 
 T = TypeVar("T")
 

@@ -8,8 +8,8 @@ from typing import Any
 
 from machine.audit import Audit
 from machine.world import DECISIONS, GOAL, LIMITS, STEP_OF, World
-from soorma_ai.core.machine import LEGAL
-from soorma_ai.core.wake import STRANDED
+from soorma_ai.core.expecting.wakeups import STRANDED
+from soorma_ai.core.plan.status import LEGAL
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import told, violations
 

@@ -24,7 +24,7 @@ from machine.invariants import Known, broken, unfinished
 from machine.shop import Shop
 from machine.stores import OneThreadStore
 from machine.world import GOAL, PLAN_LASTS, REPLIED, ROUTE
-from soorma_ai.core.wake import DEADLINE_REACHED, WAKE_EVENTS
+from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 
 ORDERS = 3

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.sqlite.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
 
 T = TypeVar("T")

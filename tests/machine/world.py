@@ -27,7 +27,7 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.agents.context import PlatformContext
+from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.ports import ModelAnswer, Question
 from soorma_ai.testing.clock import VirtualClock
 

@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from typing import Any
 
-from soorma_ai.core import validate
+from soorma_ai.core.deciding import judge as validate
 from soorma_ai.runtime import flow
 
 CHECKS = ("validation", "offer", "gate")

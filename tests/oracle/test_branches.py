@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.validate import parsed
+from soorma_ai.core.deciding.judge import parsed
 from soorma_ai.domain.decisions import WaitAction
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import MalformedDecision

@@ -6,7 +6,7 @@ from itertools import count
 import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
 
-from soorma_ai.core.wire import portable
+from soorma_ai.core.schema.portable import portable
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Message, Question
 from soorma_ai.testing.model_server import ModelServer, Reply, failure

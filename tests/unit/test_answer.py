@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.core.answer import decision_meant, judge_answer
+from soorma_ai.core.expecting.answers import decision_meant, judge_answer
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal

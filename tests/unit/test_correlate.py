@@ -3,7 +3,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from soorma_ai.core.correlate import keys_of_event, keys_of_wait
+from soorma_ai.core.expecting.keys import keys_of_event, keys_of_wait
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from soorma_ai import AgentCapability, DiscoveredAgent, EventDefinition, PlanDefinition
-from soorma_ai.core.draft import Means, drafted, make_means, prepared, templated
-from soorma_ai.core.review import review
-from soorma_ai.core.wire import portable
+from soorma_ai.core.deciding.drafts import Means, drafted, make_means, prepared, templated
+from soorma_ai.core.deciding.review import review
+from soorma_ai.core.schema.portable import portable
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentKind, EventRole
 from soorma_ai.domain.schemas import violations

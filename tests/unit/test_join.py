@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.ending import begin
-from soorma_ai.core.join import came_mark, fire, fired_mark, receive_branch
-from soorma_ai.core.offer import Offer, decision_schema
-from soorma_ai.core.opening import Moment
-from soorma_ai.core.reduce import reduce
-from soorma_ai.core.validate import Situation, judge, parsed, prepared
-from soorma_ai.core.wire import portable
+from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
+from soorma_ai.core.deciding.offer import Offer, decision_schema
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.plan.carry_out import reduce
+from soorma_ai.core.plan.joins import came_mark, fire, fired_mark, receive_branch
+from soorma_ai.core.plan.lifecycle import begin
+from soorma_ai.core.schema.portable import portable
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from soorma_ai.core.route import is_pattern, patterns_of, route
+from soorma_ai.core.delivery.route import is_pattern, patterns_of, route
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import ConfigError
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.offer import Awaited, Delegate, Offer
-from soorma_ai.core.validate import parsed
+from soorma_ai.core.deciding.judge import parsed
+from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.settle import MAX_ATTEMPTS, settle, spent
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, settle, spent
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
 from soorma_ai.errors import (
     ConfigError,

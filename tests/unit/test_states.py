@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from soorma_ai import EventEnvelope, PlanDefinition, StateConfig
-from soorma_ai.core.states import View, check, expected_reply, filled, names_of, next_state
+from soorma_ai.core.machine.machine import check, expected_reply, names_of, next_state
+from soorma_ai.core.machine.templates import View, filled
 from soorma_ai.domain.states import states_of
 from soorma_ai.errors import ConfigError, PayloadMismatch
 

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.lines import Line, LineKind, flattened
-from soorma_ai.core.opening import WAIT_OPENED
-from soorma_ai.core.trace import MOST_LEVELS, Trace, trace
+from soorma_ai.core.expecting.opening import WAIT_OPENED
+from soorma_ai.core.report.lines import Line, LineKind, flattened
+from soorma_ai.core.report.trace import MOST_LEVELS, Trace, trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict

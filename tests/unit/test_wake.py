@@ -2,7 +2,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.core.wake import (
+from soorma_ai.core.expecting.wakeups import (
     ABANDONED,
     ANSWERED,
     CANCEL_REQUESTED,

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.wire import inlined, portable, without_wire_nulls
+from soorma_ai.core.schema.nulls import without_wire_nulls
+from soorma_ai.core.schema.portable import inlined, portable
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError

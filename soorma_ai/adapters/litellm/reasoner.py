@@ -15,7 +15,7 @@ from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, kno
 from soorma_ai.adapters.litellm.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.litellm.libraries import close_clients_with_loop, libraries
 from soorma_ai.adapters.litellm.shapes import MODES, Mode, fitting_mode, response_model, sent
-from soorma_ai.core.wire import Wire, portable
+from soorma_ai.core.schema.portable import Wire, portable
 from soorma_ai.domain.values import Json
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, SoormaError
 from soorma_ai.ports import ModelAnswer, Question

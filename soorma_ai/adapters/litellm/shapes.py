@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
-from soorma_ai.core.wire import Wire
+from soorma_ai.core.schema.portable import Wire
 from soorma_ai.domain.values import JsonObject
 
 Mode = Literal["json_schema", "tools", "json", "md_json"]

@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Literal
 
-from soorma_ai.adapters.sqlite import expectations, inbox, log, plans, tasks
 from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.registry import Routes
-from soorma_ai.core.correlate import keys_of_event
-from soorma_ai.core.doubt import doubt_id
-from soorma_ai.core.wake import ABANDONED, WAKE_EVENTS
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, tasks
+from soorma_ai.adapters.sqlite.tables.registry import Routes
+from soorma_ai.core.delivery.doubts import doubt_id
+from soorma_ai.core.expecting.keys import keys_of_event
+from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import plan_id_of

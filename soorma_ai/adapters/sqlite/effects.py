@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite import budget, expectations, inbox, log, memory, plans, registry, tasks, timers
+from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, registry, tasks, timers
+from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.effects import (
     AppendStep,
     Close,

@@ -6,28 +6,16 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.sqlite import (
-    arrivals,
-    budget,
-    effects,
-    expectations,
-    files,
-    inbox,
-    letters,
-    log,
-    memory,
-    plans,
-    registry,
-    retention,
-    sweep,
-    tasks,
-    timers,
-)
+from soorma_ai.adapters.sqlite import arrivals, effects, retention, sweep
 from soorma_ai.adapters.sqlite.codec import moment
-from soorma_ai.adapters.sqlite.faults import in_our_words
-from soorma_ai.adapters.sqlite.writer import Writer
-from soorma_ai.core.answer import judge_answer
-from soorma_ai.core.wake import ANSWERED, wake_for
+from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.writer import Writer
+from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, registry, tasks, timers
+from soorma_ai.adapters.sqlite.tables import dead_letters as letters
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.core.expecting.answers import judge_answer
+from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus

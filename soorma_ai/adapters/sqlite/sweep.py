@@ -4,9 +4,10 @@ import logging
 import sqlite3
 from datetime import datetime, timedelta
 
-from soorma_ai.adapters.sqlite import inbox, log
 from soorma_ai.adapters.sqlite.codec import PLAN
-from soorma_ai.core.wake import STRANDED, wake_plan
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import inbox
+from soorma_ai.core.expecting.wakeups import STRANDED, wake_plan
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Swept

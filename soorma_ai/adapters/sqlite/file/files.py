@@ -1,0 +1,131 @@
+"""Opening the file, and telling why it cannot be opened."""
+
+import sqlite3
+from pathlib import Path
+
+from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.file.migrations import migrate
+from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION
+from soorma_ai.errors import ConfigError, NotFound
+
+_OLDEST_LIBRARY = (3, 37, 0)
+BUSY_MS = 5000
+
+
+def open_writer(path: Path | None) -> sqlite3.Connection:
+    """The one connection that writes; makes the file and its tables where there are none."""
+    _check_library()
+    try:
+        if path is not None:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        connection = _connect(":memory:" if path is None else str(path))
+    except (OSError, sqlite3.Error) as error:
+        raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
+    try:
+        _prepare(connection, path)
+    except sqlite3.Error as error:
+        connection.close()
+        raise unusable(error, path) from error
+    except ConfigError:
+        connection.close()
+        raise
+    return connection
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """Sees what is committed. It cannot write, so it never checkpoints either: that is the writer's alone."""
+    return _opened_to_read(path, oldest=VERSION)
+
+
+def open_to_copy(path: Path) -> sqlite3.Connection:
+    """Of an older version too: before it is brought forward is when it is to be copied."""
+    return _opened_to_read(path, oldest=1)
+
+
+def _opened_to_read(path: Path, *, oldest: int) -> sqlite3.Connection:
+    if not path.is_file():
+        raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
+    try:
+        connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+    except sqlite3.Error as error:
+        raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
+    try:
+        version = _version(connection, path)
+        if version == 0:
+            raise ConfigError(f"{path} is no store yet: it is empty; start the platform on it once")
+        if version < oldest:
+            raise ConfigError(
+                f"{path} is of an older version: its schema is {version}, this one reads {VERSION}; "
+                "start the platform on it once, which brings it forward"
+            )
+    except sqlite3.Error as error:
+        connection.close()
+        raise unusable(error, path) from error
+    except ConfigError:
+        connection.close()
+        raise
+    return connection
+
+
+def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(
+        database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
+    )
+
+
+def _check_library() -> None:
+    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
+        wanted = ".".join(map(str, _OLDEST_LIBRARY))
+        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
+
+
+def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
+    # Nothing is written before the file is known to be ours.
+    version = _version(connection, path)
+    mode: str = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
+    if path is not None and mode != "wal":
+        raise ConfigError(f"{path} cannot be used with a write-ahead log (found {mode!r}); give a file on a local disk")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA journal_size_limit = 67108864")
+    connection.execute("PRAGMA cache_size = -16384")
+    if version == 0:
+        _create(connection)
+    elif version < VERSION:
+        migrate(connection, version)
+
+
+def _create(connection: sqlite3.Connection) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    for statement in STATEMENTS:
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("COMMIT")
+
+
+def _version(connection: sqlite3.Connection, path: Path | None) -> int:
+    """0 is an empty file."""
+    tables: int = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+    application: int = connection.execute("PRAGMA application_id").fetchone()[0]
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    if tables == 0 and version == 0:
+        return 0
+    if application != APPLICATION_ID:
+        raise ConfigError(f"{path} is the database of another program; give the store a file of its own")
+    if version > VERSION:
+        raise ConfigError(
+            f"{path} was written by a newer version: its schema is {version}, this one knows {VERSION}; "
+            "install that version, or give another file"
+        )
+    return version
+
+
+def unusable(error: sqlite3.Error, path: Path | None) -> Exception:
+    code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
+    if code == sqlite3.SQLITE_NOTADB:
+        return ConfigError(f"{path} is not an SQLite database; move it away, or give the store another path")
+    if code == sqlite3.SQLITE_CORRUPT:
+        return ConfigError(f"{path} is damaged ({error}); restore it from a backup, or move it away to start afresh")
+    if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return ConfigError(f"{path} cannot be written ({error}); give a file in a writable directory")
+    return mapped(error)

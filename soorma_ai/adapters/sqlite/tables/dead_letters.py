@@ -1,0 +1,146 @@
+"""Dead letters: rows of the inbox that no claim takes, until a person has decided about them.
+
+A row is a letter when it is dead, was redriven, or is done for a reason, which only a discarded one is. A letter to
+nobody is an event that could not be brought to any agent: redriving it sends it again.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.letters import NOBODY, LetterStatus
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.errors import LocalProtocolError, NotFound, RemoteProtocolError
+from soorma_ai.ports import DeadLetterRow
+
+_SELECT = """
+    SELECT inbox.seq, inbox.agent, inbox.state, inbox.reason, inbox.attempt, inbox.redriven,
+        coalesce(inbox.ended_at, event.time), event.seq, CAST(event.body AS BLOB),
+        plan.plan_id, plan.root_plan_id, plan.status,
+        EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = event.seq)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq LEFT JOIN plan ON plan.plan_id = inbox.owner
+"""
+
+_Row = tuple[int, str, str, str | None, int, int, float, int, bytes, str | None, str | None, str | None, int]
+
+_SET_ASIDE = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state, attempt, reason, ended_at)
+    SELECT :nobody, seq, id, 0, 'dead', 1, :reason, coalesce(:at, time) FROM event WHERE seq = :event
+    ON CONFLICT (agent, event_seq) DO UPDATE
+    SET state = 'dead', attempt = attempt + 1, reason = excluded.reason, ended_at = excluded.ended_at
+    WHERE state = 'dead' OR reason IS NULL
+"""
+
+_REDRIVE = """
+    UPDATE inbox SET attempt = 0, crashes = 0, redriven = redriven + 1, ready_at = 0, ended_at = NULL, state = iif(
+        EXISTS (
+            SELECT 1 FROM inbox AS head WHERE head.agent = inbox.agent AND head.owner = inbox.owner
+            AND head.state IN ('queued', 'leased', 'in_doubt')
+        ), 'blocked', 'queued'
+    ) WHERE seq = ? AND state = 'dead'
+"""
+
+
+def listed(db: sqlite3.Connection, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
+    """Newest first."""
+    found = db.execute(
+        f"{_SELECT} WHERE inbox.state = 'dead' AND (:tenant IS NULL OR event.tenant = :tenant) "
+        "ORDER BY inbox.seq DESC LIMIT :limit",
+        {"tenant": tenant_id, "limit": limit},
+    ).fetchall()
+    return [_letter(db, row) for row in found]
+
+
+def find(db: sqlite3.Connection, seq: int) -> DeadLetterRow | None:
+    row = db.execute(
+        f"{_SELECT} WHERE inbox.seq = ? "
+        "AND (inbox.state = 'dead' OR inbox.redriven > 0 OR (inbox.state = 'done' AND inbox.reason IS NOT NULL))",
+        (seq,),
+    ).fetchone()
+    return _letter(db, row) if row else None
+
+
+def redrive(db: sqlite3.Connection, seq: int) -> bool:
+    """`started` stays: a handler that must not run twice may have run."""
+    letter = _existing(db, seq)
+    if letter.status is not LetterStatus.DEAD:
+        return False
+    if letter.hindrance is not None:
+        raise LocalProtocolError(f"letter {seq} cannot be redriven: {letter.hindrance}")
+    if letter.agent == NOBODY:
+        db.execute(
+            "UPDATE inbox SET state = 'done', reason = NULL, redriven = redriven + 1, attempt = 0 WHERE seq = ?", (seq,)
+        )
+        db.execute("INSERT OR IGNORE INTO outbox (event_seq) SELECT event_seq FROM inbox WHERE seq = ?", (seq,))
+        return True
+    return db.execute(_REDRIVE, (seq,)).rowcount == 1
+
+
+def discard(db: sqlite3.Connection, seq: int, note: str, now: datetime) -> bool:
+    """The row stays, so that its event is not taken once more when it comes again."""
+    letter = _existing(db, seq)
+    reason = f"{note}; it had died of {letter.reason}"
+    changed = db.execute(
+        "UPDATE inbox SET state = 'done', reason = ?, ended_at = ? WHERE seq = ? AND state = 'dead'",
+        (reason, epoch(now), seq),
+    )
+    return changed.rowcount == 1
+
+
+def set_aside(db: sqlite3.Connection, event: EventEnvelope, reason: str, now: datetime) -> None:
+    """One that was discarded stays so."""
+    _set_aside(db, log.kept(db, event), reason, now)
+
+
+def set_unreadable_aside(db: sqlite3.Connection, rows: Mapping[int, RemoteProtocolError]) -> None:
+    """Out of the outbox. They died when they were published, as far as anybody can tell."""
+    for seq, error in rows.items():
+        _set_aside(db, seq, log.unreadable(error, event_seq=seq), None)
+
+
+def _set_aside(db: sqlite3.Connection, event_seq: int, reason: str, at: datetime | None) -> None:
+    log.arrived(db, event_seq)
+    given = {"nobody": NOBODY, "event": event_seq, "reason": reason, "at": epoch(at) if at else None}
+    db.execute(_SET_ASIDE, given)
+
+
+def _existing(db: sqlite3.Connection, seq: int) -> DeadLetterRow:
+    letter = find(db, seq)
+    if letter is None:
+        raise NotFound(f"there is no dead letter {seq}")
+    return letter
+
+
+def _letter(db: sqlite3.Connection, row: _Row) -> DeadLetterRow:
+    seq, agent, state, reason, attempts, redriven, at, event_seq, body, plan_id, root_plan_id, status, is_leaving = row
+    unreadable: str | None = None
+    try:
+        event = EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        unreadable = log.why_unreadable(error)
+        event = log.stand_in(db, event_seq, unreadable)
+    return DeadLetterRow(
+        seq=seq,
+        agent=agent,
+        event=event,
+        reason=reason or "",
+        attempts=attempts,
+        at=moment(at),
+        status=_status(state, reason, is_leaving=agent == NOBODY and is_leaving == 1),
+        redriven=redriven,
+        plan_id=plan_id or event.plan_id,
+        root_plan_id=root_plan_id or event.root_plan_id,
+        hindrance=hindrance(unreadable, plan_id, PlanStatus(status) if status else None),
+    )
+
+
+def _status(state: str, reason: str | None, *, is_leaving: bool) -> LetterStatus:
+    if state == "dead":
+        return LetterStatus.DEAD
+    if state != "done" or is_leaving:
+        return LetterStatus.REDRIVEN
+    return LetterStatus.HANDLED if reason is None else LetterStatus.DISCARDED

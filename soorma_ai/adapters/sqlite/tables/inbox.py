@@ -1,0 +1,277 @@
+"""Deliveries: a row per agent and event, claimed from the store, one lease per owner."""
+
+import json
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.domain.tracking import Handed
+from soorma_ai.errors import LeaseLost, RemoteProtocolError
+from soorma_ai.ports import Delivery
+
+FIRST = 0
+LAST = 1
+
+_CLAIM = """
+    SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
+        CAST(event.body AS BLOB)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq
+"""
+
+# Twice in hand when the process ended is no chance any more.
+CLAIMABLE = f"""{_CLAIM}
+    WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND inbox.crashes < 2 AND inbox.ready_at <= ?
+        AND inbox.seq NOT IN (SELECT value FROM json_each(?))
+    ORDER BY inbox.priority, inbox.seq LIMIT ?
+"""
+
+SUSPECT = f"""{_CLAIM}
+    WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
+        AND inbox.agent IN (SELECT value FROM json_each(?)) AND inbox.seq NOT IN (SELECT value FROM json_each(?))
+    ORDER BY inbox.crashes, inbox.seq LIMIT 1
+"""
+
+NEXT_DUE = """
+    SELECT min(ready_at) FROM inbox
+    WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
+"""
+
+ON_ITS_WAY = """
+    SELECT iif(json_valid(event.body), json_extract(event.body, '$.target'), NULL) AS target,
+        CAST(event.body AS BLOB), event.id
+    FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
+"""
+
+NEXT_IN_LINE = """
+    UPDATE inbox SET state = 'queued' WHERE seq = (
+        SELECT min(behind.seq) FROM inbox AS head
+        JOIN inbox AS behind ON behind.agent = head.agent AND behind.owner = head.owner AND behind.state = 'blocked'
+        WHERE head.seq = ?
+    )
+"""
+
+
+def put(db: sqlite3.Connection, agent: str, event_seq: int, owner: str, priority: int = FIRST) -> bool:
+    """False if this agent got this event before."""
+    done = db.execute(
+        "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, iif("
+        "EXISTS (SELECT 1 FROM inbox WHERE agent = :agent AND owner = :owner "
+        "AND state IN ('queued', 'leased', 'in_doubt')), 'blocked', 'queued')) "
+        "ON CONFLICT (agent, event_seq) DO NOTHING",
+        {"agent": agent, "event": event_seq, "owner": owner, "priority": priority},
+    )
+    return done.rowcount == 1
+
+
+@dataclass(frozen=True)
+class Claim:
+    """`held` are deliveries that whoever claims has in hand, whatever became of their leases."""
+
+    now: datetime
+    lease: timedelta
+    held: Sequence[int] = ()
+
+
+def claim(db: sqlite3.Connection, agent: str, by: Claim, limit: int) -> list[Delivery]:
+    """What cannot be read is set aside on the way, and whatever stands behind it moves up."""
+    held = json.dumps(list(by.held))
+    while found := db.execute(CLAIMABLE, (agent, epoch(by.now), held, limit)).fetchall():
+        if taken := _take(db, found, by):
+            return taken
+    return []
+
+
+def claim_suspect(db: sqlite3.Connection, agents: Sequence[str], by: Claim) -> Delivery | None:
+    values = (epoch(by.now), json.dumps(list(agents)), json.dumps(list(by.held)))
+    while found := db.execute(SUSPECT, values).fetchall():
+        if taken := _take(db, found, by):
+            return taken[0]
+    return None
+
+
+def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
+    begun = db.execute(
+        "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?",
+        (delivery.seq, delivery.fence),
+    )
+    if begun.rowcount == 0:
+        raise _lost(delivery)
+
+
+def release(db: sqlite3.Connection, deliveries: Sequence[Delivery]) -> None:
+    db.executemany(
+        "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
+        "WHERE seq = ? AND state = 'leased' AND fence = ?",
+        [(delivery.seq, delivery.fence) for delivery in deliveries],
+    )
+
+
+def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:
+    """The event of the delivery that rests in doubt, and the fence under which its handler began."""
+    return db.execute(
+        "SELECT event.id, inbox.started FROM inbox JOIN event ON event.seq = inbox.event_seq "
+        "WHERE inbox.agent = ? AND inbox.owner = ? AND inbox.state = 'in_doubt'",
+        (agent, owner),
+    ).fetchone()
+
+
+def resolve(db: sqlite3.Connection, agent: str, owner: str) -> None:
+    """Somebody has said whether it was done: the delivery goes on, with all its attempts."""
+    db.execute(
+        "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
+        "WHERE agent = ? AND owner = ? AND state = 'in_doubt'",
+        (agent, owner),
+    )
+
+
+def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
+    return [
+        delivery
+        for delivery in deliveries
+        if db.execute(
+            "UPDATE inbox SET ready_at = ? WHERE seq = ? AND state = 'leased' AND fence = ?",
+            (epoch(until), delivery.seq, delivery.fence),
+        ).rowcount
+    ]
+
+
+def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
+    """Raises LeaseLost when the delivery is somebody else's by now."""
+    undone, counts = False, True
+    match disposition:
+        case Ack():
+            state, ready_at, reason, ended_at = "done", 0.0, None, epoch(now)
+        case RetryAfter(delay=delay, reason=reason, undone=undone, counts=counts):
+            state, ready_at, ended_at = "queued", epoch(now + delay), None
+        case DeadLetter(reason=reason, undone=undone):
+            state, ready_at, ended_at = "dead", 0.0, epoch(now)
+        case InDoubt(reason=reason):
+            state, ready_at, ended_at = "in_doubt", 0.0, None
+        case _:
+            assert_never(disposition)
+    changed = db.execute(
+        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, started = iif(?, 0, started), "
+        "attempt = attempt - iif(?, 0, 1) WHERE seq = ? AND state = 'leased' AND fence = ?",
+        (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
+    )
+    if changed.rowcount == 0:
+        raise _lost(delivery)
+    if state in ("done", "dead"):
+        db.execute(NEXT_IN_LINE, (delivery.seq,))
+
+
+def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
+    """The goal that has arrived, or is on its way to the planner that it names."""
+    row = db.execute(
+        "SELECT inbox.agent, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq "
+        "WHERE inbox.owner = ? AND inbox.priority = 1",
+        (plan_id,),
+    ).fetchone()
+    row = row or next((found for found in db.execute(ON_ITS_WAY) if plan_id_of(found[2], found[0]) == plan_id), None)
+    return (row[0], EventEnvelope.from_json(row[1])) if row else None
+
+
+def handed(db: sqlite3.Connection, event_ids: Sequence[str]) -> list[Handed]:
+    found = db.execute(
+        "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
+        "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
+        "FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id IN (SELECT value FROM json_each(?))",
+        (LAST, json.dumps(list(event_ids))),
+    ).fetchall()
+    return [
+        Handed(
+            event_id,
+            agent,
+            has_begun=attempt > 0 or state not in ("blocked", "queued"),
+            has_ended=state in ("done", "dead") and not goes_on,
+            is_dead=state == "dead",
+        )
+        for event_id, agent, state, attempt, goes_on in found
+    ]
+
+
+def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
+    """Begun or not."""
+    found = db.execute(
+        "SELECT inbox.owner FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id = ? AND priority = 1",
+        (goal_id,),
+    ).fetchall()
+    return [plan_id for (plan_id,) in found]
+
+
+def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
+    heads = db.execute(
+        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased', 'in_doubt')",
+        (agent, owner),
+    ).fetchone()[0]
+    behind = db.execute(
+        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'", (agent, owner)
+    ).fetchone()[0]
+    return heads + behind
+
+
+def release_all(db: sqlite3.Connection) -> None:
+    """The file has one owner at a time, so a lease found when opening it is a dead owner's."""
+    db.execute(
+        "UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1 "
+        "WHERE state IN ('queued', 'leased') AND state = 'leased'"
+    )
+
+
+def unblock(db: sqlite3.Connection) -> int:
+    """Deliveries behind no other, which no end of another would ever move up."""
+    return db.execute(
+        "UPDATE inbox SET state = 'queued' WHERE seq IN (SELECT min(seq) FROM inbox AS behind WHERE state = 'blocked' "
+        "AND NOT EXISTS (SELECT 1 FROM inbox AS head WHERE head.agent = behind.agent AND head.owner = behind.owner "
+        "AND head.state IN ('queued', 'leased', 'in_doubt')) GROUP BY agent, owner)"
+    ).rowcount
+
+
+def backlog(db: sqlite3.Connection, at_most: int) -> int:
+    return db.execute(
+        "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state IN ('blocked', 'queued', 'leased', 'in_doubt') LIMIT ?)",
+        (at_most,),
+    ).fetchone()[0]
+
+
+def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> float | None:
+    """When the first delayed or leased head may be claimed that might not have been claimed at `after`."""
+    found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
+    return min((due for due in found if due is not None), default=None)
+
+
+def _take(db: sqlite3.Connection, found: Sequence[tuple[Any, ...]], by: Claim) -> list[Delivery]:
+    taken = [delivery for row in found if (delivery := _delivery(db, row, by.now)) is not None]
+    if taken:
+        db.execute(
+            "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
+            "WHERE seq IN (SELECT value FROM json_each(?))",
+            (epoch(by.now + by.lease), json.dumps([delivery.seq for delivery in taken])),
+        )
+    return taken
+
+
+def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> Delivery | None:
+    seq, agent, owner, attempt, fence, started, redriven, body = row
+    try:
+        event = EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        reason = log.unreadable(error, agent=agent, delivery=seq)
+        db.execute("UPDATE inbox SET state = 'dead', reason = ?, ended_at = ? WHERE seq = ?", (reason, epoch(now), seq))
+        db.execute(NEXT_IN_LINE, (seq,))
+        return None
+    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven)
+
+
+def _lost(delivery: Delivery) -> LeaseLost:
+    return LeaseLost(
+        f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more: "
+        "its lease ran out and another claim took it, or it is done"
+    )

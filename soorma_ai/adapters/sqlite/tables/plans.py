@@ -1,0 +1,179 @@
+"""Plans and their steps."""
+
+import json
+import sqlite3
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite.codec import PLAN, STEP
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import inbox, memory
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, wake_plan
+from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, before_it_began
+from soorma_ai.domain.effects import DropValue, SaveValue
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.errors import NotFound, VersionConflict
+
+
+@dataclass(frozen=True)
+class PlanQuery:
+    tenant_id: str | None
+    status: PlanStatus | None
+    root_plan_id: str | None
+    limit: int
+    session_id: str | None = None
+
+
+def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
+    row = db.execute("SELECT body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+    return PLAN.record(row[0]) if row else None
+
+
+def plans(db: sqlite3.Connection, query: PlanQuery) -> list[PlanRecord]:
+    wanted = {"tenant": query.tenant_id, "status": query.status, "root_plan_id": query.root_plan_id}
+    wanted["session_id"] = query.session_id
+    given = {name: str(value) for name, value in wanted.items() if value is not None}
+    where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
+    found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": query.limit})
+    return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
+def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRecord | None:
+    """The newest whose goal is answered under this reply key."""
+    row = db.execute(
+        "SELECT body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1", (tenant_id, answer_key)
+    ).fetchone()
+    return PLAN.record(row[0]) if row else None
+
+
+def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
+    if expected_version is None:
+        _insert(db, plan)
+        return
+    changed = db.execute(
+        "UPDATE plan SET status = ?, version = ?, body = ? WHERE plan_id = ? AND version = ?",
+        (str(plan.status), plan.version, PLAN.text(plan), plan.plan_id, expected_version),
+    )
+    if changed.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
+    if plan.lineage.session_id is not None:
+        memory.active(db, plan)
+    if plan.status is PlanStatus.CANCELLED:
+        _cancel_children(db, plan)
+
+
+def append(db: sqlite3.Connection, step: Step) -> None:
+    done = db.execute(
+        "INSERT INTO step (plan_id, ordinal, fingerprint, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
+        (step.plan_id, step.ordinal, step.fingerprint, STEP.text(step)),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
+
+
+def steps(db: sqlite3.Connection, plan_id: str, limit: int | None) -> list[Step]:
+    found = db.execute(
+        "SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal DESC LIMIT ?",
+        (plan_id, -1 if limit is None else limit),
+    ).fetchall()
+    return [STEP.record(body) for (body,) in reversed(found)]
+
+
+def values(db: sqlite3.Connection, plan_id: str) -> list[PlanValue]:
+    found = db.execute("SELECT kind, key, body FROM plan_value WHERE plan_id = ? ORDER BY kind, key", (plan_id,))
+    return [PlanValue(ValueKind(kind), key, json.loads(body)) for kind, key, body in found.fetchall()]
+
+
+def save_value(db: sqlite3.Connection, effect: SaveValue) -> None:
+    db.execute(
+        "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
+        "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
+        (effect.plan_id, str(effect.kind), effect.key, json.dumps(effect.value)),
+    )
+
+
+def drop_value(db: sqlite3.Connection, effect: DropValue) -> None:
+    db.execute(
+        "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
+        (effect.plan_id, str(effect.kind), effect.key),
+    )
+
+
+def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
+    return db.execute(
+        "SELECT count(*) FROM step WHERE plan_id = ? AND fingerprint = ?", (plan_id, fingerprint)
+    ).fetchone()[0]
+
+
+def marked(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> list[Step]:
+    found = db.execute(
+        "SELECT body FROM step WHERE plan_id = ? AND fingerprint = ? ORDER BY ordinal", (plan_id, fingerprint)
+    ).fetchall()
+    return [STEP.record(body) for (body,) in found]
+
+
+def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
+    found = plan(db, plan_id)
+    if found is None:
+        begun_by = inbox.goal_of(db, plan_id)
+        if begun_by is None:
+            raise NotFound(f"there is no plan {plan_id}")
+        agent, goal = begun_by
+        db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
+        log.publish_once(db, wake_plan(CANCEL_REQUESTED, before_it_began(goal, agent), now))
+        return True
+    if found.status.is_final:
+        return False
+    if found.cancel_requested is None:
+        asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
+        save(db, asked, found.version)
+        log.publish_once(db, wake_plan(CANCEL_REQUESTED, asked, now))
+    return True
+
+
+def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
+    row = db.execute("SELECT reason FROM cancellation WHERE plan_id = ?", (plan_id,)).fetchone()
+    return row[0] if row else None
+
+
+def _cancel_children(db: sqlite3.Connection, parent: PlanRecord) -> None:
+    """Those too that it did not delegate itself: a goal that one of its tools or workers made is made for it."""
+    found = db.execute(
+        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(body, '$.parent_plan_id') = ? "
+        "AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (parent.root_plan_id, parent.plan_id),
+    ).fetchall()
+    for (plan_id,) in found:
+        cancel(db, plan_id, PARENT_CANCELLED, parent.updated_at)
+
+
+def _is_cancelled(db: sqlite3.Connection, plan_id: str | None) -> bool:
+    return (
+        db.execute("SELECT 1 FROM plan WHERE plan_id = ? AND status = 'cancelled'", (plan_id,)).fetchone() is not None
+    )
+
+
+def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
+    is_cancelled = cancellation(db, plan.plan_id) is not None or _is_cancelled(db, plan.parent_plan_id)
+    if plan.cancel_requested is None and is_cancelled:
+        raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
+    done = db.execute(
+        "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, session_id, "
+        "answer_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",
+        (
+            plan.plan_id,
+            plan.lineage.tenant_id,
+            plan.agent,
+            str(plan.status),
+            plan.root_plan_id,
+            plan.goal_id,
+            plan.version,
+            PLAN.text(plan),
+            plan.lineage.session_id,
+            plan.answer_key,
+        ),
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")
+    memory.joined(db, plan)

@@ -1,0 +1,229 @@
+"""The memory of plans, as handlers use it. What they change is recorded, and happens with everything else."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from soorma_ai.core.memory import json_value, number
+from soorma_ai.core.report.summaries import plan_told, task_told
+from soorma_ai.domain.memory import (
+    AppendMemory,
+    DropMemory,
+    IncrementMemory,
+    MemoryKey,
+    OpenSession,
+    PlanSummary,
+    SessionSummary,
+    StoreMemory,
+)
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.task import TaskInHand
+from soorma_ai.runtime.views import plans as reading
+
+
+class MemoryClient:
+    """Working memory belongs to a plan: to `plan_id`, else to the plan of the delivery in hand. It raises NotFound for
+    a plan of another tenant.
+
+    A handler sees its own changes. A value that it looks at and changes, in whatever order, must not have changed
+    meanwhile, else the handler is run again; `store`, `increment` and `append` alone never conflict.
+    """
+
+    def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
+        self._handling = handling
+        self._task = task
+
+    # Working memory
+
+    async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
+        self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
+
+    async def retrieve(self, key: str, plan_id: str | None = None) -> Any:
+        """None for what is not there. What is done to the value afterwards is not stored by itself."""
+        return (await self._handling.memory.look(await self._at(key, plan_id))).value
+
+    async def delete(self, key: str, plan_id: str | None = None) -> bool:
+        """False when there was nothing."""
+        at = await self._at(key, plan_id)
+        existed = (await self._handling.memory.look(at)).exists
+        if existed:
+            self._handling.memory.change(DropMemory(at))
+        return existed
+
+    async def keys(self, plan_id: str | None = None) -> list[str]:
+        return await self._handling.memory.keys(self._tenant_id, await self._own(plan_id))
+
+    async def cleanup(self, plan_id: str | None = None) -> int:
+        """Everything of the plan; returns how many keys that were."""
+        return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
+
+    async def increment(self, key: str, by: int | float = 1, plan_id: str | None = None) -> None:
+        """What is not there counts as 0. What it comes to is known to who retrieves it, and then it is checked."""
+        self._handling.memory.change(IncrementMemory(await self._at(key, plan_id), number(key, by)))
+
+    async def append(self, key: str, value: Any, plan_id: str | None = None) -> None:
+        """To a list; what is not there counts as an empty one."""
+        self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
+
+    # Tasks
+
+    async def get_task_context(self, task_id: str) -> JsonObject | None:
+        """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
+        if self._task is not None and self._task.record.task_id == task_id:
+            return None if self._task.has_ended else self._told(self._task)
+        agents = await self._handling.services.store.agents_of_task(task_id)
+        for agent in sorted(agents, key=lambda agent: agent != self._handling.agent):
+            found = await self._stored_task(agent, task_id)
+            if found is not None:
+                return found
+        return None
+
+    async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject | None:
+        """The task that asked for it, while it has not ended."""
+        if self._task is not None and sub_task_id in self._task.sub_tasks:
+            return await self.get_task_context(self._task.record.task_id)
+        asked = await self._handling.services.store.expectation(sub_task_id)
+        if asked is None or asked.task_id is None or asked.tenant_id != self._tenant_id:
+            return None
+        return await self._stored_task(asked.agent, asked.task_id)
+
+    async def store_task_context(self, task_id: str, plan_id: str | None, context: Mapping[str, Any]) -> bool:
+        """Into the `state` of the task in hand. Raises LocalProtocolError for any other: only a task's own events
+        change it, one after the other, so that nothing is lost."""
+        task = self._task
+        if task is None or task.record.task_id != task_id or task.has_ended:
+            raise LocalProtocolError(f"{task_id!r} is not the task in hand; a task's state is changed by its handlers")
+        if plan_id not in (None, task.record.lineage.plan_id):
+            raise LocalProtocolError(f"task {task_id} belongs to plan {task.record.lineage.plan_id}, not {plan_id!r}")
+        task.state.update(json_object("the context of a task", context))
+        return True
+
+    async def delete_task_context(self, task_id: str) -> bool:
+        """False for a task that has ended: its row went with it. Raises LocalProtocolError for one that has not."""
+        if await self.get_task_context(task_id) is None:
+            return False
+        raise LocalProtocolError(f"task {task_id} has not ended; complete() or fail() it, and its row goes")
+
+    # Plans
+
+    async def get_plan_context(self, plan_id: str) -> JsonObject | None:
+        """The plan's row with its working memory as `state`; None when there is none in this tenant."""
+        plan = await self._plan(plan_id)
+        if plan is None:
+            return None
+        state: JsonObject = {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
+        return plan_told(plan, state)
+
+    async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject | None:
+        """By the reply key of anything that the plan or one of its workers asked, or of its goal."""
+        store = self._handling.services.store
+        asked = await store.expectation(correlation_id)
+        if asked is None or asked.tenant_id != self._tenant_id:
+            plan = await store.plan_answering(self._tenant_id, correlation_id)
+            return await self.get_plan_context(plan.plan_id) if plan else None
+        if asked.plan_id is not None:
+            return await self.get_plan_context(asked.plan_id)
+        request = await store.event(asked.id)
+        return await self.get_plan_context(request.plan_id) if request and request.plan_id else None
+
+    async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> bool:
+        """Each key into the working memory of the plan in hand. Raises LocalProtocolError for any other plan, and for
+        a session that it does not belong to."""
+        if not self._handling.has_plan or self._handling.plan.plan_id != plan_id:
+            raise LocalProtocolError(f"{plan_id!r} is not the plan in hand; store(key, value, plan_id) works for any")
+        if session_id not in (None, self._handling.plan.lineage.session_id):
+            raise LocalProtocolError(f"plan {plan_id} belongs to session {self._handling.plan.lineage.session_id!r}")
+        for key, value in json_object("the context of a plan", context).items():
+            await self.store(key, value, plan_id)
+        return True
+
+    async def create_plan(
+        self,
+        goal_event: str,
+        goal_data: Mapping[str, Any],
+        response_event: str | None = None,
+        session_id: str | None = None,
+        parent_plan_id: str | None = None,
+    ) -> PlanSummary:
+        """The plan of the goal in hand, which is made by its arrival. Raises LocalProtocolError for any other goal:
+        its plan is made when its planner gets it."""
+        if self._handling.has_plan:
+            plan = self._handling.plan
+            is_its_goal = (goal_event, dict(goal_data)) == (plan.goal_event, plan.goal_data)
+            if (
+                is_its_goal
+                and response_event in (None, plan.answer_event)
+                and session_id in (None, plan.lineage.session_id)
+                and parent_plan_id in (None, plan.parent_plan_id)
+            ):
+                return PlanSummary.of(plan)
+        raise LocalProtocolError(
+            f"the plan of {goal_event!r} is made when the goal comes to its planner: send it there with bus.request(), "
+            "task.delegate() or a DELEGATE decision"
+        )
+
+    async def list_plans(
+        self, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 20
+    ) -> list[PlanSummary]:
+        """Newest first. `status` may be 'active' too: every plan that has not ended."""
+        found = await reading.plans(self._handling.services, self._tenant_id, status, session_id, limit)
+        return [PlanSummary.of(plan) for plan in found]
+
+    # Sessions
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> SessionSummary:
+        """A conversation that goals can be submitted in."""
+        moment = self._handling.moment()
+        session_id = derived_id("session", moment.event_id("session"))
+        about = json_object("the metadata of a session", metadata or {})
+        made = SessionSummary(session_id, 0, moment.now, moment.now, self._handling.lineage.user_id, name, about)
+        self._handling.record(OpenSession(self._tenant_id, made))
+        return made
+
+    async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
+        """The one that something happened in last first; those of this handling last of all."""
+        made = [one.session for one in self._handling.recorded if isinstance(one, OpenSession)]
+        return [*await self._handling.services.store.sessions(self._tenant_id, limit), *made][:limit]
+
+    @property
+    def _tenant_id(self) -> str:
+        return self._handling.event.tenant_id
+
+    async def _at(self, key: str, plan_id: str | None) -> MemoryKey:
+        return MemoryKey(self._tenant_id, await self._own(plan_id), key)
+
+    async def _own(self, plan_id: str | None) -> str:
+        wanted = plan_id or self._plan_in_hand
+        if wanted is None:
+            raise LocalProtocolError(f"{self._handling.event.type!r} belongs to no plan; name one with plan_id=")
+        if await self._plan(wanted) is None:
+            raise NotFound(f"no plan {wanted} in tenant {self._tenant_id!r}")
+        return wanted
+
+    @property
+    def _plan_in_hand(self) -> str | None:
+        if self._handling.has_plan:
+            return self._handling.plan.plan_id
+        return self._task.record.lineage.plan_id if self._task else self._handling.event.plan_id
+
+    async def _plan(self, plan_id: str) -> PlanRecord | None:
+        if self._handling.has_plan and self._handling.plan.plan_id == plan_id:
+            return self._handling.plan
+        try:
+            return await reading.own_plan(self._handling.services, self._tenant_id, plan_id)
+        except NotFound:
+            return None
+
+    async def _stored_task(self, agent: str, task_id: str) -> JsonObject | None:
+        store = self._handling.services.store
+        task = await store.task(agent, task_id)
+        if task is None or task.lineage.tenant_id != self._tenant_id:
+            return None
+        return task_told(task, task.state, await store.sub_tasks(agent, task_id))
+
+    def _told(self, task: TaskInHand) -> dict[str, Json]:
+        return task_told(task.record, task.state, task.sub_tasks.values())

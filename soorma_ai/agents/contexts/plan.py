@@ -1,0 +1,322 @@
+"""What a planner's handlers work with: the goal, the plan, and what the plan was waiting for."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias
+
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.core.plan.lifecycle import cancel
+from soorma_ai.core.plan.outcome import Outcome
+from soorma_ai.core.plan.status import moved
+from soorma_ai.domain.events import EventEnvelope, completion_of
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
+from soorma_ai.domain.values import Json, JsonObject, json_object
+from soorma_ai.errors import LocalProtocolError, UnknownEvent
+from soorma_ai.runtime.handling.handling import Handling, current_handling
+from soorma_ai.runtime.planning.machine import MachineInHand
+
+# A failure, a timeout or a person's answer is seen under the name that transitions know it by.
+EventContext: TypeAlias = EventEnvelope
+
+
+@dataclass(frozen=True)
+class GoalContext:
+    """The goal as its caller sent it."""
+
+    event_type: str
+    data: dict[str, Any]
+    goal_id: str
+    correlation_id: str
+    response_event: str | None
+    session_id: str | None
+    tenant_id: str
+    user_id: str
+    idempotency_key: str
+    attempt: int
+
+    @classmethod
+    def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
+        """`event` is the goal, which need not be the delivery in hand."""
+        return cls(
+            event_type=event.type,
+            data=dict(event.data),
+            goal_id=event.id,
+            correlation_id=event.correlation_id or event.id,
+            response_event=event.response_event,
+            session_id=event.session_id,
+            tenant_id=event.tenant_id,
+            user_id=event.user_id,
+            idempotency_key=handling.idempotency_key,
+            attempt=handling.delivery.attempt,
+        )
+
+    async def dispatch(self, event_type: str, data: Mapping[str, Any], response_event: str | None = None) -> str:
+        """A request of this goal's plan, checked and counted like any; returns its id. Its answer is what the plan
+        waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
+        handling = _handling(None)
+        must_be_in_hand(self, handling)
+        await handling.read_values()
+        payload = json_object(f"the data of {event_type!r}", data)
+        reply = Reply(response_event or completion_of(event_type))
+        opened = await MachineInHand(handling).request(event_type, payload, reply)
+        if opened is None:
+            raise UnknownEvent(f"no agent takes {event_type!r}; start one that does, and look at the event's name")
+        return opened
+
+
+class PlanContext:
+    """The plan of the delivery in hand, as a working copy: what is changed here is saved with everything else.
+
+    `results` and `state` may be changed in place; each of their keys is a row of its own.
+    """
+
+    def __init__(self, handling: Handling, open_before: Sequence[Expectation]) -> None:
+        """Of a plan whose values have been read; see `of`."""
+        self._handling = handling
+        self._open_before = open_before
+        self._machine = MachineInHand(handling)
+
+    @classmethod
+    async def of(cls, handling: Handling) -> "PlanContext":
+        await handling.read_values()
+        return cls(handling, await handling.services.store.expectations(plan_id=handling.plan.plan_id))
+
+    @classmethod
+    async def create_from_goal(
+        cls,
+        goal: GoalContext,
+        context: PlatformContext,
+        *,
+        state_machine: StateMachine | None = None,
+        current_state: str | None = None,
+        status: str = PlanStatus.RUNNING,
+    ) -> "PlanContext":
+        """The plan of this goal, with the state machine that `on_goal` declared if none is given. An LLM plan has none:
+        give {}, or nothing where none is declared. It begins in `current_state`, else where its machine does.
+
+        Raises ConfigError, which names every fault of the state machine.
+        """
+        handling, begun = context.handling, _status(status)
+        must_be_in_hand(goal, handling)
+        made = await cls.of(handling)
+        if state_machine:
+            made._machine.begin(states_of(state_machine), current_state or initial_of(state_machine))
+        elif state_machine is None and made.state_machine:
+            made.current_state = current_state or made.current_state
+        else:
+            made._machine.drop()
+            made.current_state = current_state or START
+        if begun is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
+            made._change(moved(made.record, begun, handling.services.clock.now()))
+        return made
+
+    @classmethod
+    async def restore(cls, plan_id: str | None, context: PlatformContext | None = None) -> "PlanContext | None":
+        """A plan of this planner, by its id or by the reply key of the event in hand; None where there is none. It
+        becomes the plan of this delivery: what happens to it meanwhile runs the handler again."""
+        handling = _handling(context)
+        if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
+            return await cls.of(handling)
+        found = await handling.services.store.plan(plan_id) if plan_id else None
+        if found is None:
+            return await cls.restore_by_correlation(plan_id, context)
+        return await _taken_up(handling, found)
+
+    @classmethod
+    async def restore_by_correlation(
+        cls, correlation_id: str | None, context: PlatformContext | None = None
+    ) -> "PlanContext | None":
+        """By the id of the plan, of its goal, or of anything that it asked; None where there is none."""
+        handling = _handling(context)
+        if not correlation_id:
+            return None
+        store = handling.services.store
+        asked = await store.expectation(correlation_id)
+        for plan_id in (asked.plan_id if asked else None, correlation_id, plan_id_of(correlation_id, handling.agent)):
+            found = await store.plan(plan_id) if plan_id else None
+            if found is not None:
+                return await _taken_up(handling, found)
+        return None
+
+    @property
+    def record(self) -> PlanRecord:
+        return self._handling.plan
+
+    @property
+    def plan_id(self) -> str:
+        return self.record.plan_id
+
+    @property
+    def goal_event(self) -> str:
+        return self.record.goal_event
+
+    @property
+    def goal_data(self) -> JsonObject:
+        return self.record.goal_data
+
+    @property
+    def response_event(self) -> str | None:
+        return self.record.answer_event
+
+    @property
+    def correlation_id(self) -> str | None:
+        """The goal's reply key."""
+        return self.record.answer_key
+
+    @property
+    def parent_plan_id(self) -> str | None:
+        return self.record.parent_plan_id
+
+    @property
+    def session_id(self) -> str | None:
+        return self.record.lineage.session_id
+
+    @property
+    def tenant_id(self) -> str:
+        return self.record.lineage.tenant_id
+
+    @property
+    def user_id(self) -> str:
+        return self.record.lineage.user_id
+
+    @property
+    def status(self) -> PlanStatus:
+        return self.record.status
+
+    @property
+    def state_machine(self) -> Mapping[str, StateConfig]:
+        return self._handling.values.machine
+
+    @property
+    def results(self) -> dict[str, Json]:
+        """By the name of the state that asked; what was asked outside the state machine, by the name of its event."""
+        return self._handling.values.results
+
+    @property
+    def state(self) -> dict[str, Json]:
+        """The planner's own notes."""
+        return self._handling.values.state
+
+    @property
+    def current_state(self) -> str:
+        return self.record.current_state
+
+    @current_state.setter
+    def current_state(self, state: str) -> None:
+        if not self.state_machine:
+            self._change(replace(self.record, current_state=state))
+        elif state in self.state_machine:
+            self._machine.move(state)
+        else:
+            raise LocalProtocolError(f"the plan has no state {state!r}; there are {', '.join(self.state_machine)}")
+
+    async def save(self) -> None:
+        """Nothing to do: the working copy is saved when the handler returns, whether or not this is called."""
+
+    def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
+        """Where the event leads from the current state; None where no transition takes it."""
+        return self._machine.next_state(event_of(event))
+
+    def update_state(self, event: "EventContext | TransitionContext") -> None:
+        """Move to where the event leads; `execute_next` carries the new state out."""
+        following = self.get_next_state(event)
+        if following is not None:
+            self._machine.move(following)
+
+    def has_next(self) -> bool:
+        """Whether `execute_next` has something to do without an event. While the state's answer has not come, or nobody
+        takes what it asks, it has not."""
+        return self._machine.has_next(self._handling.still_open(self._open_before))
+
+    def is_complete(self) -> bool:
+        return self.status.is_final or self._machine.is_at_end
+
+    async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
+        """Carry out the state that was entered and not yet carried out; else the one that the event leads to, or
+        `default_next` once its answer has come. Where nothing leads on, nothing happens."""
+        self._must_be_open()
+        await self._machine.execute(event_of(trigger_event) if trigger_event else None)
+
+    async def finalize(self, result: Any = None) -> None:
+        """End the plan and answer its goal; a failing terminal state answers with its failure. Without a `result` it
+        is that of the terminal state, or all results."""
+        if not self.status.is_final:
+            await self._machine.finish(json_object("the end of the plan", {"result": result})["result"])
+
+    async def pause(self, reason: str = "user_input_required") -> str:
+        """Wait, for as long as the plan may, until somebody resumes it; returns the id of the wait that an answer
+        ends. What the plan asked before may come meanwhile: it is kept, and leads on afterwards."""
+        self._must_be_open()
+        return await self._machine.pause(reason)
+
+    async def resume(self, input_data: Mapping[str, Any]) -> None:
+        """Go on with this input, which is kept as `results["user_input"]`. A plan that nobody has to resume (any more)
+        is left as it is."""
+        if not self.status.is_final:
+            await self._machine.resume(json_object("the input", input_data))
+
+    async def cancel(self, reason: str = "cancelled by its planner") -> None:
+        if not self.status.is_final:
+            handling = self._handling
+            handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
+
+    def _must_be_open(self) -> None:
+        if self.status.is_final:
+            raise LocalProtocolError(f"plan {self.plan_id} is {self.status}; nothing follows")
+
+    def _change(self, plan: PlanRecord) -> None:
+        self._handling.apply(Outcome(plan))
+
+
+@dataclass(frozen=True)
+class TransitionContext:
+    """What a plan was waiting for has come (or its time is over)."""
+
+    event: EventContext
+    plan: PlanContext
+    what_happened: str
+    data: Any
+
+    @property
+    def event_type(self) -> str:
+        return self.event.type
+
+    @property
+    def correlation_id(self) -> str | None:
+        return self.event.correlation_id
+
+
+def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
+    if goal.goal_id != handling.plan.goal_id:
+        raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
+
+
+def _status(given: str) -> PlanStatus:
+    if given not in list(PlanStatus):
+        raise LocalProtocolError(f"status={given!r} is none of {', '.join(PlanStatus)}")
+    return PlanStatus(given)
+
+
+def _handling(context: PlatformContext | None) -> Handling:
+    handling = context.handling if context else current_handling()
+    if handling is None:
+        raise LocalProtocolError("plans are restored inside a handler; outside, use platform.plan(plan_id)")
+    return handling
+
+
+async def _taken_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
+    if (found.agent, found.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
+        return None
+    if not handling.has_plan:
+        handling.take_up(found)
+    elif handling.plan.plan_id != found.plan_id:
+        raise LocalProtocolError(f"this delivery works on plan {handling.plan.plan_id}; one delivery, one plan")
+    return await PlanContext.of(handling)
+
+
+def event_of(given: EventContext | TransitionContext) -> EventContext:
+    """A handler may hand on what it got: what happened to its plan stands for its event."""
+    return given.event if isinstance(given, TransitionContext) else given

@@ -1,0 +1,203 @@
+"""What a worker's handler works with: its task, and the results of what the task asked others to do."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import Any, Generic, cast
+
+from typing_extensions import TypeVar
+
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.typed import Shape
+from soorma_ai.core.task import SubRequest
+from soorma_ai.domain.events import EventTopic, new_event, topic_of
+from soorma_ai.domain.replies import success_reply
+from soorma_ai.domain.spans import span_of
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
+from soorma_ai.domain.tracking import PROGRESS
+from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.handling.task import TaskInHand
+
+T = TypeVar("T", default=dict[str, Any])
+
+
+@dataclass
+class TaskContext(Generic[T]):
+    """One task, as a working copy that is saved when the handler returns, whether or not `save` is called.
+
+    It ends with `complete` or `fail`, once; until then it must have something to wait for. `state` is the task's own
+    and holds JSON. `idempotency_key` is the same for every `attempt` at this delivery.
+    """
+
+    task_id: str
+    event_type: str
+    plan_id: str | None
+    data: T
+    response_event: str
+    response_topic: EventTopic
+    sub_tasks: dict[str, SubTaskInfo]
+    state: dict[str, Any]
+    tenant_id: str
+    user_id: str
+    agent_id: str
+    session_id: str | None
+    goal_id: str | None
+    correlation_id: str
+    idempotency_key: str
+    attempt: int
+    in_hand: TaskInHand = field(repr=False)
+    _gives: Shape = field(repr=False)
+
+    @classmethod
+    async def restore(cls, sub_task_id: str, context: PlatformContext) -> "TaskContext[Any]":
+        """The task of the result in hand, by the id of one of its sub-tasks or by its own.
+
+        Raises LocalProtocolError for any other: only its own events change a task.
+        """
+        found = cast("TaskContext[Any] | None", context.task)
+        if found is None or sub_task_id not in (found.task_id, *found.sub_tasks):
+            raise LocalProtocolError(f"{sub_task_id!r} is neither the task of this delivery nor one of its sub-tasks")
+        return found
+
+    async def save(self) -> None:
+        """Nothing to do: the working copy is saved when the handler returns."""
+
+    async def delegate(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        response_event: str,
+        *,
+        assigned_to: str | None = None,
+        response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
+        timeout: float | timedelta | None = None,
+    ) -> str:
+        """Ask another agent, and go on in the `on_result` handler of `response_event`. Returns the sub-task's id.
+
+        `assigned_to` names the one agent, or the capability, that it is for. After `timeout` seconds, or at the
+        deadline of the task's own request, the handler gets a result that says so.
+        """
+        spec = DelegationSpec(event_type, json_object(f"the data of {event_type!r}", data), response_event, assigned_to)
+        return self._delegate(spec, topic_of(response_topic), timeout, group=None)
+
+    async def delegate_parallel(
+        self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
+    ) -> str:
+        """Ask several at once. Returns the group's id, for `aggregate_parallel_results`."""
+        specs = _specs(sub_tasks)
+        if not specs:
+            raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
+        group = derived_id("group", self.agent_id, self.task_id, str(len(self.sub_tasks)))
+        for spec in specs:
+            self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
+        return group
+
+    def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
+        """Replace what a sub-task came to. Its own reply has been put there before the handler was called."""
+        info = self.sub_tasks.get(sub_task_id)
+        if info is None:
+            raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
+        info.result = json_object("the result of a sub-task", result)
+        info.status = "failed" if info.result.get("success") is False else "completed"
+
+    async def aggregate_parallel_results(self, parallel_group_id: str | None) -> dict[str, Any] | None:
+        """The replies of a group by sub-task, in the order in which they were asked; None while one is missing.
+
+        One that failed has come as well: its reply says `success: false` and why.
+        """
+        group = [info for info in self.sub_tasks.values() if info.parallel_group_id == parallel_group_id]
+        if not group or not all(info.has_ended for info in group):
+            return None
+        return {info.sub_task_id: info.result for info in group}
+
+    def is_complete(self) -> bool:
+        """Whether everything that was asked has been answered, well or badly."""
+        return all(info.has_ended for info in self.sub_tasks.values())
+
+    async def complete(self, result: object = None) -> None:
+        """Raises LocalProtocolError when the task has ended already, or the result is off its schema."""
+        written = self._gives.write(f"the result of {self.event_type!r}", result)
+        await self.in_hand.end(success_reply(written))
+
+    async def fail(self, message: str, *, code: str = "failed") -> None:
+        """Reply with a failure: the requester goes on to decide what to do about it."""
+        for name, given in (("message", message), ("code", code)):
+            must_be_text(f"fail: {name}", given)
+        await self.in_hand.fail(code, message)
+
+    async def report_progress(self, progress: float, message: str = "") -> None:
+        """Tell whoever watches which share of the whole is done, from 0 to 1. It is told at once, and not undone when
+        this handling fails; nothing is decided by it."""
+        share = cast("object", progress)
+        if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
+            raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
+        handling, services = self.in_hand.handling, self.in_hand.handling.services
+        now = services.clock.now()
+        data = {"task_id": self.task_id, "plan_id": self.plan_id, "progress": progress, "message": message}
+        event = new_event(
+            self.in_hand.record.lineage,
+            event_id=services.clock.new_id(),
+            source=self.agent_id,
+            topic=EventTopic.SYSTEM_EVENTS,
+            type=PROGRESS,
+            data=json_object("progress", {**data, "status": "running"}),
+            time=now,
+            causation_id=handling.event.id,
+        )
+        await services.store.send([event], None, now)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.in_hand.has_ended
+
+    def _delegate(
+        self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
+    ) -> str:
+        if spec.assigned_to is not None:
+            must_be_text("assigned_to", spec.assigned_to)
+        request = SubRequest(
+            spec.event_type,
+            json_object(f"the data of {spec.event_type!r}", spec.data),
+            spec.response_event,
+            topic,
+            spec.assigned_to,
+            None if timeout is None else span_of("timeout", timeout),
+        )
+        return self.in_hand.delegate(request, group=group)
+
+
+def _specs(given: object) -> list[DelegationSpec]:
+    listed = list(cast("Iterable[object]", given)) if isinstance(given, Iterable) else [given]
+    specs = [spec for spec in listed if isinstance(spec, DelegationSpec)]
+    if not isinstance(given, Iterable) or len(specs) < len(listed):
+        raise LocalProtocolError(
+            f"delegate_parallel({clip(repr(cast('object', given)), 80)}): give a list of "
+            "DelegationSpec(event_type, data, response_event)"
+        )
+    return specs
+
+
+@dataclass
+class ResultContext:
+    """What a task waited for: the reply of another agent, a person's answer, or that the time for it is over.
+
+    `data` is the reply as it came ({success, status, result | error}), or what a person said; `result` is what is in
+    it. `sub_task_id` is the reply key, and so the id of the sub-task; for an answer of a person it is the wait's.
+    """
+
+    event_type: str
+    sub_task_id: str
+    data: dict[str, Any]
+    result: Any
+    success: bool
+    error: str | None
+    _task: TaskContext[Any] = field(repr=False)
+
+    @property
+    def correlation_id(self) -> str:
+        return self.sub_task_id
+
+    async def restore_task(self) -> TaskContext[Any]:
+        """The task that asked, with this result in its place."""
+        return self._task

@@ -1,0 +1,91 @@
+"""`soorma approve`, `reject` and `answer`: one command is one answer."""
+
+import asyncio
+from typing import Any
+
+import click
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_json, with_access
+from soorma_ai.cli.store_access import Answering, Writer, reading, wait_named
+from soorma_ai.cli.view.forms import payload_for
+from soorma_ai.cli.view.render import BAD, GOOD, Printer, print_json
+from soorma_ai.cli.view.wording import said, short
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, AnswerDecision, AnswerOutcome
+from soorma_ai.domain.values import JsonObject
+
+_wait = click.argument("wait", type=Id())
+_note = click.option("--note", default="", metavar="TEXT", help="Kept with the answer.")
+_user = click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who answers.")
+_data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="What else the answer says.")
+
+
+@click.command()
+@_wait
+@_note
+@_data
+@_user
+@as_json
+@with_access
+def approve(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
+    """Let go what a plan holds back for approval."""
+    _answer(access, wait, AnswerDecision.APPROVE, data or {}, **given)
+
+
+@click.command()
+@_wait
+@_note
+@_data
+@_user
+@as_json
+@with_access
+def reject(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
+    """Refuse what a plan holds back for approval."""
+    _answer(access, wait, AnswerDecision.REJECT, data or {}, **given)
+
+
+@click.command()
+@_wait
+@click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", required=True, help="The answer itself.")
+@click.option(
+    "--decision",
+    type=click.Choice([str(decision) for decision in AnswerDecision]),
+    help="What it decides; without it, 'approved' in the data tells.",
+)
+@_note
+@_user
+@as_json
+@with_access
+def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None, **given: Any) -> None:
+    """Answer a question with data.
+
+    To change what is held for approval: --decision edit --data '{"data": {the new payload}}'.
+    """
+    _answer(access, wait, decision, data, **given)
+
+
+def _answer(
+    access: Access, beginning: str, decision: str | None, data: JsonObject, *, note: str, user_id: str, as_json: bool
+) -> None:
+    async def done() -> tuple[str, AnswerOutcome, bool]:
+        async with reading(access) as client:
+            wait_id = await wait_named(client, beginning)
+            expectation = await client.services.store.expectation(wait_id)
+        wait = Wait.of(expectation) if expectation else None
+        payload = payload_for(decision, data, wait.response_schema if wait else {})
+        writer = Writer(access, user_id=user_id)
+        command = Answering(wait_id, payload, decision, note, answer_id=SystemClock().new_id())
+        return wait_id, await writer.answer(command), writer.has_owner
+
+    wait_id, outcome, has_owner = asyncio.run(done())
+    is_accepted = outcome == ACCEPTED
+    if as_json:
+        print_json({"wait_id": wait_id, "outcome": outcome, "detail": outcome.detail})
+    else:
+        detail = f": {said(outcome.detail)}" if outcome.detail else ""
+        Printer().line((str(outcome), GOOD if is_accepted else BAD), f" {short(wait_id)}{detail}")
+    if is_accepted and not has_owner:
+        Printer(stderr=True).line("no agents run on this store now; the plan goes on when they do")
+    if not is_accepted:
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,35 @@
+"""`soorma backup`: copy the store while it is in use."""
+
+from pathlib import Path
+
+import click
+
+from soorma_ai.adapters.sqlite.file.backup import back_up
+from soorma_ai.cli.options import as_json
+from soorma_ai.cli.view.render import Printer, print_json
+from soorma_ai.cli.view.wording import said
+from soorma_ai.errors import ConfigError
+from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, sqlite_path
+
+
+@click.command()
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
+@click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+@as_json
+def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
+    """Copy the whole store, of all tenants, to FILE, while an application works on it or none does.
+
+    The copy is all of one moment; it is checked, and put in its place in one step. To use it, stop the application and
+    start it with --store on the copy: every plan goes on from that moment. What was done outside since then is done
+    again, and if the original runs on beside the copy, all outside work is done twice: let only one of the two run.
+    To put the copy in the original's place, remove the original's -wal file too, which belongs to it alone.
+    """
+    source = sqlite_path(store)
+    if source is None:
+        raise ConfigError(f"--store {store}: a store in memory cannot be copied; give sqlite:///FILE")
+    size = back_up(source, file, replace=force)
+    if as_json:
+        print_json({"file": str(file), "bytes": size})
+    else:
+        Printer().line(f"{size:,} bytes in {said(str(file))}")

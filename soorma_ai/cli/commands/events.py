@@ -1,0 +1,78 @@
+"""`soorma events`: the log of everything that was ever published."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+
+import click
+
+from soorma_ai.cli.options import Access, Id, as_json, with_access
+from soorma_ai.cli.store_access import plan_named, reading
+from soorma_ai.cli.view.render import BOLD, DIM, Printer, print_json
+from soorma_ai.cli.view.wording import said, short, shown
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.runtime.client.client import Client
+
+LOOK_AGAIN_SECONDS = 0.3
+PAGE = 500
+PAYLOAD = 300
+LEAST_PAYLOAD = 20
+
+
+@click.group()
+def events() -> None:
+    """Look at the events of all plans and agents."""
+
+
+@events.command()
+@click.option("--follow", "-f", is_flag=True, help="Go on with those that come, until the plan ends or Ctrl-C.")
+@click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many of the past ones.")
+@click.option("--plan", type=Id(), help="Only those of this plan's tree.")
+@as_json
+@with_access
+def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bool) -> None:
+    """Print the newest events, in the order in which they came. With --json, a CloudEvent per line."""
+
+    async def show() -> None:
+        printer = Printer()
+        async with reading(access) as client:
+            root = (await client.plan(await plan_named(client, plan))).root_plan_id if plan else None
+            async for event in _events(client, root, limit, follow=follow):
+                if as_json:
+                    print_json(event.model_dump(mode="json", by_alias=True, exclude_none=True), indent=None)
+                else:
+                    _print(printer, event)
+
+    try:
+        asyncio.run(show())
+    except KeyboardInterrupt:
+        return
+
+
+async def _events(client: Client, root: str | None, limit: int, *, follow: bool) -> AsyncGenerator[EventEnvelope]:
+    store, tenant_id = client.services.store, client.person.tenant_id
+    past = await store.events(tenant_id=tenant_id, root_plan_id=root, limit=max(limit, 1), newest=True)
+    for row in past if limit else []:
+        yield row.event
+    last = past[-1].seq if past else 0
+    while follow:
+        plan = await store.plan(root) if root else None
+        rows = await store.events(after=last, tenant_id=tenant_id, root_plan_id=root, limit=PAGE)
+        for row in rows:
+            last = row.seq
+            yield row.event
+        if not rows and plan is not None and plan.status.is_final:
+            return
+        if not rows:
+            await client.services.clock.sleep(LOOK_AGAIN_SECONDS)
+
+
+def _print(printer: Printer, event: EventEnvelope) -> None:
+    """One line on a terminal: what does not fit is in --json."""
+    when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
+    plan = f"  plan {short(event.plan_id)}" if event.plan_id else ""
+    told = f"{when}  {event.topic:<19} {said(event.source)} {said(event.type)}"
+    room = PAYLOAD if printer.is_plain else max(LEAST_PAYLOAD, printer.console.width - len(told) - len(plan) - 2)
+    data = f"  {shown(event.data, room)}" if event.data else ""
+    printer.line(
+        (f"{when}  {event.topic:<19} ", DIM), f"{said(event.source)} ", (said(event.type), BOLD), data, (plan, DIM)
+    )

@@ -1,0 +1,108 @@
+"""`soorma plans`: list, show, cancel."""
+
+import asyncio
+
+import click
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.cli.follow.traces import trace_of
+from soorma_ai.cli.options import Access, Id, as_json, with_access
+from soorma_ai.cli.store_access import Cancelling, Writer, plan_named, reading
+from soorma_ai.cli.view.render import Printer, print_json, status_part
+from soorma_ai.cli.view.story import print_story
+from soorma_ai.cli.view.wording import ago, said, short
+from soorma_ai.core.report.trace import Trace
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+
+
+@click.group()
+def plans() -> None:
+    """List, show and cancel plans."""
+
+
+@plans.command()
+@click.option("--status", type=click.Choice([str(status) for status in PlanStatus]), help="Only plans in this status.")
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@as_json
+@with_access
+def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
+    """List plans, the newest first."""
+
+    async def found() -> list[PlanRecord]:
+        async with reading(access) as client:
+            return await client.plans(status=status, limit=limit)
+
+    records = asyncio.run(found())
+    printer = Printer()
+    if as_json:
+        print_json(records)
+    elif not records:
+        Printer(stderr=True).line("no plans")
+    elif printer.is_plain:
+        printer.rows(
+            (r.plan_id, r.status, said(r.goal_event), said(r.agent), r.created_at.isoformat(), said(r.reason or ""))
+            for r in records
+        )
+    else:
+        _print_table(printer, records)
+
+
+@plans.command()
+@click.argument("plan", type=Id())
+@as_json
+@with_access
+def show(access: Access, plan: str, as_json: bool) -> None:
+    """Show why everything in a plan happened: who published what because of what."""
+
+    async def found() -> Trace:
+        async with reading(access) as client:
+            return await trace_of(client, await plan_named(client, plan))
+
+    trace = asyncio.run(found())
+    if as_json:
+        print_json(trace)
+    else:
+        print_story(trace, Printer())
+
+
+@plans.command()
+@click.argument("plan", type=Id())
+@click.option("--reason", default="cancelled by request", show_default=True)
+@as_json
+@with_access
+def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
+    """Ask a plan to stop, with all that it delegated."""
+
+    async def done() -> tuple[str, bool, bool]:
+        async with reading(access) as client:
+            plan_id = await plan_named(client, plan)
+        writer = Writer(access)
+        return plan_id, await writer.cancel(Cancelling(plan_id, reason)), writer.has_owner
+
+    plan_id, is_cancelled, has_owner = asyncio.run(done())
+    if as_json:
+        print_json({"plan_id": plan_id, "cancelled": is_cancelled})
+    else:
+        Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
+    if is_cancelled and not has_owner:
+        Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
+    if not is_cancelled:
+        raise click.exceptions.Exit(1)
+
+
+def _print_table(printer: Printer, records: list[PlanRecord]) -> None:
+    now = SystemClock().now()
+    printer.table(
+        ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON"),
+        (
+            (
+                short(record.plan_id),
+                said(record.goal_event, 40),
+                status_part(record.status),
+                said(record.agent, 24),
+                ago(record.created_at, now),
+                said(record.reason or "", 200),
+            )
+            for record in records
+        ),
+    )

@@ -1,0 +1,106 @@
+"""`soorma prune`: remove what is over."""
+
+import asyncio
+import re
+import sys
+from dataclasses import asdict
+from datetime import timedelta
+from typing import Any
+
+import click
+
+from soorma_ai.cli.options import Access, as_json, with_access
+from soorma_ai.cli.store_access import Pruning, Writer, reading
+from soorma_ai.cli.view.render import Printer, print_json
+from soorma_ai.cli.view.wording import span
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.ports import Pruned
+from soorma_ai.runtime.client.retention import FINAL
+
+_AGE = re.compile(r"(\d{1,4})(h|d|w)")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+class Age(click.ParamType[timedelta]):
+    """A number of hours, days or weeks."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        found = _AGE.fullmatch(value)
+        if found is None:
+            self.fail(f"{value!r} is no age: give hours, days or weeks, as in 36h, 30d, 8w")
+        return int(found[1]) * _UNITS[found[2]]
+
+
+@click.command()
+@click.option("--older-than", type=Age(), default="30d", show_default=True, metavar="AGE", help="As in 36h, 30d, 8w.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    type=click.Choice([str(status) for status in FINAL]),
+    help="Only plans that ended so; may be given again.  [default: all that ended]",
+)
+@click.option("--dry-run", is_flag=True, help="Count what would go, and remove nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Remove without asking.")
+@as_json
+@with_access
+def prune(
+    access: Access,
+    *,
+    older_than: timedelta,
+    statuses: tuple[str, ...],
+    dry_run: bool,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Remove plans that have ended, with all their events, and old events of no plan.
+
+    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant.
+
+    A plan stays with its whole tree while anything in it lives, is queued or on its way, is in doubt, or lies in the
+    dead letters. AGE is counted from a tree's last change, and is a day or more.
+
+    What is removed is forgotten: an event that comes again, or an idempotency key that is used again, counts as new.
+    The file keeps its size; the room is used again.
+    """
+    command = Pruning(older_than, tuple(map(PlanStatus, statuses)) or FINAL)
+    if not dry_run and not yes:
+        _confirm(access, command, as_json=as_json)
+    pruned = asyncio.run(_counted(access, command) if dry_run else Writer(access).prune(command))
+    if as_json:
+        told = asdict(pruned)
+        del told["after"]
+        print_json({**told, "dry_run": dry_run})
+    else:
+        Printer().line(f"{'would remove' if dry_run else 'removed'} {_what(pruned)}")
+        _tell_kept(pruned)
+
+
+def _confirm(access: Access, command: Pruning, *, as_json: bool) -> None:
+    if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
+    pruned = asyncio.run(_counted(access, command))
+    _tell_kept(pruned)
+    click.confirm(f"Remove {_what(pruned)}, older than {span(command.older_than)}?", abort=True, err=True)
+
+
+async def _counted(access: Access, command: Pruning) -> Pruned:
+    async with reading(access) as client:
+        return await client.prune(command.older_than, command.statuses, dry_run=True)
+
+
+def _what(pruned: Pruned) -> str:
+    def counted(number: int, what: str) -> str:
+        return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+    return f"{counted(pruned.plans, 'plan')} and {counted(pruned.events, 'event')}"
+
+
+def _tell_kept(pruned: Pruned) -> None:
+    if pruned.kept:
+        Printer(stderr=True).line(
+            f"{pruned.kept:,} more are old enough and stay: something in their trees is not done "
+            "(a plan, a delivery, a dead letter)"
+        )

@@ -1,0 +1,200 @@
+"""`soorma run`: agents in this process, and a goal for them."""
+
+import asyncio
+import signal
+import sys
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import click
+
+from soorma_ai.adapters.owner.lock import AlreadyOwned
+from soorma_ai.agents.agent import Agent
+from soorma_ai.cli.follow.pursuit import pursue, waits_of
+from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Nobody, Responder
+from soorma_ai.cli.loading import load_agents
+from soorma_ai.cli.logs import log_to_stderr
+from soorma_ai.cli.options import LOCAL_USER, Access, JsonObjectParam, as_json, with_access
+from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
+from soorma_ai.cli.view.render import BAD, DIM, Printer, print_json
+from soorma_ai.cli.view.waits import print_commands, print_wait
+from soorma_ai.cli.view.wording import said, short
+from soorma_ai.domain.people import AnswerDecision, Person
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.errors import NotFound
+from soorma_ai.platform import Platform
+from soorma_ai.runtime.client.client import Client
+
+DONE, STOPPED, FAILED, WAITS = 0, 1, 3, 4
+
+
+class Answers(StrEnum):
+    ASK = "ask"
+    APPROVE = "approve"
+    REJECT = "reject"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Goal:
+    event: str
+    data: dict[str, Any]
+    key: str | None
+    answers: Answers
+    waits_for_end: bool
+    as_json: bool
+
+
+@click.command()
+@click.argument("app", metavar="MODULE:APP")
+@click.argument("goal", required=False)
+@click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="The goal's data.")
+@click.option(
+    "--wait/--no-wait", "waits_for_end", default=True, help="Follow the plan to its end, or submit and leave."
+)
+@click.option(
+    "--answer",
+    "answers",
+    type=click.Choice([str(way) for way in Answers]),
+    help="Who answers what the plan asks: you, always yes, always no, nobody.  [default: ask on a terminal, else none]",
+)
+@click.option("--key", metavar="IDEMPOTENCY_KEY", help="The same key submits the goal once, and finds the same plan.")
+@as_json
+@with_access
+def run(
+    access: Access,
+    app: str,
+    goal: str | None,
+    *,
+    data: dict[str, Any] | None,
+    waits_for_end: bool,
+    answers: str | None,
+    key: str | None,
+    as_json: bool,
+) -> None:
+    """Run agents, and pursue a goal with them if one is given.
+
+    APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
+    Without GOAL they run until Ctrl-C or SIGTERM.
+    """
+    log_to_stderr()
+    agents = load_agents(app)
+    if goal is None:
+        if data is not None or key is not None or answers is not None or not waits_for_end:
+            raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
+        code = asyncio.run(_serve(access, agents))
+    else:
+        way = Answers(answers) if answers else _usual_way()
+        code = asyncio.run(_pursue(access, agents, Goal(goal, data or {}, key, way, waits_for_end, as_json)))
+    raise click.exceptions.Exit(code)
+
+
+def _usual_way() -> Answers:
+    return Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
+
+
+async def _serve(access: Access, agents: Sequence[Agent]) -> int:
+    stop = _stop_by_signal()
+    async with AsyncExitStack() as stack:
+        platform = await _opened(stack, access, agents)
+        await platform.start(*agents)
+        names = ", ".join(said(agent.name) for agent in agents)
+        Printer(stderr=True).line((f"{names} on {access.store_url}; Ctrl-C stops", DIM))
+        await stop.wait()
+    return 0
+
+
+async def _pursue(access: Access, agents: Sequence[Agent], goal: Goal) -> int:
+    stop = _stop_by_signal()
+    async with AsyncExitStack() as stack:
+        platform = await _opened(stack, access, agents)
+        await platform.start(*agents)
+        client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
+        handle = await client.submit(goal.event, goal.data, idempotency_key=goal.key)
+        Printer(stderr=True).line((f"plan {handle.plan_id}", DIM))
+        if goal.waits_for_end:
+            await _follow(client, handle.plan_id, goal, stop)
+            return await _told_end(client, handle.plan_id, goal, access)
+        print_json({"plan_id": handle.plan_id}) if goal.as_json else Printer().line(handle.plan_id)
+        return 0
+
+
+async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event) -> None:
+    """Until the plan has ended, waits for people whom nobody here answers for, or this process is told to stop."""
+    progress, woken = Printer(stderr=True), client.services.signals.watch()
+    responder = _responder(goal.answers, client, progress, woken)
+    following = asyncio.create_task(pursue(client, plan_id, responder, progress, woken))
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await asyncio.wait((following, stopping), return_when=asyncio.FIRST_COMPLETED)
+        if following.done():
+            following.result()
+    finally:
+        following.cancel()
+        stopping.cancel()
+        await asyncio.gather(following, stopping, return_exceptions=True)
+        await responder.leave()
+        client.services.signals.unwatch(woken)
+
+
+def _responder(way: Answers, client: Client, printer: Printer, woken: asyncio.Event) -> Responder:
+    match way:
+        case Answers.ASK:
+            return AtTheKeyboard(client, printer, woken.set)
+        case Answers.APPROVE:
+            return Always(AnswerDecision.APPROVE, client, printer)
+        case Answers.REJECT:
+            return Always(AnswerDecision.REJECT, client, printer)
+        case Answers.NONE:
+            return Nobody()
+
+
+async def _told_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:
+    """Prints how the plan stands, and gives the exit code that says the same."""
+    progress = Printer(stderr=True)
+    try:
+        plan: PlanDetails | None = await client.plan(plan_id)
+    except NotFound:
+        plan = None
+    waits = await waits_of(client, plan_id)
+    if goal.as_json:
+        told = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}
+        print_json({"plan_id": plan_id, **told, "waits": waits})
+    if plan is not None and plan.status is PlanStatus.COMPLETED:
+        if not goal.as_json:
+            print_json(plan.result)
+        return DONE
+    if plan is not None and plan.status.is_final:
+        progress.line((f"plan {short(plan_id)} {plan.status}", BAD))
+        return FAILED
+    for wait in waits:
+        if goal.answers is not Answers.ASK:  # else it has been shown already
+            print_wait(progress, wait, goal.event, client.services.clock.now())
+        print_commands(progress, wait, access.flags)
+    status = plan.status if plan else "not begun"
+    answered = "its questions are answered and " if waits else ""
+    progress.line((f"plan {short(plan_id)} is {status}; it goes on when {answered}its agents run", DIM))
+    return WAITS if waits else STOPPED
+
+
+async def _opened(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
+    """Another `soorma` command may own the file for a moment; an application keeps it. Raises AlreadyOwned."""
+    purpose = ", ".join(agent.name for agent in agents)
+    for _ in range(MOST_TRIES):
+        try:
+            return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
+        except AlreadyOwned as other:
+            if other.info.purpose != PURPOSE:
+                raise
+        await asyncio.sleep(PAUSE_SECONDS)
+    return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
+
+
+def _stop_by_signal() -> asyncio.Event:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    return stop

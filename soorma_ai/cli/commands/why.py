@@ -1,0 +1,62 @@
+"""`soorma why`: the decisions of a plan, with everything that was written down about them."""
+
+import asyncio
+
+import click
+
+from soorma_ai.cli.options import Access, Id, as_json, with_access
+from soorma_ai.cli.store_access import plan_named, reading
+from soorma_ai.cli.view.render import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
+from soorma_ai.cli.view.wording import calling, offset, said, short
+from soorma_ai.core.report.lines import thought_of
+from soorma_ai.domain.history import JournalEntry, Verdict
+from soorma_ai.domain.plans import PlanDetails
+
+
+@click.command()
+@click.argument("plan", type=Id())
+@as_json
+@with_access
+def why(access: Access, plan: str, as_json: bool) -> None:
+    """Show what a model decided in a plan, and what it was told.
+
+    For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency.
+    """
+    details, causes = asyncio.run(_found(access, plan))
+    if as_json:
+        print_json(details.decisions)
+        return
+    printer = Printer()
+    if not details.decisions:
+        Printer(stderr=True).line("no model was asked in this plan")
+    for number, entry in enumerate(details.decisions, 1):
+        if number > 1:
+            printer.line()
+        cause = causes.get(entry.key.cause_id, "")
+        _print_entry(printer, number, entry, f"{offset(entry.at - details.created_at)} because of {said(cause)}")
+
+
+async def _found(access: Access, plan: str) -> tuple[PlanDetails, dict[str, str]]:
+    """The plan, and the types of the events that its decisions were made about."""
+    async with reading(access) as client:
+        details = await client.plan(await plan_named(client, plan))
+        found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
+        return details, {event.id: event.type for event in found if event}
+
+
+def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) -> None:
+    thought = thought_of(entry)
+    style = GOOD if entry.verdict is Verdict.ACCEPTED else BAD
+    printer.line(f"{number}. ", (entry.verdict, style), (f" {said(thought.action)}", BOLD), (f"  {when}", DIM))
+    prompt = f"{said(entry.prompt_id)} version {said(entry.prompt_version)}, hash {entry.prompt_hash[:12]}"
+    details = (
+        ("reasoning", thought.reasoning, QUOTE),
+        ("refusal", thought.refusal, BAD),
+        ("answer", entry.raw, ""),
+        ("prompt", prompt, ""),
+        ("offer", short(entry.offer_digest), ""),
+        ("model", calling(thought), ""),
+    )
+    for name, text, text_style in details:
+        if text:
+            printer.line((said(text), text_style), indent=3, label=f"{name:<10}")

@@ -1,0 +1,83 @@
+"""Following one plan from its goal to its end, and telling about it as it goes on."""
+
+import asyncio
+
+from soorma_ai.cli.follow.responders import Responder
+from soorma_ai.cli.follow.traces import trace_begun
+from soorma_ai.cli.view.render import Printer
+from soorma_ai.cli.view.story import more, told
+from soorma_ai.cli.view.wording import offset
+from soorma_ai.core.report.lines import Line, LineKind, flattened
+from soorma_ai.core.report.trace import Trace
+from soorma_ai.domain.expectations import ExpectationKind, Wait
+from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.handling.signals import until
+
+POLL_SECONDS = 1.0
+PAUSE_PER_LOOK = 4
+MOST_PLANS = 10_000
+INDENT = 11
+
+
+class LiveStory:
+    """Prints what is new in a trace, in order of time. A turn is told by what began it, so of these only the goal's
+    is printed."""
+
+    def __init__(self, printer: Printer) -> None:
+        self._printer = printer
+        self._seen: set[tuple[object, ...]] = set()
+
+    def tell(self, trace: Trace) -> None:
+        new = [line for line in flattened(trace.lines) if self._is_new(line)]
+        for line in sorted(new, key=lambda line: line.time):
+            self._printer.line(*told(line), label=f"{offset(line.time):<{INDENT}}")
+            if why := more(line):
+                self._printer.line(*why, indent=INDENT)
+
+    def _is_new(self, line: Line) -> bool:
+        if line.kind is LineKind.OPEN or (line.kind is LineKind.TURN and line.data is None):
+            return False
+        # What is done twice at the same moment differs in its event.
+        mark = (line.kind, line.time, line.who, line.what, line.event_id, line.plan_id)
+        is_new = mark not in self._seen
+        self._seen.add(mark)
+        return is_new
+
+
+async def pursue(client: Client, plan_id: str, responder: Responder, printer: Printer, woken: asyncio.Event) -> None:
+    """Returns when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
+    something may have changed."""
+    story, clock = LiveStory(printer), client.services.clock
+    while True:
+        looked_at = clock.monotonic()
+        waits = await waits_of(client, plan_id)
+        trace = await trace_begun(client, plan_id)
+        if trace is not None:
+            story.tell(trace)
+            is_answered_here = await responder.attend(waits)
+            if trace.status.is_final:
+                return
+            if waits and not is_answered_here and await _only_people_can_move(client, plan_id):
+                return
+        # Looking takes the longer the longer the plan is, and the agents run in this process: leave them most of it.
+        await clock.sleep(PAUSE_PER_LOOK * (clock.monotonic() - looked_at))
+        await until(woken, clock, POLL_SECONDS)
+
+
+async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
+    return [wait for wait in await client.waits() if wait.root_plan_id == root_plan_id]
+
+
+async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
+    """Every plan of the tree waits: for a person, or for a child that does."""
+    store, tenant_id = client.services.store, client.person.tenant_id
+    tree = await store.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
+    living = [plan for plan in tree if not plan.status.is_final]
+    awaited = [one for one in await store.expectations(tenant_id=tenant_id) if one.root_plan_id == root_plan_id]
+    if any(one.kind is ExpectationKind.REPLY for one in awaited):
+        return False
+    if {plan.plan_id for plan in living} != {one.plan_id for one in awaited}:
+        return False
+    goals = [one.id for one in awaited if one.kind is ExpectationKind.CHILD]
+    return all(any(plan.plan_id == plan_id_of(goal, plan.agent) for plan in living) for goal in goals)

@@ -1,0 +1,172 @@
+"""Who answers the questions of a plan that is followed: a person at the keyboard, a standing answer, or nobody."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from soorma_ai.cli.follow.keyboard import Keyboard
+from soorma_ai.cli.view.forms import Field, fields, payload_for
+from soorma_ai.cli.view.render import BAD, WAITING, Printer
+from soorma_ai.cli.view.waits import print_wait
+from soorma_ai.cli.view.wording import said, short
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.runtime.client.client import Client
+
+
+class Responder(Protocol):
+    async def attend(self, waits: Sequence[Wait]) -> bool:
+        """Called with what is open, again and again. False: none of these will be answered here."""
+        ...
+
+    async def leave(self) -> None: ...
+
+
+class Nobody:
+    async def attend(self, waits: Sequence[Wait]) -> bool:
+        return False
+
+    async def leave(self) -> None:
+        return
+
+
+class Always:
+    """The same answer to every question; one that does not take it stays open."""
+
+    def __init__(self, decision: AnswerDecision, client: Client, printer: Printer) -> None:
+        self._decision = decision
+        self._client = client
+        self._printer = printer
+        self._given_up: set[str] = set()
+
+    async def attend(self, waits: Sequence[Wait]) -> bool:
+        for wait in waits:
+            if wait.wait_id not in self._given_up:
+                payload = payload_for(self._decision, {}, wait.response_schema)
+                outcome = await self._client.answer(wait.wait_id, payload, decision=self._decision)
+                if outcome == INVALID:
+                    self._given_up.add(wait.wait_id)
+                    tell(self._printer, wait, outcome)
+        return any(wait.wait_id not in self._given_up for wait in waits)
+
+    async def leave(self) -> None:
+        return
+
+
+class AtTheKeyboard:
+    """Asks one question after the other. A question that is answered elsewhere meanwhile is taken back."""
+
+    def __init__(self, client: Client, printer: Printer, on_answer: Callable[[], None]) -> None:
+        self._client = client
+        self._printer = printer
+        self._on_answer = on_answer
+        self._keyboard = Keyboard()
+        self._asking: asyncio.Task[None] | None = None
+        self._asked: Wait | None = None
+        self._settled: set[str] = set()
+        self._has_left = False
+
+    async def attend(self, waits: Sequence[Wait]) -> bool:
+        if self._asked is not None and self._asked.wait_id not in {wait.wait_id for wait in waits}:
+            await self.leave()
+            self._printer.line((f"{short(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING))
+            self._asked = None
+        if self._asking is not None and self._asking.done():
+            if not self._asking.cancelled():
+                self._asking.result()
+            self._asking = None
+        unsettled = [wait for wait in waits if wait.wait_id not in self._settled]
+        if self._asking is None and unsettled and not self._has_left:
+            self._asked = unsettled[0]
+            self._asking = asyncio.create_task(self._ask(unsettled[0]))
+        return not self._has_left
+
+    async def leave(self) -> None:
+        if self._asking is not None and not self._asking.done():
+            self._asking.cancel()
+            await asyncio.gather(self._asking, return_exceptions=True)
+            self._printer.line()
+
+    async def _ask(self, wait: Wait) -> None:
+        print_wait(self._printer, wait, "", self._client.services.clock.now())
+        while wait.wait_id not in self._settled:
+            answer = await _asked_for(wait, self._keyboard, self._printer)
+            self._asked = None  # what is being sent is not taken back
+            if answer is None:
+                self._has_left = True
+                self._printer.line()
+                break
+            decision, payload = answer
+            outcome = await self._client.answer(wait.wait_id, payload, decision=decision)
+            tell(self._printer, wait, outcome)
+            if outcome == INVALID:
+                self._asked = wait
+            else:
+                self._settled.add(wait.wait_id)
+        self._on_answer()
+
+
+def tell(printer: Printer, wait: Wait, outcome: AnswerOutcome) -> None:
+    if outcome != ACCEPTED:
+        printer.line((str(outcome), BAD), f" {short(wait.wait_id)}: {said(outcome.detail)}")
+
+
+async def _asked_for(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple[str | None, JsonObject] | None:
+    """(decision, payload); None when the person is gone."""
+    if wait.proposed_event is None:
+        payload = await _typed(fields(wait.response_schema), keyboard, printer)
+        return None if payload is None else (None, payload)
+    while True:
+        word = await keyboard.line("approve? [y]es, [n]o, [e]dit: ")
+        match word.lower() if word is not None else None:
+            case None:
+                return None
+            case "y" | "yes":
+                more = [
+                    field for field in fields(wait.response_schema) if field.is_required and field.name != "approved"
+                ]
+                payload = await _typed(more, keyboard, printer) if more else {}
+                return None if payload is None else (AnswerDecision.APPROVE, {"approved": True, **payload})
+            case "n" | "no":
+                return AnswerDecision.REJECT, {"approved": False}
+            case "e" | "edit":
+                edited = await _json_object("new payload (JSON): ", keyboard, printer)
+                return None if edited is None else (AnswerDecision.EDIT, {"data": edited})
+            case _:
+                printer.line(("say y, n or e", BAD))
+
+
+async def _typed(wanted: Sequence[Field], keyboard: Keyboard, printer: Printer) -> JsonObject | None:
+    if not wanted:
+        return await _json_object("answer (JSON): ", keyboard, printer)
+    payload: JsonObject = {}
+    for field in wanted:
+        while True:
+            text = await keyboard.line(
+                f"{said(field.name)} ({field.kind}{'' if field.is_required else ', optional'}): "
+            )
+            if text is None:
+                return None
+            if not text and not field.is_required:
+                break
+            try:
+                payload[field.name] = field.parse(text)
+                break
+            except ValueError as error:
+                printer.line((str(error), BAD))
+    return payload
+
+
+async def _json_object(question: str, keyboard: Keyboard, printer: Printer) -> JsonObject | None:
+    while (text := await keyboard.line(question)) is not None:
+        try:
+            found: Json = json.loads(text)
+        except ValueError as error:
+            printer.line((f"that is no JSON: {error}", BAD))
+            continue
+        if isinstance(found, dict):
+            return found
+        printer.line(("give an object, as in {...}", BAD))
+    return None

@@ -1,0 +1,93 @@
+"""The properties that a schema asks for, told to people and read from what they type."""
+
+import json
+from dataclasses import dataclass
+
+from soorma_ai.cli.view.wording import said, shown
+from soorma_ai.core.schema.inline import inlined
+from soorma_ai.domain.people import AnswerDecision
+from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.values import Json, JsonObject
+
+_YES, _NO = ("y", "yes", "true"), ("n", "no", "false")
+
+
+@dataclass(frozen=True)
+class Field:
+    name: str
+    schema: JsonObject
+    is_required: bool
+
+    @property
+    def kind(self) -> str:
+        values = self._values
+        if values is not None:
+            return " | ".join(said(value) if isinstance(value, str) else shown(value) for value in values)
+        return " | ".join(said(kind) for kind in self._kinds) or "JSON"
+
+    def parse(self, text: str) -> Json:
+        """Raises ValueError for what is none of its kind; whether it fits the whole schema is judged elsewhere."""
+        values, kinds = self._values, self._kinds
+        if values is not None:
+            return _among(values, text)
+        if kinds == ["boolean"]:
+            return _yes_or_no(text)
+        if "string" in kinds:
+            return text
+        try:
+            return json.loads(text)
+        except ValueError as error:
+            if kinds:
+                raise ValueError(f"{said(text)!r} is no {self.kind}") from error
+            return text
+
+    @property
+    def _values(self) -> list[Json] | None:
+        values = [self.schema["const"]] if "const" in self.schema else self.schema.get("enum")
+        return values if isinstance(values, list) else None
+
+    @property
+    def _kinds(self) -> list[str]:
+        kind = self.schema.get("type")
+        kinds = kind if isinstance(kind, list) else [kind]
+        return [kind for kind in kinds if isinstance(kind, str)]
+
+
+def fields(schema: JsonObject) -> list[Field]:
+    """Empty for a schema that names no properties."""
+    shape = inlined(schema)
+    properties, required = shape.get("properties"), shape.get("required")
+    needed = required if isinstance(required, list) else []
+    if not isinstance(properties, dict):
+        return []
+    return [Field(name, one if isinstance(one, dict) else {}, name in needed) for name, one in properties.items()]
+
+
+def asks_for(schema: JsonObject) -> str:
+    """`day: monday | tuesday, floor: integer, note: string (optional)`"""
+    told = [f"{said(one.name)}: {one.kind}" + ("" if one.is_required else " (optional)") for one in fields(schema)]
+    bare = not schema or schema == {"type": "object"}
+    return ", ".join(told) or ("any JSON object" if bare else shown(schema))
+
+
+def _among(values: list[Json], text: str) -> Json:
+    for value in values:
+        if text == (value if isinstance(value, str) else json.dumps(value)):
+            return value
+    raise ValueError(f"{said(text)!r} is none of {', '.join(shown(value) for value in values)}")
+
+
+def _yes_or_no(text: str) -> bool:
+    if text.lower() in _YES:
+        return True
+    if text.lower() in _NO:
+        return False
+    raise ValueError(f"{said(text)!r} is neither yes nor no")
+
+
+def payload_for(decision: str | None, data: JsonObject, schema: JsonObject) -> JsonObject:
+    """A yes or no says so in its payload as well, unless the question has no place for that."""
+    if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in data:
+        return data
+    spelled: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **data}
+    return data if violations(schema, spelled) and not violations(schema, data) else spelled

@@ -1,0 +1,99 @@
+"""How moments, spans, costs and payloads are told to people."""
+
+import json
+from datetime import datetime, timedelta
+
+from soorma_ai.cli.options import one_line, printable
+from soorma_ai.core.report.lines import Thought
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.values import Json, clip
+
+_UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+SHORT_ID = 8
+
+
+def span(length: timedelta) -> str:
+    """The two greatest units: `3 h 4 min`; under a minute `1.2 s`, under a second `40 ms`."""
+    seconds = length.total_seconds()
+    if seconds < 0:
+        return f"-{span(-length)}"
+    if seconds < 0.9995:
+        return f"{seconds * 1000:.0f} ms" if seconds >= 0.0005 else "0 s"
+    if seconds < 59.95:
+        return f"{seconds:.1f} s"
+    left, parts = round(seconds), list[str]()
+    for size, unit in _UNITS:
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append(f"{count} {unit}" if count else "")
+    return " ".join(part for part in parts[:2] if part)
+
+
+def offset(time: timedelta) -> str:
+    return f"+{span(time)}" if time >= timedelta(0) else span(time)
+
+
+def portion(progress: Json) -> str:
+    """Of a whole, in percent; a number of another kind as it is."""
+    return f"{progress:.0%}" if isinstance(progress, int | float) and 0 <= progress <= 1 else shown(progress)
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    return f"{span(max(now - moment, timedelta(0)))} ago"
+
+
+def remaining(deadline: datetime | None, now: datetime) -> str:
+    if deadline is None:
+        return "no deadline"
+    left = deadline - now
+    return f"{span(left)} left" if left > timedelta(0) else f"overdue by {span(-left)}"
+
+
+def local_time(moment: datetime) -> str:
+    return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
+
+
+def shown(value: Json, size: int | None = None) -> str:
+    """JSON on one line, clipped to `size` characters if one is given."""
+    text = printable(json.dumps(value, ensure_ascii=False))
+    return text if size is None else clip(text, size)
+
+
+def said(text: str, size: int | None = None) -> str:
+    line = one_line(text)
+    return line if size is None else clip(line, size)
+
+
+def short(id: str) -> str:
+    return printable(id[:SHORT_ID])
+
+
+def cost(usd: float | None) -> str:
+    """Prices of single calls are small: they get the digits that tell them from nothing."""
+    if usd is None:
+        return "price unknown"
+    return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
+
+
+def calling(thought: Thought) -> str:
+    """Model, tokens in and out, cost, latency."""
+    tokens = f"{thought.prompt_tokens:,}+{thought.completion_tokens:,} tokens"
+    return f"{said(thought.model)}, {tokens}, {cost(thought.cost_usd)}, {span(thought.latency)}"
+
+
+def spending(spent: Spent, limits: Limits) -> str:
+    def part(used: str, most: str | None, what: str) -> str:
+        return f"{used} of {most} {what}" if most is not None else f"{used} {what}"
+
+    return ", ".join(
+        (
+            part(str(spent.actions), _count(limits.max_actions), "actions"),
+            part(str(spent.llm_calls), _count(limits.max_llm_calls), "model calls"),
+            part(f"{spent.tokens:,}", _count(limits.max_tokens), "tokens"),
+            part(cost(spent.cost_usd), None if limits.max_cost_usd is None else cost(limits.max_cost_usd), "spent"),
+        )
+    )
+
+
+def _count(most: int | None) -> str | None:
+    return None if most is None else f"{most:,}"

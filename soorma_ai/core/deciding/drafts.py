@@ -1,0 +1,265 @@
+"""A state machine as a model draws it: what it can be made of, the closed schema it must fit, and the way back.
+
+The wire form is that of `PlanDefinition`, its states as a list; null is how strict providers say that nothing is given.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from pydantic import ValidationError
+
+from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.machine.machine import names_after
+from soorma_ai.core.schema.combine import fold_all_of
+from soorma_ai.core.schema.nulls import without_wire_nulls
+from soorma_ai.core.schema.portable import closed, inlined, is_too_large
+from soorma_ai.domain.discovery import DiscoveredAgent
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
+from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.errors import LocalProtocolError, MalformedDecision
+
+STATE_NAME = "^[A-Za-z_][A-Za-z0-9_-]*$"
+QUESTION = closed({"question": {"type": "string"}})
+
+_TEXT: JsonObject = {"type": "string"}
+_TEMPLATE: JsonObject = {"type": "string", "pattern": r"^\{[A-Za-z_][A-Za-z0-9_.-]*\}$"}
+_RULES_OF_TEXT = frozenset({"enum", "const", "pattern", "format", "minLength", "maxLength"})
+# What a template inside may seem to break, and need not when it is filled in.
+_LEFT_OUT = frozenset(
+    {"not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems", "dependentSchemas"}
+    | {"unevaluatedProperties", "unevaluatedItems"}
+)
+
+
+@dataclass(frozen=True)
+class Means:
+    """What a machine can be made of. `answers` are other events by which an event may be answered. `wanted` are the
+    requests that it is to be made of, offered now or not; none means all."""
+
+    offer: Offer
+    answers: Mapping[str, tuple[str, ...]]
+    wanted: tuple[str, ...] = ()
+
+    @cached_property
+    def requests(self) -> dict[str, EventDefinition]:
+        """By name; a goal of another planner is asked for like an event."""
+        found: dict[str, EventDefinition] = {}
+        for definition in (*self.offer.events, *(delegate.goal for delegate in self.offer.delegates)):
+            found.setdefault(definition.event_name, definition)
+        return found
+
+    @property
+    def outside(self) -> list[str]:
+        """Events that can be waited for."""
+        return [awaited.definition.event_name for awaited in self.offer.waits]
+
+    def after(self, action: StateAction) -> list[str]:
+        """All names by which a transition can mean what an action leads to."""
+        asked = self.requests.get(action.event_type)
+        names = names_after(action, is_gated=asked is not None and asked.approval is not None)
+        return [*dict.fromkeys((*names, *self.answers.get(action.event_type, ())))]
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        return draft_schema(self)
+
+    @cached_property
+    def digest(self) -> str:
+        return derived_id("offer", compact(self.schema))
+
+
+def make_means(
+    planner: str,
+    live: Iterable[DiscoveredAgent],
+    chosen: Sequence[DiscoveredAgent],
+    awaits: Iterable[EventDefinition],
+    result_schema: JsonObject | None,
+) -> Means:
+    """Of what `live` agents take, that which the `chosen` ones do, or all. Raises LocalProtocolError for chosen ones
+    that take nothing."""
+    wanted = tuple(dict.fromkeys(name for one in chosen for name in _taken_by(one)))
+    if chosen and not wanted:
+        names = ", ".join(one.name for one in chosen)
+        raise LocalProtocolError(f"no request is known that {names} would take: discover agents with their events")
+    makers = {one.name for one in chosen}
+    registered: list[RegisteredEvent] = []
+    answers: defaultdict[str, list[str]] = defaultdict(list)
+    for one in live:
+        for role, definition in one.events:
+            is_made = role is EventRole.MAKES
+            if not wanted or (one.name in makers if is_made else definition.event_name in wanted):
+                registered.append(RegisteredEvent(one.name, one.kind, role, definition))
+        for name in _taken_by(one):
+            answers[name] += _answers_of(one, name)
+    offer = make_offer(planner, registered, awaits, result_schema)
+    return Means(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
+
+
+def _taken_by(agent: DiscoveredAgent) -> list[str]:
+    taking = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+    requests = [made for role, made in agent.events if role in taking and made.topic is EventTopic.ACTION_REQUESTS]
+    return [definition.event_name for definition in requests]
+
+
+def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
+    """Results that it says it makes, and those that a capability names for this request."""
+    made = [definition for role, definition in agent.events if role is EventRole.MAKES]
+    for capability in agent.capabilities:
+        if not isinstance(capability, str) and capability.consumed_event.event_name == request:
+            made += capability.produced_events
+    return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
+
+
+def draft_schema(means: Means) -> JsonObject:
+    """A branch for each event that can be asked for. The names of events are closed too, as long as providers take
+    so many."""
+    actions: list[Json] = [_asking(definition) for definition in means.requests.values()]
+    outside: list[Json] = [*means.outside]
+    if outside:
+        actions.append(
+            {"description": "Ask a person.", **_action(HUMAN_INPUT, QUESTION, {"response_event": {"enum": outside}})}
+        )
+    names: list[Json] = [*_event_names(means)]
+    schema = _machine(means, actions, {"enum": names})
+    return _machine(means, actions, _TEXT) if is_too_large(schema) else schema
+
+
+def _machine(means: Means, actions: list[Json], on_event: JsonObject) -> JsonObject:
+    ways = closed({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
+    promised = means.offer.result_schema
+    state = closed(
+        {
+            "state_name": {"type": "string", "pattern": STATE_NAME},
+            "description": _TEXT,
+            "action": {"anyOf": actions},
+            "transitions": {"type": "array", "items": ways},
+            "default_next": _TEXT,
+            "is_terminal": {"type": "boolean"},
+            "outcome": {"enum": ["completed", "failed"]},
+            "result": templated(inlined(promised)) if promised else _TEXT,
+        },
+        ("action", "default_next", "outcome", "result"),
+    )
+    drawn = closed({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
+    return {"description": "The whole plan, as a state machine.", **drawn}
+
+
+def _asking(definition: EventDefinition) -> JsonObject:
+    shown = _inside(inlined(definition.payload_schema))
+    asking = _action(definition.event_name, shown, {})
+    return {"description": definition.description, **asking} if definition.description else asking
+
+
+def _action(event_type: str, data: Json, more: JsonObject) -> JsonObject:
+    timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
+    properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
+    return closed(properties, ("timeout_seconds",))
+
+
+def _event_names(means: Means) -> list[str]:
+    actions = [StateAction(event_type=name, timeout_seconds=1) for name in means.requests]
+    actions += [StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in means.outside]
+    return [*dict.fromkeys(name for action in actions for name in means.after(action))]
+
+
+def templated(schema: Json) -> Json:
+    """`schema`, or a template wherever it wants something else than free text. It shows the model what is possible; the
+    judge is the document itself."""
+    inner = _inside(schema)
+    if not isinstance(inner, dict) or _is_free_text(inner):
+        return inner
+    alternatives = inner.get("anyOf")
+    if isinstance(alternatives, list) and inner.keys() <= {"anyOf", "description", "title", "default"}:
+        free = any(isinstance(branch, dict) and _is_free_text(branch) for branch in alternatives)
+        return inner if free else {**inner, "anyOf": [*alternatives, _TEMPLATE]}
+    described: JsonObject = {"description": inner["description"]} if "description" in inner else {}
+    return {**described, "anyOf": [{key: item for key, item in inner.items() if key != "description"}, _TEMPLATE]}
+
+
+def _inside(schema: Json) -> Json:
+    """Templates within the value, and none for the whole of it."""
+    if not isinstance(schema, dict):
+        return schema
+    out: JsonObject = {}
+    for keyword, value in fold_all_of(schema).items():
+        match keyword, value:
+            case (("properties" | "patternProperties"), dict()):
+                out[keyword] = {name: templated(child) for name, child in value.items()}
+            case (("items" | "additionalProperties"), _):
+                out[keyword] = templated(value)
+            case "prefixItems", list():
+                out[keyword] = [templated(child) for child in value]
+            case (("anyOf" | "oneOf"), list()):
+                out["anyOf"] = [_inside(branch) for branch in value]
+            case _ if keyword not in _LEFT_OUT:
+                out[keyword] = value
+            case _:
+                pass
+    return out
+
+
+def _is_free_text(schema: JsonObject) -> bool:
+    return schema.get("type") == "string" and not _RULES_OF_TEXT & schema.keys()
+
+
+def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
+    """The wire form as a machine. Raises MalformedDecision, which names every part that is off the schema. `fault` is
+    what kept the answer from being JSON, if anything did."""
+    if not isinstance(value, dict):
+        raise MalformedDecision(fault or "the answer is no JSON object")
+    if extra := sorted(value.keys() - {"reasoning", "initial_state", "states"}):
+        raise MalformedDecision(
+            f"only 'reasoning', 'initial_state' and 'states' are allowed at the top, found also {', '.join(extra)}"
+        )
+    initial, states = value.get("initial_state"), value.get("states")
+    if not isinstance(initial, str) or not isinstance(states, list):
+        raise MalformedDecision("'initial_state' must name a state, and 'states' be the list of all of them")
+    made: dict[str, StateConfig] = {}
+    faults: list[str] = []
+    for number, given in enumerate(states):
+        try:
+            config = StateConfig.model_validate_json(compact(_without_nulls(given)), strict=True)
+        except ValidationError as error:
+            faults += [f"{'.'.join(map(str, ('states', number, *e['loc'])))}: {e['msg']}" for e in error.errors()]
+            continue
+        if config.state_name in made:
+            faults.append(f"two states are called {config.state_name!r}")
+        made[config.state_name] = config
+    if faults:
+        raise MalformedDecision(f"the plan does not fit its schema: {'; '.join(faults)}")
+    reasoning = value.get("reasoning")
+    description = reasoning if isinstance(reasoning, str) else ""
+    return PlanDefinition(plan_type=plan_type, description=description, initial_state=initial, states=made)
+
+
+def _without_nulls(given: Json) -> Json:
+    """But for those in data and results, which may mean null."""
+    if isinstance(given, list):
+        return [_without_nulls(item) for item in given]
+    if not isinstance(given, dict):
+        return given
+    return {
+        key: item if key in ("data", "result") else _without_nulls(item)
+        for key, item in given.items()
+        if item is not None
+    }
+
+
+def prepared(machine: PlanDefinition, means: Means) -> PlanDefinition:
+    """As it would be carried out: a null that stands for an absent option is one."""
+    promised = means.offer.result_schema
+    states: dict[str, StateConfig] = {}
+    for name, config in machine.states.items():
+        action = config.action
+        asked = means.requests.get(action.event_type) if action else None
+        if action and asked and action.data is not None:
+            data = without_wire_nulls(action.data, asked.payload_schema)
+            action = action.model_copy(update={"data": data})
+        result = without_wire_nulls(config.result, promised) if promised else config.result
+        states[name] = config.model_copy(update={"action": action, "result": result})
+    return machine.model_copy(update={"states": states})

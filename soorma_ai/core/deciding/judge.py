@@ -1,0 +1,288 @@
+"""The model proposes, this disposes: parses, offered, payload fits, policy, legal now, limits; in this order.
+
+Each refusal is worded for the model: what was found, what is wanted.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from difflib import get_close_matches
+
+from pydantic import ValidationError
+
+from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, PUBLISH_ALL, Offer
+from soorma_ai.core.schema.nulls import without_wire_nulls
+from soorma_ai.domain.conditions import applies
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    Judged,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import PlanRecord, pursuit_of
+from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+
+
+@dataclass(frozen=True)
+class Situation:
+    """All that a decision is judged by. `in_flight` counts open expectations, `repeats` this decision in this state."""
+
+    plan: PlanRecord
+    offer: Offer
+    spent: Spent
+    now: datetime
+    in_flight: int = 0
+    repeats: int = 0
+
+
+Check = Callable[[PlannerDecision, Situation], None]
+
+
+def parsed(value: Json, fault: str) -> PlannerDecision:
+    """The wire form as a decision. `fault` is what kept the answer from being JSON, if anything did."""
+    if not isinstance(value, dict):
+        raise MalformedDecision(fault or "the answer is no JSON object")
+    step = value.get("step")
+    if not isinstance(step, dict):
+        raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
+    reasoning = value.get("reasoning")
+    extra = sorted(set(value) - {"reasoning", "step"})
+    if extra:
+        raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
+    try:
+        return PlannerDecision.model_validate(
+            {"next_action": _action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""}, strict=True
+        )
+    except ValidationError as error:
+        faults = "; ".join(f"{'.'.join(map(str, ('step', *e['loc'][2:])))}: {e['msg']}" for e in error.errors())
+        raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
+
+
+def _action(step: JsonObject) -> JsonObject:
+    action = step.get("action")
+    if not isinstance(action, str):
+        raise MalformedDecision("'step.action' is missing; it names what to do")
+    if action.startswith(PUBLISH):
+        return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
+    if action == PUBLISH_ALL:
+        fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
+        return {"action": PUBLISH_ALL, **fields, "requests": _requests(fields["requests"])}
+    if action.startswith(DELEGATE):
+        planner, _, goal = action.removeprefix(DELEGATE).partition("/")
+        data = _fields(step, "data")["data"]
+        return {"action": "delegate", "target_planner": planner, "goal_event": goal, "goal_data": data}
+    if action == "wait":
+        return {"action": "wait", **_fields(step, "expected_event", "message", optional=("timeout_seconds",))}
+    if action == "complete":
+        return {"action": "complete", **_fields(step, "result")}
+    raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
+
+
+def _requests(items: Json) -> Json:
+    """Each is what it would be alone."""
+    if not isinstance(items, list):
+        raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
+    found: list[Json] = []
+    for number, item in enumerate(items, 1):
+        action = item.get("action") if isinstance(item, dict) else None
+        if not isinstance(item, dict) or not isinstance(action, str) or not action.startswith(PUBLISH):
+            raise MalformedDecision(
+                f"request {number} of {len(items)} must be an object whose 'action' is one of the {PUBLISH}<event> of "
+                f"the schema, found {compact(item)[:200]}"
+            )
+        try:
+            found.append(_action(item))
+        except MalformedDecision as error:
+            raise MalformedDecision(f"request {number} of {len(items)}: {error}") from error
+    return found
+
+
+def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> JsonObject:
+    """What stands beside the action: exactly what its branch of the schema holds. Null is how strict providers spell
+    an optional field that is left out."""
+    found = {key: item for key, item in step.items() if key != "action" and (key not in optional or item is not None)}
+    missing = [name for name in names if name not in found]
+    if missing:
+        raise MalformedDecision(f"'step' has no {', '.join(missing)}; {step['action']!r} needs {', '.join(names)}")
+    extra = sorted(found.keys() - {*names, *optional})
+    if extra:
+        raise MalformedDecision(f"'step' holds {', '.join(extra)}; {step['action']!r} takes only {', '.join(names)}")
+    return found
+
+
+def offered(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            if offer.event(name) is None:
+                raise UnknownEvent(not_among("event", name, [event.event_name for event in offer.events]))
+        case PublishAllAction() as action:
+            _each(action, offered, situation)
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            if offer.goal(planner, goal) is None:
+                known = [f"{d.planner}/{d.goal.event_name}" for d in offer.delegates]
+                raise UnknownEvent(not_among("planner and goal", f"{planner}/{goal}", known))
+        case WaitAction() | CompleteAction():
+            pass
+
+
+def fits(decision: PlannerDecision, situation: Situation) -> None:
+    offer = situation.offer
+    match decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            _must_fit(f"data for event {name!r}", offer.event(name), data)
+        case PublishAllAction() as action:
+            _each(action, fits, situation)
+        case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
+            _must_fit(f"data for goal {goal!r}", offer.goal(planner, goal), data)
+        case CompleteAction(result=result):
+            faults = violations(offer.result_schema or ANY_OBJECT, result)
+            if faults:
+                raise PayloadMismatch(f"the result does not match its schema: {told(faults)}")
+        case WaitAction():
+            pass
+
+
+def policy(decision: PlannerDecision, situation: Situation) -> Approval | None:
+    """Gates are code: whether a person must approve is never the model's to say."""
+    match decision.next_action:
+        case PublishAction(data=data) | DelegateAction(goal_data=data):
+            definition = definition_of(decision, situation.offer)
+        case PublishAllAction() | WaitAction() | CompleteAction():
+            return None
+    approval = definition.approval if definition else None
+    return approval if approval and applies(approval.when, data, situation.plan.goal_data) else None
+
+
+def legal_now(decision: PlannerDecision, situation: Situation) -> None:
+    action = decision.next_action
+    if isinstance(action, WaitAction) and situation.offer.awaited(action.expected_event) is None:
+        known = [awaited.definition.event_name for awaited in situation.offer.waits]
+        raise NotAllowed(not_among("event to wait for", action.expected_event, known))
+    if isinstance(action, DelegateAction):
+        pursuit = pursuit_of(action.target_planner, action.goal_event, action.goal_data)
+        if pursuit in situation.plan.ancestry:
+            raise NotAllowed(
+                f"{action.target_planner!r} pursues {action.goal_event!r} with this very data already, and this plan "
+                "is part of that: giving it back would go round in circles"
+            )
+
+
+def within_limits(decision: PlannerDecision, situation: Situation) -> None:
+    limits = situation.plan.limits
+    deadline = situation.plan.deadline
+    if deadline is not None and situation.now >= deadline:
+        raise LimitExceeded("deadline", f"the plan had until {deadline}")
+    _repeats_within(limits, situation.repeats)
+    action = decision.next_action
+    if isinstance(action, CompleteAction):
+        return
+    more = len(action.requests) if isinstance(action, PublishAllAction) else 1
+    asked = f", and {more} more were wanted" if more > 1 else ""
+    if limits.max_parallel is not None and situation.in_flight + more > limits.max_parallel:
+        raise LimitExceeded("max_parallel", f"{situation.in_flight} of {limits.max_parallel} open at once{asked}")
+    if isinstance(action, WaitAction):
+        return
+    if limits.max_actions is not None and situation.spent.actions + more > limits.max_actions:
+        raise LimitExceeded("max_actions", f"{situation.spent.actions} of {limits.max_actions} used{asked}")
+    too_deep = limits.max_depth is not None and situation.plan.depth >= limits.max_depth
+    if isinstance(action, DelegateAction) and too_deep:
+        raise LimitExceeded(
+            "max_depth", f"this planner is number {situation.plan.depth} of {limits.max_depth} in a row"
+        )
+
+
+CHECKS: tuple[Check, ...] = (offered, fits, legal_now, within_limits)
+
+
+def judge(decision: PlannerDecision, situation: Situation) -> Judged:
+    """Raises DecisionError (ask again) or LimitExceeded (do not). `decision` is a prepared one."""
+    for check in CHECKS:
+        check(decision, situation)
+    return _judged(decision, situation)
+
+
+def _judged(decision: PlannerDecision, situation: Situation) -> Judged:
+    action, definition = decision.next_action, definition_of(decision, situation.offer)
+    requests = action.requests if isinstance(action, PublishAllAction) else ()
+    return Judged(
+        decision,
+        definition,
+        policy(decision, situation),
+        _producers(decision, situation.offer),
+        parts=tuple(_judged(PlannerDecision(next_action=request), situation) for request in requests),
+    )
+
+
+def _each(action: PublishAllAction, check: Check, situation: Situation) -> None:
+    """One that cannot be is the refusal of them all."""
+    for number, request in enumerate(action.requests, 1):
+        try:
+            check(PlannerDecision(next_action=request), situation)
+        except DecisionError as error:
+            raise type(error)(f"request {number} of {len(action.requests)}: {error}") from error
+
+
+def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | None:
+    match decision.next_action:
+        case PublishAction(event_type=name):
+            return offer.event(name)
+        case DelegateAction(target_planner=planner, goal_event=goal):
+            return offer.goal(planner, goal)
+        case WaitAction(expected_event=name):
+            awaited = offer.awaited(name)
+            return awaited.definition if awaited else None
+        case PublishAllAction() | CompleteAction():
+            return None
+
+
+def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
+    action = decision.next_action
+    awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
+    return awaited.producers if awaited else ()
+
+
+def prepared(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+    """As it would be carried out. Strict providers must send every optional field; null there means absent, unless
+    the schema knows null."""
+    action = decision.next_action
+    definition = definition_of(decision, offer)
+    match action:
+        case PublishAction(data=data) if definition:
+            stripped = without_wire_nulls(data, definition.payload_schema)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"data": stripped})})
+        case PublishAllAction(requests=requests):
+            each = (prepared(PlannerDecision(next_action=request), offer).next_action for request in requests)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"requests": tuple(each)})})
+        case DelegateAction(goal_data=data) if definition:
+            stripped = without_wire_nulls(data, definition.payload_schema)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"goal_data": stripped})})
+        case CompleteAction(result=result):
+            stripped = without_wire_nulls(result, offer.result_schema or ANY_OBJECT)
+            return decision.model_copy(update={"next_action": action.model_copy(update={"result": stripped})})
+        case _:
+            return decision
+
+
+def _must_fit(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+    faults = violations(definition.payload_schema, data) if definition else []
+    if faults:
+        raise PayloadMismatch(f"{what} does not match its schema: {told(faults)}")
+
+
+def _repeats_within(limits: Limits, repeats: int) -> None:
+    if limits.max_repeats is not None and repeats >= limits.max_repeats:
+        raise LimitExceeded("max_repeats", f"the same decision in the same state was made {repeats} times")
+
+
+def not_among(what: str, found: str, known: list[str]) -> str:
+    close = get_close_matches(found, known, n=1)
+    hint = f"; did you mean {close[0]!r}" if close else ""
+    return f"{what} {found!r} is not offered{hint}. Possible now: {', '.join(known) or 'none'}."

@@ -1,0 +1,186 @@
+"""What may be decided now: the live events of others, what can be waited for, and the goal's own answer."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, reduce
+
+from soorma_ai.core.schema.portable import closed, inlined, is_too_large
+from soorma_ai.domain.events import CLIENT, EventTopic
+from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
+from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+
+PUBLISH = "publish:"
+DELEGATE = "delegate:"
+PUBLISH_ALL = "publish_all"
+
+
+@dataclass(frozen=True)
+class Delegate:
+    planner: str
+    goal: EventDefinition
+
+
+@dataclass(frozen=True)
+class Awaited:
+    """An event that can be waited for, and who may publish it."""
+
+    definition: EventDefinition
+    producers: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Offer:
+    events: tuple[EventDefinition, ...] = ()
+    delegates: tuple[Delegate, ...] = ()
+    waits: tuple[Awaited, ...] = ()
+    result_schema: JsonObject | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing to ask of anybody: a plan that meets this is parked, it has not failed."""
+        return not (self.events or self.delegates or self.waits)
+
+    def takes(self, name: str) -> bool:
+        """An event or a goal of this name; of no name, anything."""
+        if not name:
+            return not self.is_empty
+        return self.event(name) is not None or any(d.goal.event_name == name for d in self.delegates)
+
+    def event(self, name: str) -> EventDefinition | None:
+        return next((event for event in self.events if event.event_name == name), None)
+
+    def awaited(self, name: str) -> Awaited | None:
+        return next((awaited for awaited in self.waits if awaited.definition.event_name == name), None)
+
+    def goal(self, planner: str, name: str) -> EventDefinition | None:
+        found = (d.goal for d in self.delegates if d.planner == planner and d.goal.event_name == name)
+        return next(found, None)
+
+    @cached_property
+    def schema(self) -> JsonObject:
+        return decision_schema(self)
+
+    @cached_property
+    def digest(self) -> str:
+        return derived_id("offer", compact(self.schema))
+
+
+def make_offer(
+    planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
+) -> Offer:
+    """`awaits` are the planner's own external events. Its own goals are not offered to itself."""
+    events: defaultdict[str, list[EventDefinition]] = defaultdict(list)
+    delegates: dict[tuple[str, str], Delegate] = {}
+    waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
+    for registered in live:
+        definition = registered.definition
+        if registered.agent == planner:
+            continue
+        match registered.role:
+            case EventRole.TAKES if definition.topic is EventTopic.ACTION_REQUESTS:
+                events[definition.event_name].append(definition)
+            case EventRole.TAKES_AS_GOAL:
+                delegates[registered.agent, definition.event_name] = Delegate(registered.agent, definition)
+            case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
+                known = waits.get(definition.event_name) or Awaited(definition, ())
+                waits[definition.event_name] = replace(known, producers=(*known.producers, registered.agent))
+            case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
+                pass
+    return Offer(
+        events=tuple(merged(events[name]) for name in sorted(events)),
+        delegates=tuple(delegates[key] for key in sorted(delegates)),
+        waits=tuple(waits[name] for name in sorted(waits)),
+        result_schema=result_schema,
+    )
+
+
+def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
+    """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
+    one, and needs a person where any of them wants one."""
+    first, *others = definitions
+    schemas: list[Json] = []
+    for definition in definitions:
+        if definition.payload_schema not in (*schemas, ANY_OBJECT):
+            schemas.append(definition.payload_schema)
+    approvals = [definition.approval for definition in definitions if definition.approval]
+    if not others:
+        return first
+    described = next((definition.description for definition in definitions if definition.description), "")
+    return first.model_copy(
+        update={
+            "description": described,
+            "payload_schema": ANY_OBJECT if not schemas else schemas[0] if len(schemas) == 1 else {"allOf": schemas},
+            "approval": reduce(Approval.and_also, approvals) if approvals else None,
+        }
+    )
+
+
+def decision_schema(offer: Offer) -> JsonObject:
+    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+
+    Publishing several at once shows every event a second time; where that is more than providers take, one can be
+    published at a time.
+    """
+    if offer.events:
+        several = _schema(offer, [_several(offer)])
+        if not is_too_large(several):
+            return several
+    return _schema(offer, [])
+
+
+def _publishing(offer: Offer) -> list[Json]:
+    return [
+        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inlined(event.payload_schema)})
+        for event in offer.events
+    ]
+
+
+def _several(offer: Offer) -> JsonObject:
+    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publishing(offer)}}
+    need = "How many of them must have come before you decide again; leave it out to wait for all."
+    return _branch(
+        PUBLISH_ALL,
+        "Publish several requests at once; decide again when their answers are there.",
+        {
+            "requests": requests,
+            "need": {"type": "integer", "minimum": 1, "description": need},
+            "timeout_seconds": _timeout(),
+        },
+        optional=("need", "timeout_seconds"),
+    )
+
+
+def _schema(offer: Offer, more: list[Json]) -> JsonObject:
+    branches = [*_publishing(offer), *more]
+    branches += [
+        _branch(
+            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inlined(d.goal.payload_schema)}
+        )
+        for d in offer.delegates
+    ]
+    if offer.waits:
+        names: list[Json] = [awaited.definition.event_name for awaited in offer.waits]
+        wait: dict[str, Json] = {
+            "expected_event": {"enum": names},
+            "message": {"type": "string", "description": "What is asked of whoever can answer."},
+            "timeout_seconds": _timeout(),
+        }
+        branches.append(
+            _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
+        )
+    result = inlined(offer.result_schema or ANY_OBJECT)
+    branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
+    return closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+
+
+def _timeout() -> JsonObject:
+    return {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
+
+
+def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    tagged: dict[str, Json] = {"action": {"const": action}}
+    branch = closed(tagged | properties, optional)
+    return {"description": description, **branch} if description else branch

@@ -1,0 +1,156 @@
+"""What a model is told: goal, bounded history, trigger, offer.
+
+No ids, no clock times, no costs, so that recordings match.
+
+Whatever comes from outside stands between fences as ASCII JSON. A fence is named by a digest of what it holds,
+so nothing inside can spell its end; nothing from outside is ever a template.
+"""
+
+from collections.abc import Sequence
+
+from soorma_ai.core.deciding.drafts import Means
+from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.plan.joins import came_mark, fired_mark
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
+from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
+
+HISTORY_STEPS = 40
+HISTORY_CHARS = 24_000
+ENTRY_CHARS = 4_000
+
+_SAYING = {
+    StepKind.GOAL: "The goal came.",
+    StepKind.PUBLISHED: "You published {name}.",
+    StepKind.DELEGATED: "You delegated {name}.",
+    StepKind.REPLIED: "{name} answered ({note}).",
+    StepKind.ASKED: "You waited for {name} and asked:",
+    StepKind.HELD: "Your publish of {name} was held for a person's approval.",
+    StepKind.ANSWERED: "A person answered about {name} ({note}).",
+    StepKind.RECEIVED: "{name} came.",
+    StepKind.EXPIRED: "{note}",
+    StepKind.PARKED: "Nobody could be asked, so you slept.",
+    StepKind.RESUMED: "The agents that can be asked changed.",
+    StepKind.JOINED: "{note}",
+    StepKind.LATE: "{name} was answered late, after you had decided without it.",
+}
+
+
+def inputs_for(
+    plan: PlanRecord,
+    *,
+    instructions: str,
+    strategy: str,
+    history: Sequence[Step],
+    trigger: Trigger,
+    custom_context: JsonObject,
+    offer: Offer,
+    spent: Spent,
+    in_flight: int,
+) -> dict[str, object]:
+    """The inputs that the decide prompt declares."""
+    limits = plan.limits
+    left = _left(plan, spent)
+    free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
+    return {
+        "agent": plan.agent,
+        "instructions": instructions,
+        "strategy": strategy,
+        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
+        "history": _history(_before(history, trigger)),
+        "trigger": {"text": trigger.text, "data": _data_of(trigger)},
+        "custom_context": fenced(custom_context) if custom_context else "",
+        "events": [_told(event.event_name, event) for event in offer.events],
+        "delegates": [_told(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
+        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "remaining_actions": left,
+        "at_once": min((most for most in (left, free) if most is not None), default=None),
+    }
+
+
+def plan_inputs(
+    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, means: Means, spent: Spent
+) -> dict[str, object]:
+    """The inputs that the plan prompt declares."""
+    offer = means.offer
+    return {
+        "agent": plan.agent,
+        "instructions": instructions,
+        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
+        "custom_context": fenced(custom_context) if custom_context else "",
+        "requests": [_told_to_plan(definition, means) for definition in means.requests.values()],
+        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "result_schema": compact(offer.result_schema) if offer.result_schema else "",
+        "remaining_actions": _left(plan, spent),
+    }
+
+
+def fenced(value: Json, size: int = ENTRY_CHARS * 4) -> str:
+    text = clip(compact(value), size).replace("<", "\\u003c")
+    mark = derived_id("fence", text)[:13]
+    return f"<data {mark}>{text}</data {mark}>"
+
+
+def _data_of(trigger: Trigger) -> str:
+    """Of several results each gets its share of the room, so that none is cut off by those before it."""
+    data = trigger.data
+    if data is None:
+        return ""
+    if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > ENTRY_CHARS * 4:
+        share = ENTRY_CHARS * 4 // len(data)
+        return fenced([clip(compact(item), share) for item in data], ENTRY_CHARS * 8)
+    return fenced(data)
+
+
+def estimated_tokens(texts: Sequence[str]) -> int:
+    """What a prompt is charged before it is sent: about four characters a token."""
+    return sum(map(len, texts)) // 4
+
+
+def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
+    """The newest first get their data, until the room is used; older lines keep their words."""
+    room = HISTORY_CHARS
+    lines: list[dict[str, str]] = []
+    for step in reversed([step for step in steps if step.kind in _SAYING and step.kind is not StepKind.GOAL]):
+        data = "" if step.data is None else fenced(step.data, ENTRY_CHARS)
+        room -= len(data)
+        saying = _SAYING[step.kind].format(name=step.name, note=step.note)
+        lines.append({"text": saying, "data": data if room >= 0 else ""})
+    return lines[::-1]
+
+
+def _before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
+    """The trigger is told apart, so its own line need not be told twice; nor need what a join brought together."""
+    if trigger.join_id is not None:
+        told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
+        return [step for step in steps if step.fingerprint not in told]
+    return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
+
+
+def _left(plan: PlanRecord, spent: Spent) -> int | None:
+    most = plan.limits.max_actions
+    return None if most is None else max(0, most - spent.actions)
+
+
+def _told_to_plan(definition: EventDefinition, means: Means) -> dict[str, object]:
+    """`after` are the names by which transitions know what comes back."""
+    name = definition.event_name
+    after = means.after(StateAction(event_type=name, timeout_seconds=1))
+    return {
+        **_told(name, definition),
+        "answer": compact(definition.response_schema) if definition.response_schema else "",
+        "after": [one for one in after if one not in (TIMEOUT, REJECTED)],
+    }
+
+
+def _told(name: str, definition: EventDefinition) -> dict[str, str]:
+    return {
+        "name": name,
+        "description": definition.description,
+        "note": "a person must approve it" if definition.approval else "",
+        "schema": compact(definition.payload_schema),
+    }

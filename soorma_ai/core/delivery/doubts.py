@@ -1,0 +1,106 @@
+"""A handler that must not run twice began, and nobody saw it end: what a person is asked, and what the answer means."""
+
+from datetime import timedelta
+
+from soorma_ai.core.delivery.disposition import Settled
+from soorma_ai.core.expecting.opening import Moment, announcement
+from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
+from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, StillUnknown
+from soorma_ai.domain.effects import DeadLetter, Effect, Expect, Publish, Schedule
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import AnswerDecision, Ask
+from soorma_ai.domain.replies import Failure
+from soorma_ai.domain.values import JsonObject, clip, compact, derived_id
+
+ANSWERED_WITHIN = timedelta(days=7)
+REASON = "in_doubt"
+
+
+def doubt_id(agent: str, request_id: str, begun_under: int) -> str:
+    """One question for each beginning of the handler."""
+    return derived_id("doubt", agent, request_id, str(begun_under))
+
+
+def ask_what_happened(
+    expectation_id: str, owner: str, reason: str, result_schema: JsonObject, moment: Moment
+) -> tuple[Effect, ...]:
+    request = moment.cause
+    question = Expectation(
+        id=expectation_id,
+        kind=ExpectationKind.DOUBT,
+        agent=moment.agent,
+        tenant_id=request.tenant_id,
+        plan_id=None,
+        root_plan_id=request.root_plan_id,
+        event_type=request.type,
+        event_topic=EventTopic.NOTIFICATION_EVENTS,
+        opened_at=moment.now,
+        deadline=request.deadline or moment.now + ANSWERED_WITHIN,
+        subject=request.type,
+        task_id=owner,
+        ask=Ask(
+            reason=REASON,
+            message=f"Was {request.type} done? {moment.agent} began it and nobody saw it end: {reason}. "
+            f"It was asked for {clip(compact(request.data), 500)}.",
+            response_schema=_answer_schema(result_schema),
+            allowed_decisions=(AnswerDecision.RESPOND,),
+        ),
+    )
+    due = question.deadline
+    assert due is not None
+    return (
+        Expect(question),
+        Publish(announcement(request.lineage, question, moment)),
+        Schedule(f"deadline:{question.id}", due, wake_for(EXPIRED, question, due), guards=question.id),
+    )
+
+
+def found_by_person(question: Expectation) -> Finding:
+    """What the answer says; a question that is closed without one stays without."""
+    if question.status is ExpectationStatus.OPEN:
+        return StillUnknown("the question about it is still open")
+    if question.answer is None:
+        return Failed(f"whether {question.subject} was done is not known, and nobody could say so in time")
+    said = question.answer.payload
+    match said.get("outcome"):
+        case "done":
+            return Done(said.get("result"))
+        case "not_done":
+            return NotDone()
+        case _:
+            return Failed(
+                str(said.get("message") or f"{question.subject} did not work, as {question.answer.user_id} says")
+            )
+
+
+def in_vain(question: Expectation, reason: str) -> Settled:
+    """It was answered, and the delivery cannot be carried on all the same: whoever asked gets both as a failure."""
+    match found_by_person(question):
+        case Done():
+            word = "it was done, somebody said"
+        case NotDone():
+            word = "it was not done, somebody said"
+        case Failed(message) | StillUnknown(message):
+            word = message
+    told = f"{word}; and it could not be carried on: {reason}"
+    return Settled(DeadLetter(f"in_doubt: {told}"), Failure("in_doubt", told))
+
+
+def _answer_schema(result_schema: JsonObject) -> JsonObject:
+    def one(outcome: str, more: JsonObject, required: list[str]) -> JsonObject:
+        properties: JsonObject = {"outcome": {"const": outcome}, **more}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": ["outcome", *required],
+            "additionalProperties": False,
+        }
+
+    return {
+        "anyOf": [
+            one("done", {"result": result_schema}, ["result"]),
+            one("not_done", {}, []),
+            one("failed", {"message": {"type": "string"}}, []),
+        ]
+    }

@@ -1,0 +1,197 @@
+"""Fan-out and fan-in: several requests published together, and the one moment at which the plan decides again.
+
+A branch is counted by its step, which carries the join's mark: what is handled counts, in the order it is handled. The
+join fires once, by the branch that makes the count full or by its deadline, and leaves a step of its own that says so.
+A branch that comes after that step is late.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+
+from soorma_ai.core.expecting.opening import Moment, deadline_timer, earlier
+from soorma_ai.core.plan.outcome import Outcome, step
+from soorma_ai.core.plan.requests import expecting, hold, request
+from soorma_ai.core.plan.status import moved
+from soorma_ai.core.plan.triggers import Trigger, receive
+from soorma_ai.domain.decisions import Judged, PublishAction, PublishAllAction
+from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Spend
+from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.errors import LocalProtocolError
+
+_WITHDRAWN = "withdrawn"
+
+
+def publish_together(
+    plan: PlanRecord,
+    action: PublishAllAction,
+    judged: Judged,
+    moment: Moment,
+    mark: str,
+    reply_timeout: timedelta | None = None,
+) -> Outcome:
+    """All actions are reserved first, those of held requests too: one that a person rejects stays spent. Where the
+    join has no time of its own, each request has `reply_timeout` from the moment it is published."""
+    timeout = None if action.timeout_seconds else reply_timeout
+    opened = _join(plan, action, moment)
+    reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
+    outcome = Outcome(plan, (reserved, Expect(opened), *deadline_timer(plan, opened)))
+    for place, part in enumerate(judged.parts):
+        # The decision is counted once, however many requests it has.
+        asked = _ask(outcome.plan, part, moment, mark if place == 0 else None, timeout)
+        outcome = outcome.then(as_branch(asked, opened.id, place))
+    if all(part.approval for part in judged.parts):
+        return outcome
+    return Outcome(moved(outcome.plan, PlanStatus.RUNNING, moment.now), outcome.effects)
+
+
+def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
+    """What was asked as number `place` of a join, whose actions are reserved already."""
+    effects: list[Effect] = [
+        Expect(replace(effect.expectation, branch_of=join_id, place=place)) if isinstance(effect, Expect) else effect
+        for effect in asked.effects
+        if not isinstance(effect, Spend)
+    ]
+    return Outcome(asked.plan, tuple(effects))
+
+
+def came_mark(join_id: str) -> str:
+    """Marks the steps of branches that came in time."""
+    return f"came:{join_id}"
+
+
+def fired_mark(join_id: str) -> str:
+    """Marks the step at which the plan decides again."""
+    return f"joined:{join_id}"
+
+
+def receive_branch(
+    plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment, *, fired: Step | None
+) -> tuple[Outcome, Trigger]:
+    """A step of the history and no more; a branch that a person let go has not come yet, it is on its way. The plan is
+    woken by nothing of it, so its status stays. `fired` is the step at which the plan decided again, if it has."""
+    received, trigger = receive(plan, met, event, moment)
+    if fired is not None and met.place in _withdrawn_at(fired):
+        # Let go while the plan was deciding, and told that it never would be: a second one may be on its way by now.
+        trigger = replace(trigger, released=None)
+    steps: list[Effect] = [
+        replace(effect, step=_marked(effect.step, met, trigger, fired is not None)) for effect in _steps_of(received)
+    ]
+    return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), tuple(steps)), trigger
+
+
+def fire(
+    plan: PlanRecord, join: Expectation, came: Sequence[Step], open_now: Sequence[Expectation], moment: Moment
+) -> tuple[Outcome, Trigger]:
+    """`came` are the marked steps. What is still held for a person is withdrawn: its answer could be of no use."""
+    asked = _what_was_asked(join)
+    withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
+    overdue = join.status is ExpectationStatus.EXPIRED
+    text = _told(len(came), asked.need, len(asked.asked))
+    kind = StepKind.EXPIRED if overdue else StepKind.JOINED
+    name = join.subject if overdue else ""
+    running = moved(plan, PlanStatus.RUNNING, moment.now)
+    places: list[Json] = [e.place for e in withdrawn]
+    data: Json = {_WITHDRAWN: places} if places else None
+    stepped = step(
+        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, mark=fired_mark(join.id)
+    )
+    closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
+    if not overdue:
+        closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
+    results = _results(asked, came, {e.place for e in withdrawn})
+    return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
+
+
+def _withdrawn_at(fired: Step) -> Sequence[Json]:
+    places = fired.data.get(_WITHDRAWN) if isinstance(fired.data, dict) else None
+    return places if isinstance(places, list) else ()
+
+
+def need_of(join: Expectation) -> int:
+    return _what_was_asked(join).need
+
+
+def _ask(plan: PlanRecord, part: Judged, moment: Moment, mark: str | None, timeout: timedelta | None) -> Outcome:
+    action = part.decision.next_action
+    if not isinstance(action, PublishAction):
+        raise LocalProtocolError(f"only requests are published together, and {action.action!r} is none")
+    reply = Reply(completion_of(action.event_type), timeout=timeout)
+    if part.approval:
+        return hold(plan, action, part.definition, part.approval, moment, mark=mark, reply=reply)
+    return request(plan, action, part.definition, moment, mark=mark, reply=reply)
+
+
+def _join(plan: PlanRecord, action: PublishAllAction, moment: Moment) -> Expectation:
+    asked = tuple((request.event_type, request.data) for request in action.requests)
+    timeout = timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None
+    opened = expecting(
+        plan,
+        derived_id("join", moment.cause.id, moment.agent, str(next(moment.ordinals))),
+        ExpectationKind.JOIN,
+        "",
+        moment,
+        subject=f"a join of {len(asked)}",
+        topic=EventTopic.PLAN_EVENTS,
+        deadline=earlier(plan.deadline, moment.now + timeout if timeout else None),
+    )
+    return replace(opened, join=Join(asked, action.need or len(asked)))
+
+
+def _steps_of(outcome: Outcome) -> list[AppendStep]:
+    return [effect for effect in outcome.effects if isinstance(effect, AppendStep)]
+
+
+def _marked(step: Step, met: Expectation, trigger: Trigger, fired: bool) -> Step:
+    if trigger.released:
+        return step
+    if not fired:
+        return replace(step, fingerprint=came_mark(met.branch_of or ""), place=met.place)
+    return replace(step, kind=StepKind.LATE, place=met.place)
+
+
+def _what_was_asked(join: Expectation) -> Join:
+    if join.join is None:
+        raise LocalProtocolError(f"join {join.id} does not say what it asked for; its record is damaged")
+    return join.join
+
+
+def _told(came: int, need: int, asked: int) -> str:
+    if came == asked:
+        return f"All {asked} requests that were published together have come to an end."
+    if came >= need:
+        return f"{came} of {asked} requests that were published together have come to an end; {need} were needed."
+    return f"The time for {asked} requests that were published together is over; {came} have come to an end."
+
+
+def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[JsonObject]:
+    """In the order they were asked, each with what it was asked with, so that equal ones are told apart."""
+    by_place = {step.place: step for step in came}
+    results: list[JsonObject] = []
+    for place, (event_type, data) in enumerate(join.asked):
+        step = by_place.get(place)
+        if step is not None:
+            said = _said(step)
+        elif place in withdrawn:
+            said = {"status": "not published: nobody approved it in time"}
+        else:
+            said = {"status": "no answer yet"}
+        results.append({"event": event_type, "data": data, **said})
+    return results
+
+
+def _said(step: Step) -> JsonObject:
+    match step.kind:
+        case StepKind.REPLIED if step.note == "ok":
+            return {"status": "ok", "result": step.data}
+        case StepKind.REPLIED:
+            return {"status": "failed", "error": step.data}
+        case StepKind.ANSWERED:
+            return {"status": "not published: a person rejected it", "answer": step.data}
+        case _:
+            return {"status": step.note}

@@ -1,0 +1,117 @@
+"""What an event that closed an expectation means for its plan: a line of history, and whether there is to decide."""
+
+from dataclasses import dataclass, replace
+
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.plan.outcome import Outcome, step
+from soorma_ai.core.plan.status import moved
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import said_in
+from soorma_ai.domain.values import Json, JsonObject, digest
+from soorma_ai.errors import LocalProtocolError
+
+
+@dataclass(frozen=True)
+class Trigger:
+    """What just happened, in words without ids. `released` is a held request that a person let go:
+    then there is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the
+    data holds, so that the history need not tell them again."""
+
+    text: str
+    data: Json = None
+    released: Proposal | None = None
+    join_id: str | None = None
+
+
+def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+    running = moved(plan, PlanStatus.RUNNING, moment.now)
+    expired = met.status is ExpectationStatus.EXPIRED
+    match met.kind:
+        case ExpectationKind.REPLY | ExpectationKind.CHILD | ExpectationKind.CLIENT:
+            return _no_reply(running, met, moment) if expired else _replied(running, met, event, moment)
+        case ExpectationKind.WAIT:
+            return _unanswered(running, met, moment) if expired else _heard(running, met, event, moment)
+        case ExpectationKind.GATE:
+            return _judged_by_time(running, met, moment) if expired else _judged(running, met, moment)
+        case ExpectationKind.OFFER:
+            return step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
+                "The agents that can be asked have changed."
+            )
+        case ExpectationKind.DOUBT | ExpectationKind.JOIN:
+            raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")
+
+
+def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+    data = event.data
+    worked = data.get("success") is not False
+    said = said_in(data)
+    note = "ok" if worked else "failed"
+    outcome = step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
+    return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
+
+
+def _no_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+    text = f"No answer to {met.subject} came in time."
+    return step(plan, StepKind.EXPIRED, moment, name=met.subject, note=text, expectation_id=met.id), Trigger(text)
+
+
+def _heard(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+    answer = met.answer
+    if answer is None:
+        outcome = step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
+        return outcome, Trigger(f"{event.type} came.", event.data)
+    outcome = _answered(plan, met, answer, moment)
+    return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
+
+
+def _unanswered(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+    text = f"The wait for {met.event_type} ended without an answer."
+    return step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id), Trigger(text)
+
+
+def _judged(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+    answer = met.answer
+    if answer is None:
+        raise LocalProtocolError(f"gate {met.id} is closed without a person's answer; only answer() opens a gate")
+    outcome = _answered(plan, met, answer, moment)
+    proposal = _proposal(met)
+    match answer.decision:
+        case AnswerDecision.APPROVE:
+            return outcome, Trigger(f"{met.event_type} was approved.", answer.payload, released=_intact(proposal))
+        case AnswerDecision.EDIT:
+            edited = answer.payload.get("data")
+            data: JsonObject = edited if isinstance(edited, dict) else proposal.data
+            changed = replace(proposal, data=data, digest=digest(data))
+            return outcome, Trigger(f"{met.event_type} was changed and approved.", answer.payload, released=changed)
+        case AnswerDecision.REJECT | AnswerDecision.RESPOND:
+            return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.", answer.payload)
+
+
+def _judged_by_time(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+    approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
+    text = f"Nobody decided about {met.event_type} in time; by default that is " + ("a yes." if approve else "a no.")
+    outcome = step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id)
+    return outcome, Trigger(text, released=_intact(_proposal(met)) if approve else None)
+
+
+def _answered(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:
+    note = f"{answer.decision}: {answer.note}" if answer.note else str(answer.decision)
+    name = met.event_type
+    return step(plan, StepKind.ANSWERED, moment, name=name, data=answer.payload, note=note, expectation_id=met.id)
+
+
+def _proposal(met: Expectation) -> Proposal:
+    ask: Ask | None = met.ask
+    if ask is None or ask.proposal is None:
+        raise LocalProtocolError(f"gate {met.id} holds no request; its record is damaged")
+    return ask.proposal
+
+
+def _intact(proposal: Proposal) -> Proposal:
+    if digest(proposal.data) != proposal.digest:
+        raise LocalProtocolError(f"the payload held for {proposal.event_type} is not the one that was approved")
+    return proposal

@@ -1,0 +1,62 @@
+"""Where a plan's time went. People are waited for; that is no slowness of a model or an agent."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from soorma_ai.core.report.lines import latency_of
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
+from soorma_ai.domain.plans import PlanDetails
+
+Span = tuple[datetime, datetime]
+
+
+@dataclass(frozen=True)
+class Shares:
+    """They add up to `total`. A moment that several could claim is people's, else the model's, else the agents'."""
+
+    total: timedelta
+    people: timedelta
+    model: timedelta
+    agents: timedelta
+    between: timedelta
+
+
+def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> Shares:
+    """Of a plan and all `plans` that it led to, itself among them."""
+    expectations = [expectation for plan in plans for expectation in plan.expectations]
+    people = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind in FOR_PEOPLE]
+    agents = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind is ExpectationKind.REPLY]
+    model = [(entry.at - latency_of(entry), entry.at) for plan in plans for entry in plan.decisions]
+    covered: list[Span] = []
+    lengths: list[timedelta] = []
+    for spans in (people, model, agents):
+        before = _length(covered)
+        covered = _union([*covered, *_within(spans, begin, end)])
+        lengths.append(_length(covered) - before)
+    total = end - begin
+    return Shares(total, *lengths, between=total - _length(covered))
+
+
+def taken_by_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+    """Overlapping waits count once."""
+    return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
+
+
+def _within(spans: Iterable[Span], begin: datetime, end: datetime) -> list[Span]:
+    clipped = [(max(first, begin), min(last, end)) for first, last in spans]
+    return [(first, last) for first, last in clipped if first < last]
+
+
+def _union(spans: Iterable[Span]) -> list[Span]:
+    joined: list[Span] = []
+    for first, last in sorted(spans):
+        if joined and first <= joined[-1][1]:
+            joined[-1] = (joined[-1][0], max(last, joined[-1][1]))
+        else:
+            joined.append((first, last))
+    return joined
+
+
+def _length(disjoint: Iterable[Span]) -> timedelta:
+    return sum((last - first for first, last in disjoint), timedelta(0))

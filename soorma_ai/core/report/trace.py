@@ -1,0 +1,369 @@
+"""Why everything in a plan happened: the stored rows as one tree of lines, each below what caused it."""
+
+from collections import defaultdict, deque
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from soorma_ai.core.expecting.opening import WAIT_OPENED
+from soorma_ai.core.report.lines import (
+    Line,
+    LineKind,
+    answer_line,
+    asked_of,
+    decision_line,
+    heading,
+    latency_of,
+    progress_line,
+    reply_line,
+    report_of,
+    unmet_line,
+)
+from soorma_ai.core.report.time_shares import Shares, shares_of
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import JournalEntry, Step, StepKind
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.domain.values import Json, JsonObject
+
+# Agents may answer each other for ever; what lies deeper is listed side by side.
+MOST_LEVELS = 24
+
+_ARRIVALS = frozenset(
+    {
+        StepKind.GOAL,
+        StepKind.REPLIED,
+        StepKind.ANSWERED,
+        StepKind.RECEIVED,
+        StepKind.EXPIRED,
+        StepKind.RESUMED,
+        StepKind.LATE,
+    }
+)
+_REQUESTS = frozenset({StepKind.PUBLISHED, StepKind.DELEGATED})
+_ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
+
+
+@dataclass(frozen=True)
+class Trace:
+    """`lines` are the plan's turns: what came, what was decided about it, what was done; and at the end, for a root,
+    events of its tree that nothing in it explains. `spent` is the root's. `results` are those of `PlanDetails`."""
+
+    plan_id: str
+    root_plan_id: str
+    agent: str
+    goal_event: str
+    goal_data: JsonObject
+    status: PlanStatus
+    reason: str | None
+    result: Json
+    started_at: datetime
+    shares: Shares
+    spent: Spent
+    limits: Limits
+    lines: tuple[Line, ...]
+    agent_version: str = ""
+    prompt: str = ""
+    current_state: str = ""
+    results: JsonObject = field(default_factory=dict[str, Json])
+
+
+def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
+    """`others` are plans of the same tree; those that this one led to are shown in their place. `events` are the
+    tree's, in order. What is open has lasted until `now`."""
+    tree = _Tree(plan, others, events, now)
+    lines = tree.turns(plan, 0)
+    if plan.plan_id == plan.root_plan_id:
+        lines = (*lines, *tree.unexplained())
+    return Trace(
+        plan_id=plan.plan_id,
+        root_plan_id=plan.root_plan_id,
+        agent=plan.agent,
+        goal_event=plan.goal_event,
+        goal_data=plan.goal_data,
+        status=plan.status,
+        reason=plan.reason,
+        result=plan.result,
+        started_at=tree.start,
+        shares=shares_of(tree.told_plans, tree.start, plan.updated_at if plan.status.is_final else now),
+        spent=plan.usage,
+        limits=plan.limits,
+        lines=lines,
+        agent_version=plan.agent_version,
+        prompt=plan.prompt,
+        current_state=plan.current_state,
+        results=plan.results,
+    )
+
+
+@dataclass
+class _Turn:
+    """What a planner did about one event."""
+
+    cause_id: str
+    at: datetime
+    steps: list[Step] = field(default_factory=list[Step])
+    decisions: list[JournalEntry] = field(default_factory=list[JournalEntry])
+
+
+def _turns_of(plan: PlanDetails) -> list[_Turn]:
+    """A planner handles one event of a plan at a time, so a turn's steps stand together. One that failed has lost
+    its arrival, but not its decisions."""
+    turns: dict[str, _Turn] = {}
+    current: _Turn | None = None
+    for step in plan.steps:
+        cause = step.event_id or ""
+        starts = step.kind in _ARRIVALS or (step.kind in _ENDS and (current is None or current.cause_id != cause))
+        if starts or current is None:
+            current = turns.setdefault(cause, _Turn(cause, step.at))
+        current.steps.append(step)
+    for entry in plan.decisions:
+        turn = turns.setdefault(entry.key.cause_id, _Turn(entry.key.cause_id, entry.at))
+        turn.at = min(turn.at, entry.at)
+        turn.decisions.append(entry)
+    return sorted(turns.values(), key=lambda turn: turn.at)
+
+
+class _Tree:
+    def __init__(
+        self, root: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime
+    ) -> None:
+        self._root = root
+        # A plan that failed at its first decision was stored when it had failed.
+        self.start = min([root.created_at, *(entry.at - latency_of(entry) for entry in root.decisions)])
+        self._now = now
+        self._plans = {plan.plan_id: plan for plan in (*others, root)}
+        self._turns = {plan.plan_id: _turns_of(plan) for plan in self._plans.values()}
+        self._causes = {plan_id: {turn.cause_id for turn in turns} for plan_id, turns in self._turns.items()}
+        self._events = {event.id: event for event in events}
+        self._caused: defaultdict[str | None, list[EventEnvelope]] = defaultdict(list)
+        for event in self._events.values():
+            self._caused[event.causation_id].append(event)
+        self._expected = {e.id: e for plan in self._plans.values() for e in plan.expectations}
+        self._met_by = {e.met_by: e for e in self._expected.values() if e.met_by}
+        self._planners: defaultdict[str, set[str]] = defaultdict(set)
+        for plan in self._plans.values():
+            self._planners[plan.goal_event].add(plan.agent)
+        steps = [step for plan in self._plans.values() for step in plan.steps]
+        self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
+        self._arrivals = {step.expectation_id: step for step in steps if step.kind in _ARRIVALS}
+        self._told: set[str] = set()
+        self._told_plans: dict[str, PlanDetails] = {}
+
+    @property
+    def told_plans(self) -> Sequence[PlanDetails]:
+        return tuple(self._told_plans.values())
+
+    def turns(self, plan: PlanDetails, level: int) -> tuple[Line, ...]:
+        self._told_plans[plan.plan_id] = plan
+        if level > MOST_LEVELS:
+            return ()
+        return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
+
+    def unexplained(self) -> tuple[Line, ...]:
+        """Events of the tree whose cause is none of its lines."""
+        left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
+        return tuple(self._event(event, 1) for event in left if event.id not in self._told)
+
+    def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
+        came = next((step for step in turn.steps if step.kind in _ARRIVALS), None)
+        event, met = self._events.get(turn.cause_id), self._met_by.get(turn.cause_id)
+        what, note = heading(came) if came else (met.subject if met else event.type if event else "", "came")
+        if came and came.kind is StepKind.GOAL and event:
+            note += f" from {event.user_id if event.source == CLIENT else event.source}"
+        lines = [decision_line(entry, self.start) for entry in turn.decisions]
+        lines += [self._event(made, level) for made in self._made_in(plan, turn)]
+        lines += [line for step in turn.steps if (line := self._step(plan, turn, step, level))]
+        if turn.cause_id not in self._told:
+            self._told.add(turn.cause_id)
+            lines += self._consequences(turn.cause_id, level)
+        return Line(
+            kind=LineKind.TURN,
+            time=turn.at - self.start,
+            who=plan.agent,
+            what=what,
+            note=note,
+            data=plan.goal_data if came and came.kind is StepKind.GOAL and plan is self._root else None,
+            event_id=turn.cause_id,
+            because=event.causation_id if event else None,
+            lines=tuple(sorted(lines, key=lambda line: line.time)),
+        )
+
+    def _made_in(self, plan: PlanDetails, turn: _Turn) -> list[EventEnvelope]:
+        """What the planner's handler published beside its steps."""
+        return [
+            event
+            for event in self._caused[turn.cause_id]
+            if _is_made_by(plan, event) and event.id not in self._met_by and not self._is_of_a_step(event)
+        ]
+
+    def _step(self, plan: PlanDetails, turn: _Turn, step: Step, level: int) -> Line | None:
+        time = step.at - self.start
+        match step.kind:
+            case StepKind.PUBLISHED | StepKind.DELEGATED:
+                return self._request(plan, turn, step, level)
+            case StepKind.ASKED | StepKind.HELD:
+                return self._question(plan, step, level)
+            case StepKind.PARKED:
+                return Line(LineKind.PARKED, time, plan.agent, note=step.note, because=turn.cause_id)
+            case StepKind.COMPLETED | StepKind.FAILED | StepKind.CANCELLED:
+                answer = next((e for e in self._caused[turn.cause_id] if _answers_caller(plan, e)), None)
+                return Line(
+                    kind=LineKind.END,
+                    time=time,
+                    who=plan.agent,
+                    what=step.kind,
+                    note=step.note,
+                    data=step.data,
+                    event_id=answer.id if answer else None,
+                    because=turn.cause_id,
+                    is_failure=step.kind is not StepKind.COMPLETED,
+                )
+            case _:
+                return None
+
+    def _request(self, plan: PlanDetails, turn: _Turn, step: Step, level: int) -> Line:
+        lines = self._consequences(step.event_id or "", level + 1)
+        expected = self._expected.get(step.expectation_id or "")
+        if expected is not None:
+            lines += self._outcome(expected, lines, level)
+        return Line(
+            kind=LineKind.REQUEST if step.kind is StepKind.PUBLISHED else LineKind.DELEGATION,
+            time=step.at - self.start,
+            who=plan.agent,
+            what=step.name,
+            data=step.data,
+            event_id=step.event_id,
+            because=turn.cause_id,
+            lines=tuple(lines),
+        )
+
+    def _outcome(self, expected: Expectation, told: Sequence[Line], level: int) -> list[Line]:
+        """How the wait for a reply ended, unless it is told already."""
+        has_plan = expected.kind is ExpectationKind.CHILD and any(line.kind is LineKind.PLAN for line in told)
+        if expected.status is not ExpectationStatus.MET:
+            open_child = has_plan and expected.status is ExpectationStatus.OPEN
+            return [] if open_child else [unmet_line(expected, "", self.start, self._now)]
+        if has_plan or expected.met_by in self._told:
+            return []
+        return [self._what_met(expected, level)]
+
+    def _question(self, plan: PlanDetails, step: Step, level: int) -> Line:
+        expected = self._expected.get(step.expectation_id or "")
+        asked, answers = None, ()
+        if expected is not None and expected.ask is not None:
+            event = self._events.get(expected.met_by or "")
+            by = expected.answer.user_id if expected.answer else event.source if event else None
+            asked = asked_of(expected, expected.ask, by, self.start, self._now)
+            answers = self._answers(expected, level)
+        return Line(
+            kind=LineKind.GATE if step.kind is StepKind.HELD else LineKind.WAIT,
+            time=step.at - self.start,
+            who=plan.agent,
+            what=step.name,
+            note=asked.message if asked else "",
+            data=step.data if step.kind is StepKind.HELD else None,
+            because=step.event_id,
+            asked=asked,
+            lines=answers,
+        )
+
+    def _answers(self, expected: Expectation, level: int) -> tuple[Line, ...]:
+        if expected.status is not ExpectationStatus.MET:
+            came = self._arrivals.get(expected.id)
+            return (unmet_line(expected, came.note if came else "", self.start, self._now),)
+        if expected.answer is not None:
+            return (answer_line(expected, expected.answer, self.start),)
+        return (self._what_met(expected, level),)
+
+    def _what_met(self, expected: Expectation, level: int) -> Line:
+        """The event, else (it belongs to no plan's tree, or was not given) what the history says of it."""
+        event = self._events.get(expected.met_by or "")
+        if event is not None:
+            return self._event(event, level + 1, since=expected.opened_at)
+        came, at = self._arrivals.get(expected.id), expected.closed_at or self._now
+        data: JsonObject = came.data if came and isinstance(came.data, dict) else {}
+        return reply_line("", expected.event_type, data, at - self.start, at - expected.opened_at, expected.met_by)
+
+    def _consequences(self, cause_id: str, level: int) -> list[Line]:
+        """Plans that the event began, and what others published because of it."""
+        lines: list[Line] = []
+        causes = deque([cause_id])
+        while causes:
+            cause = causes.popleft()
+            lines += self._plans_begun(cause, level)
+            for event in self._caused[cause]:
+                if event.id in self._told or self._is_told_elsewhere(event, cause):
+                    continue
+                lines.append(self._event(event, level))
+                if level >= MOST_LEVELS:
+                    causes.append(event.id)
+        return sorted(lines, key=lambda line: line.time)
+
+    def _event(self, event: EventEnvelope, level: int, since: datetime | None = None) -> Line:
+        """`since` is given for what met an expectation: then it is a reply."""
+        self._told.add(event.id)
+        at = event.time - self.start
+        asked = self._events.get(event.causation_id or "")
+        if since is None and asked is not None and _replies_to(asked, event):
+            since = asked.time
+        if report := report_of(event):
+            line = progress_line(event.source, report, at, event.id)
+        elif since is None:
+            line = Line(LineKind.EVENT, at, event.source, event.type, data=event.data, event_id=event.id)
+        else:
+            line = reply_line(event.source, event.type, event.data, at, event.time - since, event.id)
+        lines = tuple(self._consequences(event.id, level + 1)) if level < MOST_LEVELS else ()
+        return replace(line, because=event.causation_id, lines=lines)
+
+    def _is_told_elsewhere(self, event: EventEnvelope, cause_id: str) -> bool:
+        """Wake-ups, what planners did in their turns, and what met something else that was waited for."""
+        plan, met = self._plans.get(event.plan_id or ""), self._met_by.get(event.id)
+        in_a_turn = plan is not None and _is_made_by(plan, event) and cause_id in self._causes[plan.plan_id]
+        return event.source == SYSTEM or in_a_turn or (met is not None and met.id != cause_id)
+
+    def _is_of_a_step(self, event: EventEnvelope) -> bool:
+        """The line of the step tells it."""
+        plan = self._plans.get(event.plan_id or "")
+        return event.id in self._steps or (
+            plan is not None
+            and _is_made_by(plan, event)
+            and (event.type == WAIT_OPENED or _answers_caller(plan, event))
+        )
+
+    def _plans_begun(self, goal_id: str, level: int) -> list[Line]:
+        goal = self._events.get(goal_id)
+        if goal is None:
+            return []
+        ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners[goal.type])]
+        begun = [self._plans[id] for id in ids if id in self._plans and id not in self._told_plans]
+        return [self._plan(plan, goal_id, level) for plan in begun]
+
+    def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:
+        lines = self.turns(plan, level + 1)
+        ended = plan.updated_at if plan.status.is_final else self._now
+        return Line(
+            kind=LineKind.PLAN,
+            time=plan.created_at - self.start,
+            who=plan.agent,
+            what=plan.goal_event,
+            note=plan.status,
+            because=goal_id,
+            plan_id=plan.plan_id,
+            took=ended - plan.created_at,
+            is_failure=plan.status in (PlanStatus.FAILED, PlanStatus.CANCELLED),
+            lines=lines,
+        )
+
+
+def _is_made_by(plan: PlanDetails, event: EventEnvelope) -> bool:
+    return event.source == plan.agent and event.plan_id == plan.plan_id
+
+
+def _answers_caller(plan: PlanDetails, event: EventEnvelope) -> bool:
+    return _is_made_by(plan, event) and event.data.get("plan_id") == plan.plan_id and "request_id" in event.data
+
+
+def _replies_to(asked: EventEnvelope, event: EventEnvelope) -> bool:
+    return event.type == asked.response_event and event.correlation_id == asked.correlation_id

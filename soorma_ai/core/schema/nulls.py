@@ -1,0 +1,69 @@
+"""The way back from a wire schema: nulls that only stand for what was left out."""
+
+from soorma_ai.core.schema.combine import (
+    ALTERNATIVES,
+    both,
+    fold_all_of,
+    kind_of,
+    kinds_of,
+    list_in,
+    object_in,
+    values_of,
+)
+from soorma_ai.core.schema.inline import inlined
+from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.values import Json, JsonObject
+
+
+def without_wire_nulls(value: Json, document: JsonObject) -> Json:
+    """`value` without the nulls that stand for absent optional properties; a null that `document` takes is kept."""
+    return _stripped(value, inlined(document))
+
+
+def _stripped(value: Json, schema: Json) -> Json:
+    if not isinstance(schema, dict) or not isinstance(value, dict | list):
+        return value
+    shape = _fitting(value, fold_all_of(schema))
+    if isinstance(value, list):
+        first, rest = list_in(shape.get("prefixItems")), shape.get("items", True)
+        return [_stripped(item, first[i] if i < len(first) else rest) for i, item in enumerate(value)]
+    properties = object_in(shape.get("properties"))
+    required = list_in(shape.get("required"))
+    out: JsonObject = {}
+    for name, item in value.items():
+        child = properties.get(name, shape.get("additionalProperties", True))
+        if item is None and name in properties and name not in required and not _takes(child, None):
+            continue
+        out[name] = _stripped(item, child)
+    return out
+
+
+def _fitting(value: Json, schema: JsonObject) -> JsonObject:
+    """The schema with its alternatives decided by the value: by its tags where these tell, else by trying."""
+    for keyword in ALTERNATIVES:
+        alternatives = [fold_all_of(branch) for branch in list_in(schema.get(keyword)) if isinstance(branch, dict)]
+        if not alternatives:
+            continue
+        base: JsonObject = {key: item for key, item in schema.items() if key != keyword}
+        likely = [branch for branch in alternatives if _tags_fit(value, branch)]
+        if len(likely) > 1:
+            likely = [b for b in likely if _takes(b, _stripped(value, both(base, b)))] or likely
+        return _fitting(value, both(base, likely[0])) if likely else base
+    return schema
+
+
+def _tags_fit(value: Json, branch: JsonObject) -> bool:
+    kinds = kinds_of(branch)
+    if kinds and kind_of(value) not in kinds:
+        return False
+    if not isinstance(value, dict):
+        return True
+    for name, schema in object_in(branch.get("properties")).items():
+        allowed = values_of(schema) if isinstance(schema, dict) else None
+        if allowed is not None and value.get(name) is not None and value[name] not in allowed:
+            return False
+    return True
+
+
+def _takes(schema: Json, value: Json) -> bool:
+    return not violations(schema, value) if isinstance(schema, dict) else bool(schema)

@@ -1,0 +1,249 @@
+"""The schema that a model is shown, and the way back.
+
+Providers take less than JSON Schema. What they cannot express goes into the description, so the wire schema lets more
+through than the document; the judge is always the document itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from soorma_ai.core.schema.combine import (
+    ALTERNATIVES,
+    both,
+    fold_all_of,
+    kind_of,
+    kinds_of,
+    list_in,
+    object_in,
+    values_of,
+)
+from soorma_ai.core.schema.inline import ANNOTATIONS, inlined
+from soorma_ai.domain.values import Json, JsonObject, clip, compact
+
+MAX_PROPERTIES = 5_000
+MAX_DEPTH = 10
+MAX_ENUM_VALUES = 1_000
+MAX_CHARS = 120_000
+LONG_ENUM, MAX_LONG_ENUM_CHARS = 250, 15_000
+
+_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
+_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
+_SAID = frozenset({"type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const"})
+_SILENT = (ANNOTATIONS - {"default"}) | {"discriminator", "unevaluatedProperties", "unevaluatedItems"}
+_UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperties"})
+
+
+@dataclass(frozen=True)
+class Wire:
+    """`strict`: a provider can be held to it. Else `why` names the first thing it cannot be held to, optional
+    properties stay optional and open objects open. `unions` counts choices and nullables: some providers take few."""
+
+    schema: JsonObject
+    strict: bool
+    why: str
+    unions: int
+
+
+def portable(document: JsonObject) -> Wire:
+    """The widened copy of `document` that most providers accept."""
+    plain = inlined(document)
+    closed = _Rewriter(strict=True)
+    schema = closed.rewrite(plain, "$", 0)
+    if schema.get("type") != "object":
+        closed.complain("$", "the root is no plain object")
+    closed.count()
+    if not closed.why:
+        return Wire(schema, strict=True, why="", unions=closed.unions)
+    loose = _Rewriter(strict=False)
+    return Wire(loose.rewrite(plain, "$", 0), strict=False, why=closed.why, unions=loose.unions)
+
+
+def is_too_large(document: JsonObject) -> bool:
+    """Is there more in it than the strictest of the big providers takes?"""
+    counted = _Rewriter(strict=True)
+    counted.rewrite(document, "$", 0)
+    counted.why = ""
+    counted.count()
+    return bool(counted.why)
+
+
+@dataclass
+class _Rewriter:
+    strict: bool
+    why: str = ""
+    unions: int = 0
+    properties: int = 0
+    depth: int = 0
+    chars: int = 0
+    enum_values: int = 0
+    longest_enum: tuple[int, int] = field(default=(0, 0))
+
+    def complain(self, path: str, reason: str) -> None:
+        self.why = self.why or f"{path}: {reason}"
+
+    def count(self) -> None:
+        """The limits of the strictest of the big providers."""
+        for found, most, what in (
+            (self.properties, MAX_PROPERTIES, "properties"),
+            (self.depth, MAX_DEPTH, "levels of nesting"),
+            (self.enum_values, MAX_ENUM_VALUES, "enum values"),
+            (self.chars, MAX_CHARS, "characters of names and values"),
+        ):
+            if found > most:
+                self.complain("$", f"{found} {what}, {most} are possible")
+        values, chars = self.longest_enum
+        if values > LONG_ENUM and chars > MAX_LONG_ENUM_CHARS:
+            self.complain(
+                "$", f"one enum of {values} values has {chars} characters, {MAX_LONG_ENUM_CHARS} are possible"
+            )
+
+    def rewrite(self, schema: Json, path: str, depth: int) -> JsonObject:
+        if not isinstance(schema, dict):
+            self.complain(path, "anything is possible" if schema else "nothing is possible")
+            return {}
+        schema = fold_all_of(schema)
+        branches = _branches(schema)
+        noted: JsonObject = {}
+        if branches is not None:
+            self.unions += 1
+            out: JsonObject = {"anyOf": [self.rewrite(b, f"{path}|{i}", depth) for i, b in enumerate(branches)]}
+        else:
+            out = self._plain(schema, path, depth)
+            said = _SAID if "enum" in out or values_of(schema) is None else _SAID - {"enum", "const"}
+            noted = {key: schema[key] for key in schema if key not in out and key not in said | _SILENT}
+        return _described(out, schema, noted)
+
+    def _plain(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
+        self.depth = max(self.depth, depth)
+        values = values_of(schema)
+        kinds = kinds_of(schema)
+        if values is not None:
+            return self._enum(values, path)
+        if "object" in kinds:
+            return self._object(schema, path, depth + 1)
+        if "array" in kinds:
+            return self._array(schema, path, depth + 1)
+        if not kinds:
+            self.complain(path, "anything is possible")
+            return {}
+        self.unions += len(kinds) > 1
+        return {"type": schema["type"], **_scalar_rules(schema)}
+
+    def _enum(self, values: list[Json], path: str) -> JsonObject:
+        if any(isinstance(value, dict | list) for value in values):
+            self.complain(path, "a fixed object or array")
+            return {}
+        chars = sum(len(str(value)) for value in values)
+        self.enum_values += len(values)
+        self.chars += chars
+        self.longest_enum = max(self.longest_enum, (len(values), chars))
+        kinds: list[Json] = [*dict.fromkeys(kind_of(value) for value in values)]
+        return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
+
+    def _object(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
+        properties = object_in(schema.get("properties"))
+        required = [name for name in list_in(schema.get("required")) if isinstance(name, str)]
+        self.depth = max(self.depth, depth)
+        for reason in _open(schema, properties, required):
+            self.complain(path, reason)
+        written: JsonObject = {}
+        for name, child in properties.items():
+            self.properties += 1
+            self.chars += len(name)
+            shown = self.rewrite(child, f"{path}.{name}", depth)
+            if self.strict and name not in required:
+                shown, new = _nullable(shown)
+                self.unions += new
+            written[name] = shown
+        needed: list[Json] = [name for name in written if self.strict or name in required]
+        out: JsonObject = {"type": "object"}
+        if self.strict or written:
+            out |= {"properties": written, "required": needed}
+        extra = schema.get("additionalProperties")
+        if self.strict or (extra is False and "patternProperties" not in schema):
+            out["additionalProperties"] = False
+        elif isinstance(extra, dict) and "patternProperties" not in schema:
+            out["additionalProperties"] = self.rewrite(extra, f"{path}.*", depth)
+        return out
+
+    def _array(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
+        self.depth = max(self.depth, depth)
+        first = list_in(schema.get("prefixItems"))
+        rest = schema.get("items", True)
+        kinds = [*first, rest] if rest is not False else first
+        item: Json = kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else False
+        out: JsonObject = {"type": "array", "items": self.rewrite(item, f"{path}[]", depth)}
+        return out | {key: schema[key] for key in ("minItems", "maxItems") if key in schema}
+
+
+def _branches(schema: JsonObject) -> list[Json] | None:
+    """The alternatives of a schema, each complete in itself; None when there are none worth showing."""
+    for keyword in ALTERNATIVES:
+        alternatives = list_in(schema.get(keyword))
+        if any(not isinstance(branch, dict) or _shows(branch) for branch in alternatives):
+            base: JsonObject = {k: v for k, v in schema.items() if k != keyword and k not in ANNOTATIONS}
+            return [both(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
+    kinds = kinds_of(schema)
+    if len(kinds) > 1 and ("object" in kinds or "array" in kinds) and values_of(schema) is None:
+        base = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
+        return [base | {"type": kind} for kind in kinds]
+    return None
+
+
+def _shows(branch: JsonObject) -> bool:
+    """Does it say what the value is, and not only which of its properties must be there?"""
+    return bool(fold_all_of(branch).keys() & (_SAID | set(ALTERNATIVES)) - {"required", "additionalProperties"})
+
+
+def _scalar_rules(schema: JsonObject) -> JsonObject:
+    out: JsonObject = {key: schema[key] for key in _BOUNDS if key in schema}
+    if schema.get("format") in _FORMATS:
+        out["format"] = schema["format"]
+    pattern = schema.get("pattern")
+    if isinstance(pattern, str) and "(?" not in pattern:
+        out["pattern"] = pattern
+    return out
+
+
+def _open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
+    """Why this object cannot be closed without taking something away from it."""
+    reasons: list[str] = []
+    extra = schema.get("additionalProperties")
+    unseen = schema.get("unevaluatedProperties", False)
+    if extra not in (None, False) or unseen is not False or (extra is None and "properties" not in schema):
+        reasons.append("an open object")
+    if hidden := sorted(_UNSHOWN & schema.keys()):
+        reasons.append(f"properties under {', '.join(hidden)}")
+    if missing := [name for name in required if name not in properties]:
+        reasons.append(f"{', '.join(missing)} required but not described")
+    return reasons
+
+
+def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
+    """The same, or null for `left out`; and whether that made a new union."""
+    alternatives = shown.get("anyOf")
+    null: JsonObject = {"type": "null"}
+    if isinstance(alternatives, list):
+        return ({**shown, "anyOf": [*alternatives, null]} if null not in alternatives else shown), False
+    kind = shown.get("type")
+    if kind == "null" or (isinstance(kind, list) and "null" in kind):
+        return shown, False
+    bare: JsonObject = {key: value for key, value in shown.items() if key != "description"}
+    told: JsonObject = {key: value for key, value in shown.items() if key == "description"}
+    return {**told, "anyOf": [bare, null]}, True
+
+
+def _described(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
+    """What could not be said in the schema is said in words, first what it is and then its rules."""
+    words = schema.get("description")
+    rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
+    text = " ".join(
+        part for part in (words if isinstance(words, str) else "", f"Rules: {rules}." if rules else "") if part
+    )
+    return {"description": text, **out} if text else out
+
+
+def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    """The schema of an object that has these properties, and no others."""
+    required: list[Json] = [name for name in properties if name not in optional]
+    return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -1,0 +1,284 @@
+"""What a task asks of others, and how it ends."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from soorma_ai.core.expecting.opening import Moment, announcement
+from soorma_ai.core.expecting.reminders import ladder
+from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, wake_for
+from soorma_ai.domain.effects import Close, Effect, EndTask, Expect, Publish, Schedule
+from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
+from soorma_ai.domain.replies import failure_reply
+from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.errors import ConfigError
+
+TASK_TIMEOUT = "task.timeout"
+# For a task whose request names no deadline: nothing may be waited for without end.
+LONGEST_WAIT = timedelta(days=7)
+
+
+@dataclass(frozen=True)
+class SubRequest:
+    """What is asked of another agent, and where its answer goes."""
+
+    event_type: str
+    data: JsonObject
+    response_event: str
+    response_topic: EventTopic = EventTopic.ACTION_RESULTS
+    assigned_to: str | None = None
+    timeout: timedelta | None = None
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a worker asks a person, for a bounded time; `Ask` explains the rest."""
+
+    message: str
+    response_event: str
+    timeout: timedelta
+    response_schema: JsonObject
+    about: JsonObject
+    approvers: tuple[str, ...] = ()
+    reminders: tuple[timedelta, ...] = ()
+    escalate_after: timedelta | None = None
+    escalate_to: tuple[str, ...] = ()
+
+
+def taken(request: EventEnvelope, agent: str, default_event: str, now: datetime) -> TaskRecord:
+    return TaskRecord(
+        task_id=request.id,
+        agent=agent,
+        event_type=request.type,
+        data=request.data,
+        lineage=request.lineage,
+        answer_key=request.correlation_id or request.id,
+        answer_event=request.response_event or default_event,
+        answer_topic=request.response_topic or EventTopic.ACTION_RESULTS,
+        created_at=now,
+        state={},
+    )
+
+
+def asked(
+    task: TaskRecord, request: SubRequest, moment: Moment, *, group: str | None
+) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
+    """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
+    event_id = moment.event_id(request.event_type)
+    event = new_event(
+        task.lineage,
+        event_id=event_id,
+        source=moment.agent,
+        topic=EventTopic.ACTION_REQUESTS,
+        type=request.event_type,
+        data=request.data,
+        time=moment.now,
+        causation_id=moment.cause.id,
+        reply_to=ReplyAddress(event_id, request.response_event, request.response_topic),
+        target=request.assigned_to,
+    )
+    expectation = _expected(
+        task,
+        event_id,
+        ExpectationKind.REPLY,
+        moment,
+        event_type=request.response_event,
+        event_topic=request.response_topic,
+        subject=request.event_type,
+        timeout=request.timeout,
+        group=group,
+    )
+    info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
+    return info, (Publish(event), Expect(expectation), _deadline_of(expectation))
+
+
+def questioned(
+    task: TaskRecord, question: Question, moment: Moment, producers: tuple[str, ...]
+) -> tuple[str, tuple[Effect, ...]]:
+    """Answered by a person, or by an event of that name that carries the task's id as its reply key."""
+    wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
+    expectation = _expected(
+        task,
+        wait_id,
+        ExpectationKind.WAIT,
+        moment,
+        event_type=question.response_event,
+        event_topic=EventTopic.NOTIFICATION_EVENTS,
+        subject=question.response_event,
+        timeout=question.timeout,
+        keys=(f"reply:{task.task_id}", f"reply:{wait_id}"),
+        ask=Ask(
+            reason="input_required",
+            message=question.message,
+            response_schema=question.response_schema,
+            allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
+            approvers=question.approvers,
+            reminders=question.reminders,
+            escalate_after=question.escalate_after,
+            escalate_to=question.escalate_to,
+        ),
+    )
+    expectation = replace(expectation, producers=producers)
+    told = announcement(task.lineage, expectation, moment, about=question.about)
+    return wait_id, (Expect(expectation), Publish(told), _deadline_of(expectation), *ladder(expectation, told))
+
+
+def received(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
+    """The sub-task as it is when what it waited for has come, or its time is over."""
+    if met.status is ExpectationStatus.EXPIRED:
+        data = failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
+    else:
+        data = event.data
+    status = "failed" if data.get("success") is False else "completed"
+    return SubTaskInfo(
+        sub_task.sub_task_id,
+        sub_task.event_type,
+        sub_task.response_event,
+        status,
+        sub_task.parallel_group_id,
+        data,
+    )
+
+
+def ended(
+    task: TaskRecord, answer: Mapping[str, Json], open_now: Sequence[Expectation], moment: Moment, *, stop: bool = False
+) -> tuple[Effect, ...]:
+    """The task's one answer, with the reply key of its request. What it still waited for is waited for no more; with
+    `stop`, those who were asked for it are told."""
+    closed: list[Effect] = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
+    if stop:
+        asked = [expectation for expectation in open_now if expectation.kind is ExpectationKind.REPLY]
+        closed += [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
+    event = new_event(
+        task.lineage,
+        event_id=moment.event_id(task.answer_event),
+        source=moment.agent,
+        topic=task.answer_topic,
+        type=task.answer_event,
+        data={"task_id": task.task_id, **answer},
+        time=moment.now,
+        correlation_id=task.answer_key,
+        causation_id=moment.cause.id,
+    )
+    return (*closed, Publish(event), EndTask(task.agent, task.task_id))
+
+
+def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publish:
+    """Everybody may know that a question was not answered in time."""
+    return Publish(
+        new_event(
+            task.lineage,
+            event_id=moment.event_id(TASK_TIMEOUT),
+            source=moment.agent,
+            topic=EventTopic.TASK_EVENTS,
+            type=TASK_TIMEOUT,
+            data={"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type},
+            time=moment.now,
+            causation_id=moment.cause.id,
+            correlation_id=task.task_id,
+        )
+    )
+
+
+def question_of(data: JsonObject) -> Question | str:
+    """What a `notification.human_input` asks; or, as text, why it cannot be asked."""
+    response_event, seconds = data.get("response_event"), data.get("timeout_seconds")
+    if not isinstance(response_event, str) or not response_event:
+        return "'response_event' names the event that answers it"
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not 0 < seconds <= LONGEST_WAIT_SECONDS:
+        return "'timeout_seconds' is how long a person may take; a task never waits without end"
+    schema = data.get("response_schema", ANY_OBJECT)
+    if fault := _schema_fault(schema):
+        return fault
+    reminders, escalate_after = _spans(data.get("remind_after_seconds")), _spans(data.get("escalate_after_seconds"))
+    approvers, escalate_to = _roles(data.get("approvers")), _roles(data.get("escalate_to"))
+    if reminders is None or escalate_after is None or len(escalate_after) > 1:
+        return "'remind_after_seconds' is a number or a list of numbers, and 'escalate_after_seconds' is a number"
+    if approvers is None or escalate_to is None:
+        return "'approvers' and 'escalate_to' are lists of roles"
+    after = escalate_after[0] if escalate_after else None
+    if fault := ladder_fault(reminders, after, escalate_to):
+        return fault
+    return Question(
+        message=str(data.get("question") or data.get("message") or ""),
+        response_event=response_event,
+        timeout=timedelta(seconds=seconds),
+        response_schema=schema if isinstance(schema, dict) else ANY_OBJECT,
+        about=data,
+        approvers=approvers,
+        reminders=reminders,
+        escalate_after=after,
+        escalate_to=escalate_to,
+    )
+
+
+def _schema_fault(schema: Json) -> str:
+    if not isinstance(schema, dict):
+        return "'response_schema' is a JSON Schema"
+    try:
+        check_schema(schema)
+    except ConfigError as error:
+        return f"'response_schema': {error}"
+    return ""
+
+
+def _spans(seconds: Json) -> tuple[timedelta, ...] | None:
+    """None if it is no number of seconds, and no list of such."""
+    given = seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]
+    numbers = [n for n in given if isinstance(n, int | float) and not isinstance(n, bool)]
+    spans = [timedelta(seconds=n) for n in numbers if abs(n) <= LONGEST_WAIT_SECONDS]
+    return tuple(spans) if len(spans) == len(given) else None
+
+
+def _roles(roles: Json) -> tuple[str, ...] | None:
+    given = [] if roles is None else roles
+    if not isinstance(given, list):
+        return None
+    names = [role for role in given if isinstance(role, str)]
+    return tuple(names) if len(names) == len(given) else None
+
+
+def _expected(
+    task: TaskRecord,
+    id: str,
+    kind: ExpectationKind,
+    moment: Moment,
+    *,
+    event_type: str,
+    event_topic: EventTopic,
+    subject: str,
+    timeout: timedelta | None,
+    keys: tuple[str, ...] = (),
+    ask: Ask | None = None,
+    group: str | None = None,
+) -> Expectation:
+    own = moment.now + (timeout or LONGEST_WAIT)
+    given = task.lineage.deadline
+    return Expectation(
+        id=id,
+        kind=kind,
+        agent=task.agent,
+        tenant_id=task.lineage.tenant_id,
+        plan_id=None,
+        root_plan_id=task.lineage.root_plan_id,
+        event_type=event_type,
+        event_topic=event_topic,
+        opened_at=moment.now,
+        deadline=min(own, given) if given else own,
+        subject=subject,
+        keys=keys,
+        ask=ask,
+        task_id=task.task_id,
+        group_id=group,
+    )
+
+
+def _deadline_of(expectation: Expectation) -> Schedule:
+    due = expectation.deadline
+    assert due is not None
+    return Schedule(f"deadline:{expectation.id}", due, wake_for(EXPIRED, expectation, due), guards=expectation.id)

@@ -1,0 +1,375 @@
+"""What programs outside call: submit, request, publish, answer, look. Every call acts at once."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+from soorma_ai.core.deciding.offer import merged
+from soorma_ai.core.expecting.answers import decision_meant
+from soorma_ai.domain.events import (
+    CLIENT,
+    EventEnvelope,
+    EventTopic,
+    Lineage,
+    ReplyAddress,
+    completion_of,
+    new_event,
+    topic_of,
+)
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.memory import SessionSummary
+from soorma_ai.domain.people import Answer, AnswerOutcome, Person
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
+from soorma_ai.ports import Pruned
+from soorma_ai.runtime.client import dead_letters as letters
+from soorma_ai.runtime.client.intake import PlanMemory, opened_session, take_in
+from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
+from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
+from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.views import plans as reading
+from soorma_ai.runtime.views.agents import Directory
+from soorma_ai.runtime.views.tracker import Tracker
+
+DEFAULT_TIMEOUT = 60.0
+CANCELLED = "cancelled by request"
+
+_TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+
+
+class Client:
+    """Acts as one person of one tenant, and sees that tenant only."""
+
+    def __init__(self, services: Services, person: Person) -> None:
+        self._open_services: Services | None = services
+        self.person = person
+
+    @property
+    def services(self) -> Services:
+        if self._open_services is None:
+            raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
+        return self._open_services
+
+    def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
+        """The same calls for somebody whose identity you have established."""
+        must_be_text("tenant_id", tenant_id)
+        must_be_text("user_id", user_id)
+        return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
+
+    async def submit(
+        self,
+        goal: str,
+        data: Mapping[str, Any],
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+    ) -> PlanHandle:
+        """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
+
+        Raises NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
+        or the key was used for other data, Overloaded when too much is waiting.
+        """
+        registered = await self._goal(goal, planner)
+        event_id = self._event_id(goal, idempotency_key)
+        given = self._checked(registered.definition, data)
+        event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
+        await self._send(event)
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
+
+    async def request(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = DEFAULT_TIMEOUT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+    ) -> JsonObject:
+        """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
+
+        Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
+        """
+        definition = await self._taken(event_type)
+        event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
+        event = self._request(definition, self._checked(definition, data), event_id, session_id)
+        expectation = self._expected_reply(event, self._now() + timedelta(seconds=at_most))
+        until_when = self.services.clock.monotonic() + at_most
+        with self.services.signals.awaiting(event.id) as answered:
+            await self._send(event, expectation)
+            is_new = idempotency_key is None
+            while True:
+                self.services.signals.check()
+                reply = None if is_new else await self._reply(event.id)
+                if reply is not None:
+                    return reply.data
+                is_new = False
+                left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
+                if left <= 0:
+                    raise DeadlineExceeded(f"no reply to {event_type!r} came within {timeout} s")
+                await until(answered, self.services.clock, left)
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+    ) -> str:
+        """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id.
+
+        A request is checked against its receiver's schema as `request` does it, and gets no reply here.
+        """
+        where = topic_of(topic)
+        if where is EventTopic.ACTION_REQUESTS:
+            if plan_id is not None:
+                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
+            definition = await self._taken(event_type)
+        else:
+            definition = EventDefinition(event_name=event_type, topic=where)
+        given = self._checked(definition, data)
+        lineage = replace(self._lineage(session_id), plan_id=plan_id)
+        event = new_event(
+            lineage,
+            event_id=self._event_id(event_type, idempotency_key),
+            source=CLIENT,
+            topic=where,
+            type=event_type,
+            data=given,
+            time=self._now(),
+            correlation_id=correlation_id,
+        )
+        await self._send(event)
+        return event.id
+
+    async def waits(self) -> list[Wait]:
+        """Open questions to people, the most urgent first."""
+        found = await self.services.store.expectations(tenant_id=self.person.tenant_id)
+        waits = [wait for wait in map(Wait.of, found) if wait]
+        return sorted(waits, key=lambda wait: (wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at))
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome:
+        """accepted | duplicate | late | superseded | invalid; the outcome's `detail` says why. Raises NotFound.
+
+        Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
+        """
+        must_be_outside()
+        now = self._now()
+        said = json_object("the answer", payload)
+        if not is_storable(said):
+            raise LocalProtocolError(f"the answer cannot be kept: {UNSTORABLE}")
+        given = Answer(
+            answer_id=answer_id or self.services.clock.new_id(),
+            payload=said,
+            decision=decision_meant(decision, said),
+            user_id=self.person.user_id,
+            answered_at=now,
+            note=note,
+        )
+        return await self.services.store.answer(wait_id, given, self.person, now)
+
+    async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
+        """False when the plan had ended already. Raises NotFound."""
+        must_be_outside()
+        await self._own_plan(plan_id)
+        return await self.services.store.cancel(plan_id, reason or CANCELLED, self._now())
+
+    async def plans(
+        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+    ) -> list[PlanRecord]:
+        """Newest first. `status` may be 'active' too: every plan that has not ended."""
+        return await reading.plans(self.services, self.person.tenant_id, status, session_id, limit)
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
+        """Conversations, the one that something happened in last first."""
+        return await self.services.store.sessions(self.person.tenant_id, limit)
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+    ) -> SessionSummary:
+        """The first plan that names a session makes it as well; this gives it a name. One that exists is found."""
+        must_be_outside()
+        given = session_id or self.services.clock.new_id()
+        opened = opened_session(given, self.person, name, metadata, self._now())
+        await self.services.store.memorize([opened], self._now())
+        found = await self.services.store.session(self.person.tenant_id, given)
+        return found or opened.session
+
+    @property
+    def memory(self) -> PlanMemory:
+        return PlanMemory(self.services, self.person.tenant_id)
+
+    @property
+    def registry(self) -> Directory:
+        return Directory(self.services, self.person)
+
+    @property
+    def tracker(self) -> Tracker:
+        return Tracker(self.services, self.person.tenant_id)
+
+    async def plan(self, plan_id: str) -> PlanDetails:
+        """Raises NotFound."""
+        return await reading.plan_details(self.services, self.person.tenant_id, plan_id)
+
+    async def follow(self, plan_id: str) -> PlanHandle:
+        """The handle of a plan that was submitted earlier. Raises NotFound."""
+        plan = await self._own_plan(plan_id)
+        return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
+
+    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
+        """What could not be handled, and waits for somebody to decide about it; the newest first."""
+        must_be_outside()
+        return await letters.dead_letters(self.services, self.person, limit)
+
+    async def dead_letter(self, letter_id: int) -> Letter:
+        """Also one that is redriven or discarded by now. Raises NotFound."""
+        must_be_outside()
+        return await letters.dead_letter(self.services, self.person, letter_id)
+
+    async def redrive(self, letter_id: int) -> bool:
+        """Hand it over again, as if for the first time but with the same `idempotency_key`. False when it is not dead
+        (any more). Raises NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+
+        Whoever asked was told of the failure when the letter died, and that reply stands: a plan that went on does
+        not take a second one, and `request` with the same `idempotency_key` goes on finding the first.
+        """
+        must_be_outside()
+        return await letters.redrive(self.services, self.person, letter_id)
+
+    async def discard(self, letter_id: int, note: str = "") -> bool:
+        """Be done with it, for good. False when it is not dead (any more). Raises NotFound."""
+        must_be_outside()
+        return await letters.discard(self.services, self.person, letter_id, note)
+
+    async def prune(
+        self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
+    ) -> Pruned:
+        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
+
+        What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
+        idempotency key used again, is new. Raises LocalProtocolError for less than 24 hours.
+        """
+        must_be_outside()
+        return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
+
+    async def _send(self, event: EventEnvelope, expectation: Expectation | None = None) -> None:
+        await take_in(self.services, event, expectation)
+
+    async def _own_plan(self, plan_id: str) -> PlanRecord:
+        return await reading.own_plan(self.services, self.person.tenant_id, plan_id)
+
+    async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
+        known = await self.services.store.known_events(self.person.tenant_id)
+        goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
+        fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
+        if not fitting:
+            names = sorted({event.definition.event_name for event in goals})
+            raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+        if len(fitting) > 1:
+            who = ", ".join(sorted(event.agent for event in fitting))
+            raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
+        return fitting[0]
+
+    async def _taken(self, event_type: str) -> EventDefinition:
+        store, tenant_id = self.services.store, self.person.tenant_id
+        requests: list[EventDefinition] = []
+        for is_live in (True, False):
+            known = await (store.live_events(tenant_id, self._now()) if is_live else store.known_events(tenant_id))
+            requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
+            named = [definition for definition in requests if definition.event_name == event_type]
+            if named:
+                return merged(named)
+        names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
+
+    def _request(
+        self,
+        definition: EventDefinition,
+        data: JsonObject,
+        event_id: str,
+        session_id: str | None,
+        target: str | None = None,
+    ) -> EventEnvelope:
+        return new_event(
+            self._lineage(session_id),
+            event_id=event_id,
+            source=CLIENT,
+            topic=definition.topic,
+            type=definition.event_name,
+            data=data,
+            time=self._now(),
+            reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
+            dataschema=definition.dataschema,
+            target=target,
+        )
+
+    def _checked(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
+        must_be_outside()
+        data = json_object(f"the data of {definition.event_name!r}", given)
+        faults = violations(definition.payload_schema, data)
+        if faults:
+            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
+        return data
+
+    def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
+        if idempotency_key is None:
+            return self.services.clock.new_id()
+        return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
+
+    def _lineage(self, session_id: str | None) -> Lineage:
+        return Lineage(tenant_id=self.person.tenant_id, user_id=self.person.user_id, session_id=session_id)
+
+    def _expected_reply(self, event: EventEnvelope, deadline: datetime) -> Expectation:
+        return Expectation(
+            id=event.id,
+            kind=ExpectationKind.CLIENT,
+            agent=CLIENT,
+            tenant_id=event.tenant_id,
+            plan_id=None,
+            root_plan_id=None,
+            event_type=completion_of(event.type),
+            event_topic=EventTopic.ACTION_RESULTS,
+            opened_at=event.time,
+            deadline=deadline,
+            subject=event.type,
+        )
+
+    async def _reply(self, request_id: str) -> EventEnvelope | None:
+        expectation = await self.services.store.expectation(request_id)
+        if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
+            return None
+        return await self.services.store.event(expectation.met_by)
+
+    def _now(self) -> datetime:
+        return self.services.clock.now()
+
+
+def _roles(given: object) -> frozenset[str]:
+    if isinstance(given, str):
+        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
+    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
+    if listed is None or not all(isinstance(role, str) for role in listed):
+        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
+    return frozenset(str(role) for role in listed)
+
+
+def _is_request(definition: EventDefinition) -> bool:
+    return definition.topic is EventTopic.ACTION_REQUESTS

@@ -1,0 +1,50 @@
+"""Dead letters, as one person of one tenant sees them and decides about them."""
+
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import NotFound
+from soorma_ai.ports import DeadLetterRow
+from soorma_ai.runtime.handling.handling import Services
+
+
+async def dead_letters(services: Services, person: Person, limit: int) -> list[Letter]:
+    return [_letter(row) for row in await services.store.dead_letters(person.tenant_id, limit)]
+
+
+async def dead_letter(services: Services, person: Person, letter_id: int) -> Letter:
+    row = await services.store.dead_letter(letter_id)
+    if row is None or row.event.tenant_id != person.tenant_id:
+        raise NotFound(
+            f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
+        )
+    return _letter(row)
+
+
+async def redrive(services: Services, person: Person, letter_id: int) -> bool:
+    letter = await dead_letter(services, person, letter_id)
+    is_redriven = await services.store.redrive(letter_id)
+    services.signals.wake_agents(frozenset({letter.agent}))
+    return is_redriven
+
+
+async def discard(services: Services, person: Person, letter_id: int, note: str) -> bool:
+    await dead_letter(services, person, letter_id)
+    said = f"discarded by {person.user_id}: {note}" if note else f"discarded by {person.user_id}"
+    return await services.store.discard(letter_id, said, services.clock.now())
+
+
+def _letter(row: DeadLetterRow) -> Letter:
+    return Letter(
+        letter_id=row.seq,
+        status=row.status,
+        agent=row.agent,
+        event=row.event,
+        reason=row.reason,
+        attempts=row.attempts,
+        redriven=row.redriven,
+        at=row.at,
+        tenant_id=row.event.tenant_id,
+        plan_id=row.plan_id,
+        root_plan_id=row.root_plan_id,
+        hindrance=row.hindrance,
+    )

@@ -1,0 +1,102 @@
+"""Following one plan from outside."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.signals import until
+
+POLL_SECONDS = 1.0
+
+
+class PlanHandle:
+    """A plan to follow. Its id is known from its goal's, before any planner took it."""
+
+    def __init__(self, plan_id: str, goal_id: str, services: Services, tenant_id: str) -> None:
+        self.plan_id = plan_id
+        self.goal_id = goal_id
+        self._services = services
+        self._tenant_id = tenant_id
+
+    async def result(self, timeout: float | timedelta | None = None) -> Json:
+        """What the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
+
+        Raises PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        """
+        clock = self._services.clock
+        until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
+        with self._services.signals.awaiting(self.plan_id) as ended:
+            while True:
+                self._services.signals.check()
+                plan = await self._services.store.plan(self.plan_id)
+                if plan is not None and plan.status.is_final:
+                    return _result_of(plan)
+                left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
+                if left <= 0:
+                    status = plan.status if plan else "not taken by a planner yet"
+                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it is {status}")
+                await until(ended, clock, left)
+
+    async def events(self) -> AsyncIterator[EventEnvelope]:
+        """Every event of the plan's tree, from its goal on, as they come; ends when the plan has."""
+        services = self._services
+        watcher = services.signals.watch()
+        seen = 0
+        try:
+            while True:
+                services.signals.check()
+                plan = await services.store.plan(self.plan_id)
+                root = plan.root_plan_id if plan else self.plan_id
+                rows = await services.store.events(after=seen, tenant_id=self._tenant_id, root_plan_id=root)
+                for row in rows:
+                    seen = row.seq
+                    yield row.event
+                if not rows and plan is not None and plan.status.is_final:
+                    return
+                if not rows:
+                    await until(watcher, services.clock, POLL_SECONDS)
+        finally:
+            services.signals.unwatch(watcher)
+
+    async def next_wait(self) -> Wait | None:
+        """The next question to a person that is open in this plan's tree, once there is one; None when the plan
+        ends without (another) one."""
+        services = self._services
+        watcher = services.signals.watch()
+        try:
+            while True:
+                services.signals.check()
+                plan = await services.store.plan(self.plan_id)
+                if plan is not None:
+                    open_now = await services.store.expectations(tenant_id=self._tenant_id)
+                    waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
+                    question = next((wait for wait in waits if wait), None)
+                    if question or plan.status.is_final:
+                        return question
+                await until(watcher, services.clock, POLL_SECONDS)
+        finally:
+            services.signals.unwatch(watcher)
+
+
+def _result_of(plan: PlanRecord) -> Json:
+    match plan.status:
+        case PlanStatus.COMPLETED:
+            return plan.result
+        case PlanStatus.CANCELLED:
+            raise PlanCancelled(plan.plan_id, plan.reason or "cancelled")
+        case _:
+            raise PlanFailed(plan.plan_id, plan.reason or "failed")
+
+
+def seconds(timeout: object) -> float:
+    """How long somebody outside waits, which may be not at all. Raises LocalProtocolError for what is no such span."""
+    given = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
+    if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= LONGEST_WAIT_SECONDS:
+        return given
+    raise LocalProtocolError(f"timeout={timeout!r}: give a number of seconds, from 0 up to {LONGEST_WAIT_SECONDS}")

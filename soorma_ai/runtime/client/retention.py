@@ -1,0 +1,65 @@
+"""Removing what is over, in batches that let others write between them."""
+
+import asyncio
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import Pruned
+from soorma_ai.runtime.handling.handling import Services
+
+USUAL_AGE = timedelta(days=30)
+LEAST_AGE = timedelta(hours=24)
+FINAL = tuple(status for status in PlanStatus if status.is_final)
+BATCH = 250
+
+
+async def prune(
+    services: Services,
+    tenant_id: str,
+    older_than: timedelta,
+    statuses: Sequence[PlanStatus | str],
+    *,
+    after: str | None = None,
+    dry_run: bool = False,
+    batches: int | None = None,
+) -> Pruned:
+    """As many batches as there are, or so many. Raises LocalProtocolError for what cannot be asked."""
+    wanted, now = _final(statuses), services.clock.now()
+    before, total = _moment(now, older_than), Pruned(after=after)
+    while True:
+        batch = await services.store.prune(
+            before, wanted, BATCH, tenant_id=tenant_id, now=now, after=total.after, dry_run=dry_run
+        )
+        total = added(total, batch)
+        batches = None if batches is None else batches - 1
+        if batch.after is None or batches == 0:
+            return total
+        await asyncio.sleep(0)  # a store may read on the spot, and this process has other things to do
+
+
+def added(total: Pruned, more: Pruned) -> Pruned:
+    return Pruned(total.plans + more.plans, total.events + more.events, total.kept + more.kept, after=more.after)
+
+
+def _moment(now: datetime, older_than: object) -> datetime:
+    if not isinstance(older_than, timedelta):
+        raise LocalProtocolError(f"older_than={older_than!r} is no span; give a timedelta, such as timedelta(days=30)")
+    if older_than < LEAST_AGE:
+        raise LocalProtocolError(
+            f"older_than={older_than} is too short: replies, and events that came early, are kept for 24 hours; "
+            "give that or more"
+        )
+    try:
+        return now - older_than
+    except OverflowError as error:
+        raise LocalProtocolError(f"older_than={older_than} is before all time; give less") from error
+
+
+def _final(statuses: Sequence[PlanStatus | str]) -> tuple[PlanStatus, ...]:
+    unknown = [str(status) for status in statuses if status not in FINAL]
+    if unknown or not statuses:
+        found = ", ".join(map(repr, unknown)) or "nothing"
+        raise LocalProtocolError(f"statuses={found}: a plan that is over is {', '.join(FINAL)}; give some of them")
+    return tuple(PlanStatus(status) for status in statuses)

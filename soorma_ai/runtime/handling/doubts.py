@@ -1,0 +1,42 @@
+"""What became of a handler that must not run twice: ask its hook, ask a person."""
+
+from collections.abc import Awaitable, Callable
+
+from soorma_ai.core.delivery.disposition import Settled
+from soorma_ai.core.delivery.doubts import ask_what_happened, found_by_person, in_vain
+from soorma_ai.core.schema.inline import inlined
+from soorma_ai.domain.doubts import Finding, StillUnknown
+from soorma_ai.domain.effects import InDoubt
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.runtime.handling.execute import takers_of
+from soorma_ai.runtime.handling.handling import Handling
+
+
+async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
+    """A person's word counts before the hook's: they were asked because the hook could not say."""
+    question = await handling.services.store.expectation(handling.doubt_id)
+    if question is not None:
+        return found_by_person(question)
+    if hook is not None:
+        return await hook()
+    return StillUnknown("the process or the handler ended in the middle of it")
+
+
+async def asked_once(handling: Handling, settled: Settled) -> Settled:
+    """A question that was asked about this very doubt is not asked again: its answer is the last word."""
+    if not isinstance(settled.disposition, InDoubt):
+        return settled
+    question = await handling.services.store.expectation(handling.doubt_id)
+    if question is None or question.status is ExpectationStatus.OPEN:
+        return settled
+    return in_vain(question, settled.disposition.reason)
+
+
+async def ask_somebody(handling: Handling, reason: str) -> None:
+    if await handling.services.store.expectation(handling.doubt_id) is not None:
+        return
+    definitions = await takers_of(handling, handling.event.type)
+    schemas = [definition.response_schema for definition in definitions if definition.response_schema]
+    owner = handling.delivery.owner
+    result_schema = inlined(schemas[0]) if len(schemas) == 1 else {}
+    handling.record(*ask_what_happened(handling.doubt_id, owner, reason, result_schema, handling.moment()))

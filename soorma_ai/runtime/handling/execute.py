@@ -1,0 +1,94 @@
+"""The only doer: one transaction for everything a handling recorded."""
+
+from collections.abc import Awaitable, Callable
+
+from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.registry import EventDefinition, EventRole
+from soorma_ai.domain.schemas import told, violations
+from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
+from soorma_ai.ports import Clock, Work
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.logs import warn
+
+_TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
+COMMIT_TRIES = 6
+FIRST_PAUSE = 0.2
+
+
+async def must_be_wanted(handling: Handling) -> None:
+    """What a plan asked for and no longer wants is not begun; what has begun is seen through."""
+    plan_id = handling.event.plan_id
+    if plan_id is None or handling.is_in_doubt:
+        return
+    store = handling.services.store
+    plan = await store.plan(plan_id)
+    if plan is None:
+        return
+    is_cancelled = plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED
+    # What nobody expects an answer to was not asked for the plan's own sake.
+    has_failed = plan.status is PlanStatus.FAILED and await store.expectation(handling.event.correlation_id or "")
+    if is_cancelled or has_failed:
+        begun = (
+            "whether it was done is not known, since it had begun"
+            if handling.delivery.fence > 1
+            else "it was not begun"
+        )
+        what = "is cancelled" if is_cancelled else "has failed"
+        raise Reject(f"the plan that asked for it {what}; {begun}", code="cancelled")
+
+
+async def validate(handling: Handling) -> None:
+    """Requests are checked against the receiver's schema before they are published; facts are not."""
+    requests = [
+        effect.event
+        for effect in handling.recorded
+        if isinstance(effect, Publish) and effect.event.topic is EventTopic.ACTION_REQUESTS
+    ]
+    if not requests:
+        return
+    for event in requests:
+        for definition in await takers_of(handling, event.type):
+            faults = violations(definition.payload_schema, event.data)
+            if faults:
+                raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {told(faults)}")
+
+
+async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
+    """As live agents define the event; where none lives, as those did that are gone."""
+    services, tenant_id = handling.services, handling.event.tenant_id
+    for registered in (
+        await services.store.live_events(tenant_id, services.clock.now()),
+        await services.store.known_events(tenant_id),
+    ):
+        found = [e.definition for e in registered if e.role in _TAKEN and e.definition.event_name == event_type]
+        if found:
+            return found
+    return []
+
+
+async def execute(handling: Handling, disposition: Disposition) -> None:
+    """Raises LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
+    services = handling.services
+    work = Work(handling.delivery, disposition, handling.effects)
+    await patiently(services.clock, lambda: services.store.commit(work, services.clock.now()))
+    if handling.has_plan and handling.plan.status.is_final:
+        services.signals.happened([handling.plan.plan_id])
+    if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
+        services.signals.timers.set()
+
+
+async def patiently(clock: Clock, write: Callable[[], Awaitable[None]]) -> None:
+    """A store that is away for a moment, or whose disk is full, is no reason to lose what a model or a person took
+    their time for. A write that was done and reported as failed shows when it is done again."""
+    for tries in range(1, COMMIT_TRIES + 1):
+        try:
+            await write()
+        except StoreUnavailable as error:
+            if tries == COMMIT_TRIES:
+                raise
+            warn("store_unavailable", reason=error, tries=tries)
+            await clock.sleep(FIRST_PAUSE * 2 ** (tries - 1))
+        else:
+            return

@@ -1,0 +1,243 @@
+"""The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
+
+import itertools
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field, replace
+
+from soorma_ai.core.delivery.doubts import doubt_id
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.plan.outcome import Outcome
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.limits import MAX_BACKLOG
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.tasks import TaskRecord
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.runtime.handling.memory import MemoryInHand
+from soorma_ai.runtime.handling.plan_values import PlanValues
+from soorma_ai.runtime.handling.presence import Presence
+from soorma_ai.runtime.handling.signals import Signals
+
+ORDINALS_APART = 2**32
+
+
+@dataclass(frozen=True)
+class Services:
+    """What a handling reaches the outside with. `max_backlog` is how many deliveries may wait before clients are
+    told to come back later."""
+
+    store: Store
+    clock: Clock
+    prompts: Prompts
+    signals: Signals
+    presence: Presence = field(default_factory=Presence)
+    max_backlog: int = MAX_BACKLOG
+
+
+@dataclass(frozen=True)
+class Mark:
+    """How far a handling was before it handed over to a handler."""
+
+    effects: int
+    plan: PlanRecord | None
+    touched: bool
+
+
+class Handling:
+    def __init__(self, delivery: Delivery, services: Services) -> None:
+        self.delivery = delivery
+        self.services = services
+        self._begun_under = delivery.started
+        self.taken_up: str | None = None
+        self.forget()
+
+    def forget(self) -> None:
+        """Nothing of it happened."""
+        self._effects: list[Effect] = []
+        # A redriven delivery makes other events than it made before it died: its requester was told of the failure
+        # under the first ordinal then, and one id may not stand for two contents.
+        self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
+        self._calls = itertools.count()
+        self._plan: PlanRecord | None = None
+        self._stored_version: int | None = None
+        self._touched = False
+        self._values: PlanValues | None = None
+        self.memory = MemoryInHand(self.services.store)
+        self.trigger: Trigger | None = None
+        self.closed: tuple[Expectation, EventEnvelope] | None = None
+        self.task: TaskRecord | None = None
+
+    def mark(self) -> "Mark":
+        return Mark(len(self._effects), self._plan, self._touched)
+
+    def back_to(self, mark: "Mark") -> None:
+        """Nothing of what a handler has done since then happened."""
+        del self._effects[mark.effects :]
+        self._plan, self._touched = mark.plan, mark.touched
+        self._values = None
+        self.memory = MemoryInHand(self.services.store)
+
+    @property
+    def event(self) -> EventEnvelope:
+        return self.delivery.event
+
+    @property
+    def agent(self) -> str:
+        return self.delivery.agent
+
+    @property
+    def lineage(self) -> Lineage:
+        """Whose delivery it is. A wake-up names whom it wakes, and tells no more."""
+        if self.event.source != SYSTEM:
+            return self.event.lineage
+        owner = self._plan or self.task
+        return owner.lineage if owner else self.event.lineage
+
+    @property
+    def is_in_doubt(self) -> bool:
+        """A handler that must not run twice has begun, now or earlier, and its outcome is not known."""
+        return self._begun_under > 0
+
+    @property
+    def doubt_id(self) -> str:
+        """The question to people about it."""
+        return doubt_id(self.agent, self.event.id, self._begun_under)
+
+    async def begin(self) -> None:
+        """On disk before a handler runs that must not run twice."""
+        await self.services.store.begin(self.delivery)
+        self._begun_under = self.delivery.fence
+
+    def resolve(self) -> None:
+        """It is known by now what became of it."""
+        self._begun_under = 0
+
+    @property
+    def idempotency_key(self) -> str:
+        """The same for every attempt at this delivery, redriven or not: what was done outside is the same act."""
+        return f"{self.agent}:{self.event.id}"
+
+    @property
+    def effects(self) -> tuple[Effect, ...]:
+        """What one transaction has to apply; the plan's row first, so that a lost race shows at once."""
+        recorded = (*self._effects, *self.memory.changes)
+        changes = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
+        if self._plan is None or not (self._touched or changes):
+            return recorded
+        version = 0 if self._stored_version is None else self._stored_version + 1
+        return (SavePlan(replace(self._plan, version=version), self._stored_version), *recorded, *changes)
+
+    @property
+    def recorded(self) -> tuple[Effect, ...]:
+        return tuple(self._effects)
+
+    @property
+    def actions_recorded(self) -> int:
+        return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
+
+    @property
+    def marks_recorded(self) -> list[str | None]:
+        """The fingerprints of what was decided in this handling."""
+        return [step.fingerprint for step in self.steps_recorded]
+
+    @property
+    def steps_recorded(self) -> list[Step]:
+        return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
+
+    def record(self, *effects: Effect) -> None:
+        self._effects += effects
+
+    def moment(self) -> Moment:
+        return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
+
+    def next_call(self) -> int:
+        """The ordinal of a model call in this handling."""
+        return next(self._calls)
+
+    @property
+    def plan(self) -> PlanRecord:
+        if self._plan is None:
+            raise LocalProtocolError(f"this delivery of {self.event.type!r} belongs to no plan")
+        return self._plan
+
+    @property
+    def has_plan(self) -> bool:
+        return self._plan is not None
+
+    def load(self, plan: PlanRecord) -> None:
+        """A stored plan as the working copy."""
+        self._plan, self._stored_version, self._touched = plan, plan.version, False
+
+    def take_up(self, plan: PlanRecord) -> None:
+        """A plan that another delivery of this agent is about; known even when nothing of this one happened."""
+        self.load(plan)
+        self.taken_up = plan.plan_id
+
+    async def read_values(self) -> None:
+        """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""
+        if self._values is None:
+            is_stored = self._stored_version is not None
+            self._values = PlanValues(await self.services.store.plan_values(self.plan.plan_id) if is_stored else ())
+
+    @property
+    def values(self) -> PlanValues:
+        if self._values is None:
+            raise LocalProtocolError("the plan's values are read with its PlanContext; restore it first")
+        return self._values
+
+    def apply(self, outcome: Outcome) -> None:
+        self._plan, self._touched = outcome.plan, True
+        self._effects += outcome.effects
+
+    async def open_now(self) -> list[Expectation]:
+        """What the plan is waiting for, this handling's own effects included."""
+        return self.still_open(await self.services.store.expectations(plan_id=self.plan.plan_id))
+
+    def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
+        """As `open_now`, where what was open before this handling is known."""
+        opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
+        closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
+        return [expectation for expectation in [*before, *opened] if expectation.id not in closed]
+
+    async def in_flight(self) -> int:
+        """How many things are open at once; a join is none beside its branches."""
+        return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
+
+    async def will_be_woken(self) -> bool:
+        """Whether the plan waits for something that wakes it. A branch does not; its join does, while it is open."""
+        return any(expectation.branch_of is None for expectation in await self.open_now())
+
+    async def has_more_to_come(self) -> bool:
+        """Whether something that the plan waited for has come already, and stands in line behind this delivery."""
+        return await self.services.store.pending(self.agent, self.delivery.owner) > 1
+
+    async def history(self, limit: int) -> list[Step]:
+        stored = await self.services.store.steps(self.plan.plan_id, limit)
+        return [*stored, *self.steps_recorded][-limit:]
+
+
+_current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)
+
+
+def current_handling() -> Handling | None:
+    return _current.get()
+
+
+@contextmanager
+def in_hand(handling: Handling) -> Generator[None]:
+    token = _current.set(handling)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def must_be_outside() -> None:
+    if current_handling() is not None:
+        raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")

@@ -1,0 +1,134 @@
+"""The task of one delivery as a working copy: what it asks is recorded, what changed is saved with it."""
+
+from copy import deepcopy
+from dataclasses import replace
+
+from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED
+from soorma_ai.core.task import Question, SubRequest, asked, ended, questioned, received, taken
+from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.registry import EventRole
+from soorma_ai.domain.replies import failure_reply
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.handling.handling import Handling
+
+
+class TaskInHand:
+    """`state` and `sub_tasks` are changed in place, by the task's author as well; `save` finds out what changed."""
+
+    def __init__(self, handling: Handling, record: TaskRecord, sub_tasks: list[SubTaskInfo], *, stored: bool) -> None:
+        self.handling = handling
+        self.record = record
+        self.state: JsonObject = deepcopy(record.state)
+        self.sub_tasks = {info.sub_task_id: info for info in sub_tasks}
+        self.has_ended = False
+        self._stored = stored
+        # Copied and compared for every result of a fan-out, so in the cheapest way.
+        self._as_stored = {info.sub_task_id: vars(info).copy() for info in sub_tasks}
+
+    @property
+    def is_abandoned(self) -> bool:
+        """Arrival has looked at the row: such a word comes only when the request is no longer waited for."""
+        event = self.handling.event
+        return event.type == ABANDONED and event.source == SYSTEM and event.subject == self.record.task_id
+
+    @classmethod
+    def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
+        now = handling.services.clock.now()
+        return cls(handling, taken(handling.event, handling.agent, default_event, now), [], stored=False)
+
+    @classmethod
+    async def load(cls, handling: Handling) -> "TaskInHand | None":
+        """None when it has ended."""
+        store, key = handling.services.store, (handling.agent, handling.delivery.owner)
+        record = handling.task = await store.task(*key)
+        return cls(handling, record, await store.sub_tasks(*key), stored=True) if record else None
+
+    def delegate(self, request: SubRequest, *, group: str | None = None) -> str:
+        self._must_be_open()
+        info, effects = asked(self.record, request, self.handling.moment(), group=group)
+        self.sub_tasks[info.sub_task_id] = info
+        self.handling.record(*effects)
+        return info.sub_task_id
+
+    async def ask(self, question: Question) -> str:
+        self._must_be_open()
+        known = await self.handling.services.store.known_events(self.record.lineage.tenant_id)
+        named = [event for event in known if event.definition.event_name == question.response_event]
+        producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
+        wait_id, effects = questioned(self.record, question, self.handling.moment(), producers)
+        self.handling.record(*effects)
+        return wait_id
+
+    async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
+        """What this delivery closed, and the event that did; None when it is nothing that this task waits for."""
+        handling = self.handling
+        event = handling.event
+        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
+            event = await handling.services.store.event(event.causation_id) or event
+        met = await handling.services.store.met_by(self.record.task_id, event.id)
+        return (met, event) if met else None
+
+    def receive(self, met: Expectation, event: EventEnvelope) -> SubTaskInfo | None:
+        """The sub-task that it is the answer of, with its result; None for a question to a person."""
+        info = self.sub_tasks.get(met.id)
+        if info is None:
+            return None
+        done = received(info, met, event)
+        info.status, info.result = done.status, done.result
+        return info
+
+    async def end(self, answer: JsonObject, *, stop: bool = False) -> None:
+        self._must_be_open()
+        self.has_ended = True
+        self.handling.record(*ended(self.record, answer, await self._open(), self.handling.moment(), stop=stop))
+
+    async def cancel(self) -> None:
+        """Whoever asked for it has ended, and so do those whom it asked."""
+        await self.end(failure_reply("cancelled", "whoever asked for it no longer wants it"), stop=True)
+
+    async def fail(self, code: str, message: str) -> None:
+        await self.end(failure_reply(code, message))
+
+    async def save(self) -> None:
+        """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""
+        if self.has_ended:
+            return
+        await self._must_wait_for_something()
+        state = json_object("task.state", self.state)
+        changed = self._changed()
+        if self._stored and not changed and state == self.record.state:
+            return
+        expected = self.record.version if self._stored else None
+        version = 0 if expected is None else expected + 1
+        record = replace(self.record, state=state, sub_tasks=len(self.sub_tasks), version=version)
+        self.handling.record(SaveTask(record, expected), *changed)
+
+    def _changed(self) -> list[SaveSubTask]:
+        key = (self.record.agent, self.record.task_id)
+        return [
+            SaveSubTask(*key, ordinal, replace(info))
+            for ordinal, (id, info) in enumerate(self.sub_tasks.items())
+            if self._as_stored.get(id) != vars(info)
+        ]
+
+    async def _open(self) -> list[Expectation]:
+        stored = await self.handling.services.store.task_expectations(self.record.agent, self.record.task_id)
+        return [*stored, *(e.expectation for e in self.handling.recorded if isinstance(e, Expect))]
+
+    async def _must_wait_for_something(self) -> None:
+        if any(not info.has_ended for info in self.sub_tasks.values()) or await self._open():
+            return
+        if await self.handling.has_more_to_come():
+            return
+        raise LocalProtocolError(
+            f"the handler of {self.handling.event.type!r} returned and left its task open with nothing to wait for; "
+            "complete(), fail() or delegate() it"
+        )
+
+    def _must_be_open(self) -> None:
+        if self.has_ended:
+            raise LocalProtocolError(f"task {self.record.task_id} has ended; complete() or fail() it once, and last")

@@ -1,0 +1,117 @@
+"""Take an agent's deliveries from the store and run the flow over each, up to `max_in_flight` at once."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from datetime import timedelta
+
+from soorma_ai.errors import TransientError
+from soorma_ai.ports import Delivery
+from soorma_ai.runtime.flow import Route, handle
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.signals import until
+
+LEASE = timedelta(seconds=30)
+PAUSE_AFTER_FAULT = 0.5
+
+
+async def not_halfway(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
+    """Who is told to stop while a claim is being written gives back what it took."""
+    claim = asyncio.ensure_future(claiming)
+    try:
+        return await asyncio.shield(claim)
+    except asyncio.CancelledError:
+        await services.store.release(await claim)
+        raise
+
+
+class Consumer:
+    def __init__(self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int) -> None:
+        self.agent = agent
+        self.in_hand: dict[asyncio.Task[None], Delivery] = {}
+        self._routes = routes
+        self._services = services
+        self._most = max_in_flight
+        self._draining = False
+        self._at_work: set[tuple[int, int]] = set()
+
+    async def run(self) -> None:
+        woken = self._services.signals.agent(self.agent)
+        while not self._draining:
+            taken = await self._take()
+            for delivery in taken:
+                self.hand_over(delivery)
+            if len(taken) == 0 or len(self.in_hand) >= self._most:
+                await until(woken, self._services.clock, None)
+
+    def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
+        task = asyncio.create_task(self._handle(delivery), name=f"{self.agent}:{delivery.event.type}")
+        self.in_hand[task] = delivery
+        task.add_done_callback(self._done)
+        return task
+
+    def interrupt(self, is_meant: Callable[[Delivery], bool]) -> None:
+        """End these handlings where they are. Nothing of them happened; if still ours, they are handed over again.
+
+        One that has not begun sees for itself what has changed, and could not give its delivery back; one that is
+        giving it back already is left to it.
+        """
+        for task, delivery in list(self.in_hand.items()):
+            if is_meant(delivery) and _hold(delivery) in self._at_work:
+                task.cancel()
+
+    async def drain(self) -> None:
+        """Take nothing more, and finish what is in hand."""
+        self._draining = True
+        self._services.signals.agent(self.agent).set()
+        if self.in_hand:
+            await asyncio.wait(list(self.in_hand))
+
+    async def _take(self) -> list[Delivery]:
+        room = self._most - len(self.in_hand)
+        if room <= 0:
+            return []
+        services = self._services
+        held = [delivery.seq for delivery in self.in_hand.values()]
+        try:
+            claiming = services.store.claim(self.agent, services.clock.now(), LEASE, room, held)
+            return await not_halfway(claiming, services)
+        except TransientError as error:
+            warn("claim_failed", agent=self.agent, reason=error)
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            services.signals.agent(self.agent).set()
+            return []
+
+    async def _handle(self, delivery: Delivery) -> None:
+        self._at_work.add(_hold(delivery))
+        try:
+            await handle(delivery, self._routes, self._services)
+        except TransientError as error:
+            # The claim stands until its lease ends; then the delivery is handed over again.
+            warn("commit_failed", agent=self.agent, reason=error)
+        except asyncio.CancelledError:
+            self._at_work.discard(_hold(delivery))
+            await self._give_back(delivery)
+            raise
+        finally:
+            self._at_work.discard(_hold(delivery))
+
+    async def _give_back(self, delivery: Delivery) -> None:
+        """So that an interruption is neither an attempt nor, when the process ends with it, a crash."""
+        try:
+            await self._services.store.release([delivery])
+        except TransientError as error:
+            warn("release_failed", agent=self.agent, reason=error)
+
+    def _done(self, task: asyncio.Task[None]) -> None:
+        self.in_hand.pop(task, None)
+        self._services.signals.agent(self.agent).set()
+        broke = None if task.cancelled() else task.exception()
+        if broke is not None:
+            warn("handling_broke", bug=broke if isinstance(broke, Exception) else None, agent=self.agent, reason=broke)
+            if not isinstance(broke, Exception):
+                self._services.signals.broke(broke)
+
+
+def _hold(delivery: Delivery) -> tuple[int, int]:
+    return delivery.seq, delivery.fence

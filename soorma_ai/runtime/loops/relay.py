@@ -1,0 +1,61 @@
+"""From the outbox to the bus, and from the bus into the inbox."""
+
+from collections.abc import Sequence
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import SoormaError, TransientError
+from soorma_ai.ports import Bus
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import note, warn
+from soorma_ai.runtime.handling.signals import until
+
+BATCH = 256
+PAUSE_AFTER_FAULT = 0.5
+MOST_OF_A_REASON = 500
+
+
+async def relay(services: Services, bus: Bus) -> None:
+    """Send, then mark as sent: a crash between the two sends again, and the inbox knows it."""
+    while True:
+        try:
+            waiting = await services.store.unsent(BATCH)
+            if waiting:
+                await bus.publish([row.event for row in waiting])
+                await services.store.sent([row.seq for row in waiting], services.clock.now())
+                continue
+        except TransientError as error:
+            warn("relay_failed", reason=error)
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            continue
+        await until(services.signals.outbox, services.clock, None)
+
+
+async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
+    """Arriving is a row in the inbox; returning is the ack. An event that cannot arrive holds up no other."""
+    try:
+        arrival = await services.store.arrive(events, services.clock.now())
+    except TransientError:
+        # They may be stored all the same, and when they come again they are nothing new: who may have work, looks.
+        services.signals.wake_agents()
+        raise
+    except Exception as error:
+        if len(events) > 1:
+            for event in events:
+                await arrive(services, [event])
+        else:
+            await _set_aside(services, events[0], error)
+        return
+    for stray in arrival.strays:
+        note("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
+    services.signals.wake_agents(arrival.agents)
+    services.signals.happened(arrival.answered)
+
+
+async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
+    """It would fail in the same way however often it came. What even the dead letters cannot take is brought again."""
+    code = error.code if isinstance(error, SoormaError) else type(error).__name__
+    reason = clip(" ".join(f"cannot_arrive: {code}: {error}".split()), MOST_OF_A_REASON)
+    bug = None if isinstance(error, SoormaError) else error
+    warn("event_set_aside", bug=bug, event_type=event.type, event_id=event.id, reason=reason)
+    await services.store.set_aside(event, reason, services.clock.now())

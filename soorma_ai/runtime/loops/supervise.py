@@ -1,0 +1,135 @@
+"""Everything that runs in the background of a platform, started together and stopped gently."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import AsyncExitStack
+from typing import Protocol
+
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED
+from soorma_ai.core.plan.lifecycle import is_overdue
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.registry import Registration
+from soorma_ai.ports import Bus, Delivery
+from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.loops.consume import Consumer
+from soorma_ai.runtime.loops.relay import arrive, relay
+from soorma_ai.runtime.loops.suspects import SUSPECTS, handle_suspects
+from soorma_ai.runtime.loops.sweep import keep_swept
+from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, run_timers
+
+DRAIN_SECONDS = 10.0
+PAUSE_AFTER_FAULT = 1.0
+
+
+class Consuming(Protocol):
+    """What the shell needs of an agent."""
+
+    name: str
+    max_in_flight: int
+
+    def routes(self) -> Sequence[Route]: ...
+
+    def registration(self) -> Registration: ...
+
+    async def started(self, services: Services) -> None: ...
+
+    async def stopped(self) -> None: ...
+
+
+class Supervisor:
+    def __init__(self, services: Services, bus: Bus) -> None:
+        self._services = services
+        self._bus = bus
+        self._agents: list[Consuming] = []
+        self._consumers: dict[str, Consumer] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+
+    @property
+    def names(self) -> Sequence[str]:
+        return self._services.presence.names
+
+    async def start(self, agents: Sequence[Consuming]) -> None:
+        """Consumption begins when all of them are registered, and have started; when one cannot, none has."""
+        services = self._services
+        await services.store.register([agent.registration() for agent in agents], services.clock.now())
+        async with AsyncExitStack() as undoing:
+            undoing.push_async_callback(services.store.leave, [agent.name for agent in agents])
+            for agent in agents:
+                await agent.started(services)
+                undoing.push_async_callback(agent.stopped)
+            undoing.pop_all()
+        for agent in agents:
+            self._agents.append(agent)
+            services.presence.add(agent.name)
+        if not self._tasks:
+            await self._bus.subscribe(self._arrive)
+            self._run("relay", lambda: relay(services, self._bus))
+            self._run("timers", lambda: run_timers(services))
+            self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
+            self._run("heartbeat", lambda: keep_alive(services))
+            self._run("sweep", lambda: keep_swept(services))
+            self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
+        for agent in agents:
+            consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)
+            self._consumers[agent.name] = consumer
+            self._run(f"consume:{agent.name}", consumer.run)
+        services.signals.outbox.set()
+        services.signals.timers.set()
+        services.signals.agent(SUSPECTS).set()
+
+    async def stop(self) -> None:
+        """Finish what is in hand; what takes too long is given up and handed over again later."""
+        if self._consumers:
+            draining = asyncio.gather(*(consumer.drain() for consumer in self._consumers.values()))
+            await asyncio.wait([draining], timeout=DRAIN_SECONDS)
+            draining.cancel()
+        left = [task for consumer in self._consumers.values() for task in consumer.in_hand]
+        for task in (*self._tasks, *left):
+            task.cancel()
+        await asyncio.gather(*self._tasks, *left, return_exceptions=True)
+        async with AsyncExitStack() as stopping:
+            stopping.push_async_callback(self._services.store.leave, self.names)
+            for agent in reversed(self._agents):
+                stopping.push_async_callback(agent.stopped)
+
+    def _in_hand(self) -> list[Delivery]:
+        return [delivery for consumer in self._consumers.values() for delivery in consumer.in_hand.values()]
+
+    def _interrupt(self, deliveries: Sequence[Delivery]) -> None:
+        for consumer in self._consumers.values():
+            consumer.interrupt(lambda delivery: delivery in deliveries)
+
+    async def _arrive(self, events: Sequence[EventEnvelope]) -> None:
+        await arrive(self._services, events)
+        for event in events:
+            if event.type in (CANCEL_REQUESTED, DEADLINE_REACHED) and event.plan_id is not None:
+                await self._interrupt_plan(event.plan_id)
+
+    async def _interrupt_plan(self, plan_id: str) -> None:
+        """What the event says is not believed; the plan's row is. A turn whose time is over is taken again, to end;
+        what is done for a plan that is cancelled ends too."""
+        store, now = self._services.store, self._services.clock.now()
+        plan = await store.plan(plan_id)
+        reason = plan.cancel_requested if plan else await store.cancellation(plan_id)
+        is_cancelled = reason is not None
+        if is_cancelled or (plan is not None and is_overdue(plan, now)):
+            for consumer in self._consumers.values():
+                consumer.interrupt(
+                    lambda delivery: delivery.owner == plan_id or (is_cancelled and delivery.event.plan_id == plan_id)
+                )
+
+    def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        self._tasks.append(asyncio.create_task(self._keep_running(name, work), name=name))
+
+    async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
+        """A loop that breaks is a bug; it is reported, and the platform goes on."""
+        while True:
+            try:
+                await work()
+            except Exception as error:
+                warn("loop_broke", bug=error, loop=name)
+                await self._services.clock.sleep(PAUSE_AFTER_FAULT)
+            else:
+                return

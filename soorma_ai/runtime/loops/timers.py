@@ -1,0 +1,75 @@
+"""What happens because time passes: timers that fire, deliveries whose delay is over, leases and heart-beats."""
+
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from soorma_ai.errors import TransientError
+from soorma_ai.ports import Delivery
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.presence import HEARTBEAT
+from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.loops.consume import LEASE
+
+BATCH = 100
+LONGEST_SLEEP = timedelta(minutes=1)
+PAUSE_AFTER_FAULT = 0.5
+
+_EVER = datetime.min.replace(tzinfo=UTC)
+
+
+async def run_timers(services: Services) -> None:
+    """Timers are rows: what became due while nobody ran fires at once."""
+    attended = _EVER
+    while True:
+        try:
+            attended, rest = await _attend(services, attended)
+        except TransientError as error:
+            warn("timers_failed", reason=error)
+            rest = PAUSE_AFTER_FAULT
+        await until(services.signals.timers, services.clock, rest)
+
+
+async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
+    """Do what has become due since `attended`; returns the moment until which that was, and the seconds until something
+    is. Agents are woken once for what is due: one that has no hand free looks for itself when it has."""
+    attended = min(attended, services.clock.now())  # clocks step back
+    while (due := await services.store.next_due(services.presence.names, attended)) is not None:
+        now = services.clock.now()
+        if due > now:
+            return attended, min(due - now, LONGEST_SLEEP).total_seconds()
+        while await services.store.fire(now, BATCH) == BATCH:
+            pass
+        services.signals.wake_agents()
+        attended = now
+    return attended, LONGEST_SLEEP.total_seconds()
+
+
+async def keep_leases(
+    services: Services, in_hand: Callable[[], Sequence[Delivery]], interrupt: Callable[[Sequence[Delivery]], None]
+) -> None:
+    """A long handling keeps its claim as long as it lives; one that has lost it can commit nothing, and ends."""
+    while True:
+        await services.clock.sleep(LEASE.total_seconds() / 3)
+        mine = in_hand()
+        if not mine:
+            continue
+        try:
+            kept = await services.store.renew(mine, services.clock.now() + LEASE)
+        except TransientError as error:
+            warn("renew_failed", reason=error)
+            continue
+        if len(kept) < len(mine):
+            still_ours = {delivery.seq for delivery in kept}
+            lost = [delivery for delivery in mine if delivery.seq not in still_ours]
+            warn("leases_lost", count=len(lost))
+            interrupt(lost)
+
+
+async def keep_alive(services: Services) -> None:
+    while True:
+        await services.clock.sleep(HEARTBEAT.total_seconds())
+        try:
+            await services.presence.confirm(services.store, services.clock.now())
+        except TransientError as error:
+            warn("heartbeat_failed", reason=error)

@@ -1,0 +1,133 @@
+"""Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+from soorma_ai.core.deciding.prompt import estimated_tokens, fenced
+from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
+from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
+from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused
+from soorma_ai.ports import Message, ModelAnswer, Prompt, Question, Reasoner
+from soorma_ai.runtime.handling.execute import patiently
+from soorma_ai.runtime.handling.handling import Handling
+
+MAX_REASKS = 2
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Inquiry(Generic[T]):
+    """What a model is asked for. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
+    DecisionError that it raises is told to the model by the prompt `again`. `digest` names the offer."""
+
+    prompt: Prompt
+    again: str
+    schema: JsonObject
+    digest: str
+    judge: Callable[[Json, str], Awaitable[T]]
+
+
+async def consult(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
+    """At most `MAX_REASKS` re-asks, each told precisely what was wrong with the answer before.
+
+    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, or what the model's transport raises.
+    """
+    asked = [Message("system", inquiry.prompt.parts["system"]), Message("user", inquiry.prompt.parts["user"])]
+    journal = await handling.services.store.journal(handling.agent, handling.event.id)
+    written = {entry.key.ordinal: entry for entry in journal}
+    fault = DecisionError("the model was not asked")
+    for _ in range(MAX_REASKS + 1):
+        ordinal = handling.next_call()
+        entry = written.get(ordinal)
+        if entry is None:
+            key = JournalKey(handling.agent, handling.event.id, ordinal)
+            entry = await _Call(handling, reasoner, inquiry, key).ask(asked)
+        if entry.verdict is Verdict.DECLINED:
+            raise ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
+        try:
+            return await inquiry.judge(entry.value, entry.fault)
+        except DecisionError as error:
+            fault = error
+        refusal = handling.services.prompts.render(inquiry.again, {"refusal": fenced(str(fault))})
+        asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
+    raise fault
+
+
+@dataclass(frozen=True)
+class _Call(Generic[T]):
+    handling: Handling
+    reasoner: Reasoner
+    inquiry: Inquiry[T]
+    key: JournalKey
+
+    async def ask(self, messages: Sequence[Message]) -> JournalEntry:
+        """Charged on disk before it is sent; settled and journalled, together, when the answer is there."""
+        plan, store, reasoner = self.handling.plan, self.handling.services.store, self.reasoner
+        prompt, most = estimated_tokens([message.content for message in messages]), reasoner.max_output_tokens
+        cost = reasoner.cost_of(prompt, most)
+        if cost is None and plan.limits.max_cost_usd is not None:
+            raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
+        reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
+        await store.reserve(reserved, plan.limits)
+        try:
+            answer = _kept(await reasoner.ask(Question(tuple(messages), self.inquiry.schema)))
+        except (ModelRefused, ContentFiltered) as declined:
+            entry = self._entry(_nothing(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
+            await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
+            return entry
+        except Exception:
+            await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
+            raise
+        verdict, refusal = await self._verdict(answer)
+        entry = self._entry(answer, verdict, refusal)
+        paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
+        used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
+        # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
+        await patiently(self.handling.services.clock, lambda: store.settle(reserved, used, entry))
+        return entry
+
+    async def _verdict(self, answer: ModelAnswer) -> tuple[Verdict, str]:
+        try:
+            await self.inquiry.judge(answer.value, answer.fault)
+        except (DecisionError, LimitExceeded) as refusal:
+            return Verdict.REFUSED, str(refusal)
+        return Verdict.ACCEPTED, ""
+
+    def _entry(self, answer: ModelAnswer, verdict: Verdict, refusal: str) -> JournalEntry:
+        plan: PlanRecord = self.handling.plan
+        return JournalEntry(
+            key=self.key,
+            plan_id=plan.plan_id,
+            root_plan_id=plan.root_plan_id,
+            prompt_id=self.inquiry.prompt.prompt_id,
+            prompt_version=self.inquiry.prompt.version,
+            prompt_hash=self.inquiry.prompt.hash,
+            offer_digest=self.inquiry.digest,
+            model=answer.model,
+            raw=answer.text,
+            value=answer.value,
+            fault=answer.fault,
+            verdict=verdict,
+            refusal=refusal,
+            prompt_tokens=answer.prompt_tokens,
+            completion_tokens=answer.completion_tokens,
+            cost_usd=answer.cost_usd,
+            latency_ms=answer.latency_ms,
+            at=self.handling.services.clock.now(),
+        )
+
+
+def _kept(answer: ModelAnswer) -> ModelAnswer:
+    """As the journal can hold it: an answer that cannot be written down is one that cannot be used."""
+    text = answer.text.encode("utf-8", "backslashreplace").decode()
+    if is_storable(answer.value):
+        return replace(answer, text=text)
+    return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
+
+
+def _nothing(model: str, fault: str) -> ModelAnswer:
+    return ModelAnswer("", None, fault, model, 0, 0, None, 0.0)

@@ -1,0 +1,80 @@
+"""One decision of a model about a plan, judged by what is true now."""
+
+from dataclasses import dataclass, field, replace
+
+from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
+from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.deciding.prompt import HISTORY_STEPS, inputs_for
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import Judged, fingerprint
+from soorma_ai.domain.history import DECIDE, REASK
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.ports import Prompt, Reasoner
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.ask_model import Inquiry, consult
+
+
+@dataclass(frozen=True)
+class Mind:
+    """How a planner decides: its model, and what its owner told it."""
+
+    reasoner: Reasoner
+    instructions: str = ""
+    strategy: str = "balanced"
+    awaits: tuple[EventDefinition, ...] = ()
+    result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
+
+
+async def offer_now(handling: Handling, mind: Mind) -> Offer:
+    plan, store = handling.plan, handling.services.store
+    now = handling.services.clock.now()
+    await handling.services.presence.confirm(store, now)
+    live = await store.live_events(plan.lineage.tenant_id, now)
+    return make_offer(plan.agent, live, mind.awaits, mind.result_schemas.get(plan.goal_event))
+
+
+async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
+    plan, store = handling.plan, handling.services.store
+    spent = await store.spent(plan.root_plan_id)
+    return Situation(
+        plan=plan,
+        offer=offer,
+        spent=replace(spent, actions=spent.actions + handling.actions_recorded),
+        now=handling.services.clock.now(),
+        in_flight=await handling.in_flight(),
+        repeats=await store.repeats(plan.plan_id, mark) + handling.marks_recorded.count(mark),
+    )
+
+
+async def decide(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger, custom: JsonObject) -> Judged:
+    """Raises as `consult` does."""
+
+    async def judged_now(value: Json, fault: str) -> Judged:
+        decision = prepared(parsed(value, fault), offer)
+        mark = fingerprint(decision, state_of(trigger))
+        return judge(decision, await situation_now(handling, offer, mark))
+
+    prompt = await _prompt(handling, mind, offer, trigger, custom)
+    return await consult(handling, mind.reasoner, Inquiry(prompt, REASK, offer.schema, offer.digest, judged_now))
+
+
+def state_of(trigger: Trigger) -> str:
+    """What was known when something was decided, for the repeat limit."""
+    return trigger.text + compact(trigger.data)
+
+
+async def _prompt(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger, custom: JsonObject) -> Prompt:
+    plan = handling.plan
+    inputs = inputs_for(
+        plan,
+        instructions=mind.instructions,
+        strategy=mind.strategy,
+        history=await handling.history(HISTORY_STEPS),
+        trigger=trigger,
+        custom_context=custom,
+        offer=offer,
+        spent=await handling.services.store.spent(plan.root_plan_id),
+        in_flight=await handling.in_flight(),
+    )
+    return handling.services.prompts.render(DECIDE, inputs)

@@ -1,0 +1,131 @@
+"""Who there is and what they offer, as one tenant sees it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from soorma_ai.domain.discovery import DiscoveredAgent, name_of
+from soorma_ai.domain.events import EventTopic, topic_of
+from soorma_ai.domain.people import Person
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import AgentRow
+from soorma_ai.runtime.handling.handling import Services, must_be_outside
+
+# Who takes an event knows best what must be in it.
+_BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
+
+
+class Directory:
+    def __init__(self, services: Services, person: Person) -> None:
+        self._services = services
+        self._person = person
+
+    async def find(self, capability: str) -> DiscoveredAgent | None:
+        """A live agent that has it; of several, the first by name."""
+        found = await self.discover([capability])
+        return found[0] if found else None
+
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]:
+        """Live agents that have all these capabilities. Without events, a capability is only its name."""
+        if isinstance(requirements, str):
+            raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
+        wanted = list(requirements)
+        found = [one for one in await self.query() if all(one.has(capability) for capability in wanted)]
+        if include_events:
+            return found
+        return [replace(one, capabilities=tuple(map(name_of, one.capabilities)), events=()) for one in found]
+
+    async def query(
+        self,
+        *,
+        name: str | None = None,
+        capability: str | None = None,
+        event: str | None = None,
+        topic: EventTopic | str | None = None,
+        live: bool = True,
+    ) -> list[DiscoveredAgent]:
+        """Agents that all of it fits, by name. `event` and `topic` are those of one event that the agent registered.
+        With `live=False`, those that are gone too."""
+        where = None if topic is None else topic_of(topic)
+        found = [_discovered(row) for row in await self._rows() if row.live or not live]
+        return [
+            one
+            for one in found
+            if name in (None, one.name)
+            and (capability is None or one.has(capability))
+            and ((event is None and where is None) or any(_is_called(made, event, where) for _, made in one.events))
+        ]
+
+    async def events(
+        self,
+        *,
+        owner: str | None = None,
+        name: str | None = None,
+        topic: EventTopic | str | None = None,
+        live: bool = True,
+    ) -> list[RegisteredEvent]:
+        """What agents registered, each with the agent that owns it. One name on two topics is two events."""
+        where = None if topic is None else topic_of(topic)
+        await self._services.presence.confirm(self._services.store, self._services.clock.now())
+        store, tenant_id = self._services.store, self._person.tenant_id
+        now = self._services.clock.now()
+        found = await (store.live_events(tenant_id, now) if live else store.known_events(tenant_id))
+        return [one for one in found if owner in (None, one.agent) and _is_called(one.definition, name, where)]
+
+    async def get_event(
+        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+    ) -> EventDefinition | None:
+        """As a live agent defines it, those that take it first; a `version` also of agents that are gone."""
+        where = None if topic is None else topic_of(topic)
+        if version is not None:
+            stored = await self._services.store.definitions(self._person.tenant_id, event_name)
+            return next((one for one in stored if one.version == version and _is_called(one, event_name, where)), None)
+        found = await self.events(name=event_name, topic=topic)
+        found.sort(key=lambda one: _BY_WEIGHT.index(one.role))
+        return found[0].definition if found else None
+
+    async def get_event_schema(
+        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+    ) -> JsonObject | None:
+        """The schema of its payload; see `get_event`."""
+        found = await self.get_event(event_name, version, topic=topic)
+        return found.payload_schema if found else None
+
+    async def deregister(self, agent: str) -> list[EventDefinition]:
+        """An agent that is gone for good, with the definitions that it alone registered; returns those.
+
+        Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. Agents
+        that all tenants share are the trusted operator's to remove.
+        """
+        must_be_outside()
+        rows = [row for row in await self._rows() if row.agent == agent]
+        if not rows:
+            raise NotFound(f"no agent {agent!r} in tenant {self._person.tenant_id!r}")
+        if rows[0].tenant_id is None and self._person.roles is not None:
+            raise LocalProtocolError(f"{agent} is shared by all tenants; only the trusted operator removes it")
+        return await self._services.store.deregister(agent, self._services.clock.now())
+
+    async def _rows(self) -> Sequence[AgentRow]:
+        now = self._services.clock.now()
+        await self._services.presence.confirm(self._services.store, now)
+        found = await self._services.store.agents(now)
+        return [row for row in found if row.tenant_id in (None, self._person.tenant_id)]
+
+
+def _discovered(row: AgentRow) -> DiscoveredAgent:
+    one = row.registration
+    return DiscoveredAgent(
+        agent_id=one.agent,
+        name=one.agent,
+        description=one.description,
+        version=one.version,
+        capabilities=one.capabilities,
+        kind=one.kind,
+        events=one.events,
+        live=row.live,
+    )
+
+
+def _is_called(definition: EventDefinition, name: str | None, topic: EventTopic | None) -> bool:
+    return name in (None, definition.event_name) and topic in (None, definition.topic)

@@ -1,0 +1,100 @@
+"""What is stored about plans, put together for whoever looks from one tenant."""
+
+from soorma_ai.core.plan.lifecycle import before_it_began
+from soorma_ai.core.report.time_shares import taken_by_people
+from soorma_ai.core.report.trace import Trace, trace
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.runtime.handling.handling import Services
+
+PAGE = 500
+MOST_PLANS = 10_000
+ACTIVE = "active"
+
+
+async def own_plan(services: Services, tenant_id: str, plan_id: str) -> PlanRecord:
+    """Also one that is still being begun. Raises NotFound."""
+    plan = await services.store.plan(plan_id)
+    if plan is None and (found := await services.store.goal_of(plan_id)):
+        agent, goal = found
+        plan = before_it_began(goal, agent)
+    if plan is None or plan.lineage.tenant_id != tenant_id:
+        raise NotFound(f"no plan {plan_id} in tenant {tenant_id!r}; `soorma plans ls` lists them")
+    return plan
+
+
+async def plans(
+    services: Services, tenant_id: str, status: PlanStatus | str | None, session_id: str | None, limit: int
+) -> list[PlanRecord]:
+    if status not in (None, ACTIVE, *PlanStatus):
+        raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
+    going = [one for one in PlanStatus if not one.is_final]
+    wanted = going if status == ACTIVE else [PlanStatus(status) if status else None]
+    found: list[PlanRecord] = []
+    for one in wanted:
+        found += await services.store.plans(
+            tenant_id=tenant_id, status=one, root_plan_id=None, limit=limit, session_id=session_id
+        )
+    return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
+
+
+async def plan_details(services: Services, tenant_id: str, plan_id: str) -> PlanDetails:
+    plan = await own_plan(services, tenant_id, plan_id)
+    store = services.store
+    expectations = await store.expectations(plan_id=plan_id, only_open=False)
+    values = await store.plan_values(plan_id)
+    return PlanDetails(
+        plan_id=plan.plan_id,
+        status=plan.status,
+        goal_event=plan.goal_event,
+        goal_data=plan.goal_data,
+        agent=plan.agent,
+        result=plan.result,
+        reason=plan.reason,
+        created_at=plan.created_at,
+        updated_at=plan.updated_at,
+        deadline=plan.deadline,
+        root_plan_id=plan.root_plan_id,
+        parent_plan_id=plan.parent_plan_id,
+        tenant_id=plan.lineage.tenant_id,
+        session_id=plan.lineage.session_id,
+        steps=tuple(await store.steps(plan_id)),
+        decisions=tuple(await store.decisions(plan_id)),
+        expectations=tuple(expectations),
+        usage=await store.spent(plan.root_plan_id),
+        limits=plan.limits,
+        waiting_seconds=taken_by_people(expectations, services.clock.now()).total_seconds(),
+        agent_version=plan.agent_version,
+        prompt=plan.prompt,
+        current_state=plan.current_state,
+        results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
+    )
+
+
+async def trace_of(services: Services, tenant_id: str, plan_id: str) -> Trace:
+    """Raises NotFound."""
+    plan = await plan_details(services, tenant_id, plan_id)
+    others = [
+        await plan_details(services, tenant_id, record.plan_id)
+        for record in await tree_plans(services, tenant_id, plan.root_plan_id)
+        if record.plan_id != plan_id
+    ]
+    events = await tree_events(services, tenant_id, plan.root_plan_id)
+    return trace(plan, others, events, services.clock.now())
+
+
+async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:
+    return await services.store.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
+
+
+async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:
+    """All of them, in order of arrival."""
+    events: list[EventEnvelope] = []
+    last = 0
+    while True:
+        page = await services.store.events(after=last, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=PAGE)
+        events += [row.event for row in page]
+        if len(page) < PAGE:
+            return events
+        last = page[-1].seq
