@@ -1,4 +1,10 @@
 import os
+import signal
+
+# A shell starts what it puts into the background with SIGINT ignored, and a child inherits that: then no Ctrl-C that a
+# test sends would ever end it.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

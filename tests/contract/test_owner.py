@@ -19,7 +19,7 @@ from soorma_ai.errors import ConfigError
 TAKE_AND_STAY = """
 import sys
 from pathlib import Path
-from soorma_ai.adapters.owner import Owner
+from soorma_ai.adapters.owner.lock import Owner
 
 owner = Owner.take(Path(sys.argv[1]), purpose="soorma run orders.py")
 print("taken", flush=True)
@@ -29,7 +29,7 @@ sys.stdin.read()
 TAKE_AND_FORK = """
 import os, sys
 from pathlib import Path
-from soorma_ai.adapters.owner import Owner
+from soorma_ai.adapters.owner.lock import Owner
 
 owner = Owner.take(Path(sys.argv[1]), purpose="parent")
 child = os.fork()
