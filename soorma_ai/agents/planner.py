@@ -2,7 +2,7 @@
 
 from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext, event_of
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.planner_base import BasePlanner, Parked
+from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -14,6 +14,7 @@ from soorma_ai.domain.decisions import (
 )
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.planner import Parked
 
 
 class Planner(BasePlanner):
@@ -39,15 +40,15 @@ class Planner(BasePlanner):
             return None
         trigger = handling.trigger = _trigger(handling, event)
         try:
-            judged = await self._decide(handling, trigger, await self._told_besides(handling))
+            judged = await self._engine.decide(handling, trigger, await self.ask_custom_context(handling))
         except Parked:
             return None
-        await self._act(handling, judged, trigger)
+        await self._engine.carry_out(handling, judged, trigger)
         return _published(judged)
 
     def check(self) -> None:
         super().check()
-        if without := [name for name in self.goals if name not in self._goal_handlers]:
+        if without := [name for name in self.goals if name not in self.goal_handlers]:
             raise ConfigError(f"planner {self.name} does not know how to begin {', '.join(without)}: register on_goal")
 
 

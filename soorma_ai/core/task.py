@@ -1,13 +1,12 @@
 """What a task asks of others, and how it ends."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from soorma_ai.core.expecting.opening import Moment, announcement
-from soorma_ai.core.expecting.reminders import ladder
-from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, wake_for
-from soorma_ai.domain.effects import Close, Effect, EndTask, Expect, Publish, Schedule
+from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
+from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
+from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
@@ -15,7 +14,7 @@ from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"
@@ -36,7 +35,7 @@ class SubRequest:
 
 
 @dataclass(frozen=True)
-class Question:
+class TaskQuestion:
     """What a worker asks a person, for a bounded time; `Ask` explains the rest."""
 
     message: str
@@ -50,7 +49,7 @@ class Question:
     escalate_to: tuple[str, ...] = ()
 
 
-def taken(request: EventEnvelope, agent: str, default_event: str, now: datetime) -> TaskRecord:
+def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetime) -> TaskRecord:
     return TaskRecord(
         task_id=request.id,
         agent=agent,
@@ -65,7 +64,11 @@ def taken(request: EventEnvelope, agent: str, default_event: str, now: datetime)
     )
 
 
-def asked(
+def waiter_of(task: TaskRecord) -> Waiter:
+    return Waiter(task.agent, task.lineage, task.lineage.deadline, task_id=task.task_id, longest=LONGEST_WAIT)
+
+
+def delegate(
     task: TaskRecord, request: SubRequest, moment: Moment, *, group: str | None
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
@@ -82,36 +85,33 @@ def asked(
         reply_to=ReplyAddress(event_id, request.response_event, request.response_topic),
         target=request.assigned_to,
     )
-    expectation = _expected(
-        task,
+    spec = ExpectationSpec(
         event_id,
         ExpectationKind.REPLY,
-        moment,
-        event_type=request.response_event,
-        event_topic=request.response_topic,
+        request.response_event,
+        topic=request.response_topic,
         subject=request.event_type,
         timeout=request.timeout,
-        group=group,
+        group_id=group,
     )
     info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
-    return info, (Publish(event), Expect(expectation), _deadline_of(expectation))
+    return info, (Publish(event), *open_expectation(waiter_of(task), spec, moment))
 
 
-def questioned(
-    task: TaskRecord, question: Question, moment: Moment, producers: tuple[str, ...]
+def ask(
+    task: TaskRecord, question: TaskQuestion, moment: Moment, producers: tuple[str, ...]
 ) -> tuple[str, tuple[Effect, ...]]:
-    """Answered by a person, or by an event of that name that carries the task's id as its reply key."""
-    wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
-    expectation = _expected(
-        task,
+    """The id of the wait. It is answered by a person, or by an event of that name that carries the task's id as its
+    reply key."""
+    wait_id = moment.expectation_id("wait")
+    spec = ExpectationSpec(
         wait_id,
         ExpectationKind.WAIT,
-        moment,
-        event_type=question.response_event,
-        event_topic=EventTopic.NOTIFICATION_EVENTS,
-        subject=question.response_event,
+        question.response_event,
+        topic=EventTopic.NOTIFICATION_EVENTS,
         timeout=question.timeout,
         keys=(f"reply:{task.task_id}", f"reply:{wait_id}"),
+        producers=producers,
         ask=Ask(
             reason="input_required",
             message=question.message,
@@ -123,12 +123,10 @@ def questioned(
             escalate_to=question.escalate_to,
         ),
     )
-    expectation = replace(expectation, producers=producers)
-    told = announcement(task.lineage, expectation, moment, about=question.about)
-    return wait_id, (Expect(expectation), Publish(told), _deadline_of(expectation), *ladder(expectation, told))
+    return wait_id, open_expectation(waiter_of(task), spec, moment, about=question.about)
 
 
-def received(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
+def with_result(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
     """The sub-task as it is when what it waited for has come, or its time is over."""
     if met.status is ExpectationStatus.EXPIRED:
         data = failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
@@ -145,7 +143,7 @@ def received(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> S
     )
 
 
-def ended(
+def end(
     task: TaskRecord, answer: Mapping[str, Json], open_now: Sequence[Expectation], moment: Moment, *, stop: bool = False
 ) -> tuple[Effect, ...]:
     """The task's one answer, with the reply key of its request. What it still waited for is waited for no more; with
@@ -185,7 +183,7 @@ def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publis
     )
 
 
-def question_of(data: JsonObject) -> Question | str:
+def question_of(data: JsonObject) -> TaskQuestion | str:
     """What a `notification.human_input` asks; or, as text, why it cannot be asked."""
     response_event, seconds = data.get("response_event"), data.get("timeout_seconds")
     if not isinstance(response_event, str) or not response_event:
@@ -204,7 +202,7 @@ def question_of(data: JsonObject) -> Question | str:
     after = escalate_after[0] if escalate_after else None
     if fault := ladder_fault(reminders, after, escalate_to):
         return fault
-    return Question(
+    return TaskQuestion(
         message=str(data.get("question") or data.get("message") or ""),
         response_event=response_event,
         timeout=timedelta(seconds=seconds),
@@ -241,44 +239,3 @@ def _roles(roles: Json) -> tuple[str, ...] | None:
         return None
     names = [role for role in given if isinstance(role, str)]
     return tuple(names) if len(names) == len(given) else None
-
-
-def _expected(
-    task: TaskRecord,
-    id: str,
-    kind: ExpectationKind,
-    moment: Moment,
-    *,
-    event_type: str,
-    event_topic: EventTopic,
-    subject: str,
-    timeout: timedelta | None,
-    keys: tuple[str, ...] = (),
-    ask: Ask | None = None,
-    group: str | None = None,
-) -> Expectation:
-    own = moment.now + (timeout or LONGEST_WAIT)
-    given = task.lineage.deadline
-    return Expectation(
-        id=id,
-        kind=kind,
-        agent=task.agent,
-        tenant_id=task.lineage.tenant_id,
-        plan_id=None,
-        root_plan_id=task.lineage.root_plan_id,
-        event_type=event_type,
-        event_topic=event_topic,
-        opened_at=moment.now,
-        deadline=min(own, given) if given else own,
-        subject=subject,
-        keys=keys,
-        ask=ask,
-        task_id=task.task_id,
-        group_id=group,
-    )
-
-
-def _deadline_of(expectation: Expectation) -> Schedule:
-    due = expectation.deadline
-    assert due is not None
-    return Schedule(f"deadline:{expectation.id}", due, wake_for(EXPIRED, expectation, due), guards=expectation.id)

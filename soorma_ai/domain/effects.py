@@ -154,6 +154,17 @@ Effect = (
 
 
 @dataclass(frozen=True)
+class Outcome:
+    """The plan as it is then, and the effects that make it so; saving the plan itself is left to the shell."""
+
+    plan: PlanRecord
+    effects: tuple[Effect, ...] = ()
+
+    def then(self, later: "Outcome") -> "Outcome":
+        return Outcome(later.plan, self.effects + later.effects)
+
+
+@dataclass(frozen=True)
 class Ack:
     """Handled."""
 

@@ -10,9 +10,10 @@ import pytest
 from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
 from soorma_ai.core.deciding.offer import Offer, decision_schema
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.plan.carry_out import reduce
+from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark, receive_branch
 from soorma_ai.core.plan.lifecycle import begin
+from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.portable import portable
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
@@ -53,7 +54,7 @@ def situation(begun: PlanRecord | None = None, **known: Any) -> Situation:
 
 def effects_of(decision: PlannerDecision, begun: PlanRecord | None = None) -> Any:
     begun = begun or plan()
-    return reduce(begun, judge(decision, situation(begun)), state="", open_now=[], moment=moment())
+    return carry_out(begun, judge(decision, situation(begun)), Trigger(""), [], moment())
 
 
 @pytest.mark.parametrize(

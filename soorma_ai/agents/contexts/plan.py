@@ -5,9 +5,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.core.machine.step import AgentRequest, View, following
 from soorma_ai.core.plan.lifecycle import cancel
-from soorma_ai.core.plan.outcome import Outcome
-from soorma_ai.core.plan.status import moved
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
@@ -17,6 +18,15 @@ from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
 from soorma_ai.runtime.handling.handling import Handling, current_handling
 from soorma_ai.runtime.planning.machine import MachineInHand
+
+# What a plan becomes that its author gives another status than running.
+_TRIGGERS = {
+    PlanStatus.RUNNING: StatusTrigger.GO,
+    PlanStatus.PAUSED: StatusTrigger.REST,
+    PlanStatus.COMPLETED: StatusTrigger.COMPLETE,
+    PlanStatus.FAILED: StatusTrigger.FAIL,
+    PlanStatus.CANCELLED: StatusTrigger.CANCEL,
+}
 
 # A failure, a timeout or a person's answer is seen under the name that transitions know it by.
 EventContext: TypeAlias = EventEnvelope
@@ -61,7 +71,7 @@ class GoalContext:
         await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
         reply = Reply(response_event or completion_of(event_type))
-        opened = await MachineInHand(handling).request(event_type, payload, reply)
+        opened = await MachineInHand(handling).request(AgentRequest(event_type, payload, reply))
         if opened is None:
             raise UnknownEvent(f"no agent takes {event_type!r}; start one that does, and look at the event's name")
         return opened
@@ -110,7 +120,7 @@ class PlanContext:
             made._machine.drop()
             made.current_state = current_state or START
         if begun is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
-            made._change(moved(made.record, begun, handling.services.clock.now()))
+            handling.apply(Outcome(move(made.record, _TRIGGERS[begun], handling.services.clock.now())))
         return made
 
     @classmethod
@@ -207,9 +217,9 @@ class PlanContext:
     @current_state.setter
     def current_state(self, state: str) -> None:
         if not self.state_machine:
-            self._change(replace(self.record, current_state=state))
+            self._handling.apply(Outcome(replace(self.record, current_state=state)))
         elif state in self.state_machine:
-            self._machine.move(state)
+            self._machine.enter(state)
         else:
             raise LocalProtocolError(f"the plan has no state {state!r}; there are {', '.join(self.state_machine)}")
 
@@ -218,27 +228,27 @@ class PlanContext:
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
         """Where the event leads from the current state; None where no transition takes it."""
-        return self._machine.next_state(event_of(event))
+        return following(self._view, event_of(event))
 
     def update_state(self, event: "EventContext | TransitionContext") -> None:
         """Move to where the event leads; `execute_next` carries the new state out."""
-        following = self.get_next_state(event)
-        if following is not None:
-            self._machine.move(following)
+        if state := self.get_next_state(event):
+            self._machine.enter(state)
 
     def has_next(self) -> bool:
         """Whether `execute_next` has something to do without an event. While the state's answer has not come, or nobody
         takes what it asks, it has not."""
-        return self._machine.has_next(self._handling.still_open(self._open_before))
+        return self._view.has_next
 
     def is_complete(self) -> bool:
-        return self.status.is_final or self._machine.is_at_end
+        config = self._view.config
+        return self.status.is_final or (config is not None and config.is_terminal)
 
     async def execute_next(self, trigger_event: "EventContext | TransitionContext | None" = None) -> None:
         """Carry out the state that was entered and not yet carried out; else the one that the event leads to, or
         `default_next` once its answer has come. Where nothing leads on, nothing happens."""
         self._must_be_open()
-        await self._machine.execute(event_of(trigger_event) if trigger_event else None)
+        await self._machine.step(event_of(trigger_event) if trigger_event else None)
 
     async def finalize(self, result: Any = None) -> None:
         """End the plan and answer its goal; a failing terminal state answers with its failure. Without a `result` it
@@ -263,12 +273,13 @@ class PlanContext:
             handling = self._handling
             handling.apply(cancel(self.record, reason, await handling.open_now(), handling.moment()))
 
+    @property
+    def _view(self) -> View:
+        return self._machine.view(self._handling.still_open(self._open_before))
+
     def _must_be_open(self) -> None:
         if self.status.is_final:
             raise LocalProtocolError(f"plan {self.plan_id} is {self.status}; nothing follows")
-
-    def _change(self, plan: PlanRecord) -> None:
-        self._handling.apply(Outcome(plan))
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,9 @@
 from datetime import timedelta
 
 from soorma_ai.core.delivery.disposition import Settled
-from soorma_ai.core.expecting.opening import Moment, announcement
-from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
+from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, StillUnknown
-from soorma_ai.domain.effects import DeadLetter, Effect, Expect, Publish, Schedule
+from soorma_ai.domain.effects import DeadLetter, Effect
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask
@@ -26,19 +25,12 @@ def ask_what_happened(
     expectation_id: str, owner: str, reason: str, result_schema: JsonObject, moment: Moment
 ) -> tuple[Effect, ...]:
     request = moment.cause
-    question = Expectation(
-        id=expectation_id,
-        kind=ExpectationKind.DOUBT,
-        agent=moment.agent,
-        tenant_id=request.tenant_id,
-        plan_id=None,
-        root_plan_id=request.root_plan_id,
-        event_type=request.type,
-        event_topic=EventTopic.NOTIFICATION_EVENTS,
-        opened_at=moment.now,
-        deadline=request.deadline or moment.now + ANSWERED_WITHIN,
-        subject=request.type,
-        task_id=owner,
+    until = request.deadline or moment.now + ANSWERED_WITHIN
+    question = ExpectationSpec(
+        expectation_id,
+        ExpectationKind.DOUBT,
+        request.type,
+        topic=EventTopic.NOTIFICATION_EVENTS,
         ask=Ask(
             reason=REASON,
             message=f"Was {request.type} done? {moment.agent} began it and nobody saw it end: {reason}. "
@@ -47,13 +39,7 @@ def ask_what_happened(
             allowed_decisions=(AnswerDecision.RESPOND,),
         ),
     )
-    due = question.deadline
-    assert due is not None
-    return (
-        Expect(question),
-        Publish(announcement(request.lineage, question, moment)),
-        Schedule(f"deadline:{question.id}", due, wake_for(EXPIRED, question, due), guards=question.id),
-    )
+    return open_expectation(Waiter(moment.agent, request.lineage, until, task_id=owner), question, moment)
 
 
 def found_by_person(question: Expectation) -> Finding:

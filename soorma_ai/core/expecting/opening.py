@@ -1,14 +1,15 @@
-"""How anything that must come is opened, announced and given its deadline."""
+"""How anything that must come is opened: an expectation with its deadline, and for a question its announcement."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
+from soorma_ai.core.expecting.reminders import reminders
 from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
-from soorma_ai.domain.effects import Effect, Schedule
+from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, caused_id, new_event
-from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
+from soorma_ai.domain.people import Ask
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 WAIT_OPENED = "plan.wait.opened"
@@ -26,11 +27,86 @@ class Moment:
     def event_id(self, type: str) -> str:
         return caused_id(self.cause.id, self.agent, next(self.ordinals), type)
 
+    def expectation_id(self, what: str) -> str:
+        """The id of one that is opened without an event of its own: a wait, a join, an offer."""
+        return derived_id(what, self.cause.id, self.agent, str(next(self.ordinals)))
+
+
+@dataclass(frozen=True)
+class Waiter:
+    """Whoever waits: a plan, a task, a delivery in doubt, a client.
+
+    Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said. `is_timed`: something
+    else sees to the deadline already.
+    """
+
+    agent: str
+    lineage: Lineage
+    deadline: datetime | None
+    plan_id: str | None = None
+    task_id: str | None = None
+    longest: timedelta | None = None
+    is_timed: bool = False
+
+
+@dataclass(frozen=True)
+class ExpectationSpec:
+    """What must come; `Expectation` explains the fields. `timeout` counts from the opening."""
+
+    id: str
+    kind: ExpectationKind
+    event_type: str
+    topic: EventTopic = EventTopic.ACTION_RESULTS
+    subject: str = ""
+    timeout: timedelta | None = None
+    others: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    producers: tuple[str, ...] = ()
+    ask: Ask | None = None
+    join: Join | None = None
+    group_id: str | None = None
+
+
+def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expectation:
+    span = spec.timeout or waiter.longest
+    return Expectation(
+        id=spec.id,
+        kind=spec.kind,
+        agent=waiter.agent,
+        tenant_id=waiter.lineage.tenant_id,
+        plan_id=waiter.plan_id,
+        root_plan_id=waiter.lineage.root_plan_id,
+        task_id=waiter.task_id,
+        event_type=spec.event_type,
+        event_topic=spec.topic,
+        opened_at=now,
+        deadline=earliest(waiter.deadline, now + span if span else None),
+        subject=spec.subject or spec.event_type,
+        others=spec.others,
+        keys=spec.keys,
+        producers=spec.producers,
+        ask=spec.ask,
+        join=spec.join,
+        group_id=spec.group_id,
+    )
+
+
+def open_expectation(
+    waiter: Waiter, spec: ExpectationSpec, moment: Moment, *, about: JsonObject | None = None
+) -> tuple[Effect, ...]:
+    """The expectation, the timer of its deadline, and for a question the announcement and the reminders. `about` is
+    announced with it."""
+    opened = expectation_of(waiter, spec, moment.now)
+    if opened.ask is None:
+        return (Expect(opened), *_deadline_timer(waiter, opened))
+    announced = announcement(waiter.lineage, opened, moment, about=about)
+    return (Expect(opened), Publish(announced), *_deadline_timer(waiter, opened), *reminders(opened, announced))
+
 
 def announcement(
     lineage: Lineage, opened: Expectation, moment: Moment, *, about: JsonObject | None = None
 ) -> EventEnvelope:
-    """By which programs outside learn that people are asked. `about` is what the asker adds of its own."""
+    """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own."""
     ask = opened.ask
     data: dict[str, Json] = {
         **(about or {}),
@@ -57,14 +133,12 @@ def announcement(
     )
 
 
-def deadline_timer(plan: PlanRecord, expectation: Expectation) -> tuple[Effect, ...]:
-    """The plan's own deadline has a timer already; only an earlier one needs its own."""
-    due = expectation.deadline
-    if due is None or (plan.deadline is not None and due >= plan.deadline):
+def earliest(*moments: datetime | None) -> datetime | None:
+    return min((moment for moment in moments if moment), default=None)
+
+
+def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]:
+    due = opened.deadline
+    if due is None or (waiter.is_timed and waiter.deadline is not None and due >= waiter.deadline):
         return ()
-    event = wake_for(EXPIRED, expectation, due)
-    return (Schedule(f"deadline:{expectation.id}", due, event, guards=expectation.id),)
-
-
-def earlier(one: datetime | None, other: datetime | None) -> datetime | None:
-    return min((moment for moment in (one, other) if moment), default=None)
+    return (Schedule(f"deadline:{opened.id}", due, wake_for(EXPIRED, opened, due), guards=opened.id),)

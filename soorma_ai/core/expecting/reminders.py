@@ -15,7 +15,7 @@ WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"
 
 
-def ladder(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]:
+def reminders(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]:
     """Timers that go with the question. What would be due at its deadline or later comes to nothing."""
     ask = asked.ask
     if ask is None:
@@ -24,7 +24,7 @@ def ladder(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]
         Schedule(
             f"remind:{asked.id}:{number}",
             asked.opened_at + after,
-            _told(announced, WAIT_REMINDED, asked, asked.opened_at + after, {"reminder": number}),
+            _reminder(announced, WAIT_REMINDED, asked, asked.opened_at + after, {"reminder": number}),
             guards=asked.id,
             series="reminder",
         )
@@ -33,12 +33,14 @@ def ladder(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]
     if ask.escalate_after is not None:
         due = asked.opened_at + ask.escalate_after
         roles: list[Json] = [*ask.escalate_to]
-        event = _told(announced, WAIT_ESCALATED, asked, due, {"escalated_to": roles})
+        event = _reminder(announced, WAIT_ESCALATED, asked, due, {"escalated_to": roles})
         timers.append(Schedule(f"escalate:{asked.id}", due, event, guards=asked.id, series="escalation"))
     return tuple(timer for timer in timers if asked.deadline is None or timer.due < asked.deadline)
 
 
-def _told(announced: EventEnvelope, type: str, asked: Expectation, due: datetime, more: JsonObject) -> EventEnvelope:
+def _reminder(
+    announced: EventEnvelope, type: str, asked: Expectation, due: datetime, more: JsonObject
+) -> EventEnvelope:
     changed = {
         "id": derived_id(type, asked.id, due.isoformat()),
         "type": type,

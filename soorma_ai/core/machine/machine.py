@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from difflib import get_close_matches
 
-from soorma_ai.core.machine.templates import ROOTS, View, templates_in
+from soorma_ai.core.machine.templates import ROOTS, Values, templates_in
 from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -212,7 +212,7 @@ def result_in(event: EventEnvelope) -> Json:
     return {"error": said} if is_failure(event) else said
 
 
-def next_state(config: StateConfig, event: EventEnvelope, view: View) -> str | None:
+def next_state(config: StateConfig, event: EventEnvelope, view: Values) -> str | None:
     """The first transition, as they are written, whose event it is and whose condition holds. None: no way leads on."""
     names = names_of(event, config)
     seen: JsonObject = {"payload": said_in(event.data), "data": event.data, **view.values}

@@ -12,7 +12,7 @@ ROOTS = ("goal_data", "results", "state", "plan_id", "goal_id", "session_id")
 
 
 @dataclass(frozen=True)
-class View:
+class Values:
     """What conditions and templates see of a plan."""
 
     goal_data: JsonObject
@@ -38,7 +38,7 @@ def templates_in(value: Json) -> Iterator[str]:
             yield from templates_in(item)
 
 
-def filled(template: Json, view: View) -> Json:
+def filled(template: Json, view: Values) -> Json:
     """One pass: what is filled in is data, whatever it looks like. Raises PayloadMismatch for what is not there."""
     if isinstance(template, dict):
         return {key: filled(item, view) for key, item in template.items()}
@@ -57,7 +57,7 @@ def is_template(text: str) -> bool:
     return _TEMPLATE.fullmatch(text) is not None
 
 
-def _value_at(path: str, view: View) -> Json:
+def _value_at(path: str, view: Values) -> Json:
     value: Json = view.values
     for part in path.split("."):
         if isinstance(value, dict) and part in value:

@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
 
-from soorma_ai.core.expecting.opening import Moment, deadline_timer, earlier
-from soorma_ai.core.plan.outcome import Outcome, step
-from soorma_ai.core.plan.requests import expecting, hold, request
-from soorma_ai.core.plan.status import moved
+from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, open_expectation
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.requests import publish_or_hold, waiter_of
+from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
-from soorma_ai.domain.decisions import Judged, PublishAction, PublishAllAction
-from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Spend
+from soorma_ai.domain.decisions import Judged, PublishAllAction
+from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, Outcome, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import Reply
-from soorma_ai.domain.values import Json, JsonObject, derived_id
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError
 
 _WITHDRAWN = "withdrawn"
@@ -38,16 +38,18 @@ def publish_together(
     """All actions are reserved first, those of held requests too: one that a person rejects stays spent. Where the
     join has no time of its own, each request has `reply_timeout` from the moment it is published."""
     timeout = None if action.timeout_seconds else reply_timeout
-    opened = _join(plan, action, moment)
+    join = _join(action, moment)
     reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
-    outcome = Outcome(plan, (reserved, Expect(opened), *deadline_timer(plan, opened)))
+    outcome = Outcome(plan, (reserved, *open_expectation(waiter_of(plan), join, moment)))
     for place, part in enumerate(judged.parts):
         # The decision is counted once, however many requests it has.
-        asked = _ask(outcome.plan, part, moment, mark if place == 0 else None, timeout)
-        outcome = outcome.then(as_branch(asked, opened.id, place))
+        fingerprint = mark if place == 0 else None
+        reply = Reply(completion_of(action.requests[place].event_type), timeout=timeout)
+        asked = publish_or_hold(outcome.plan, part, moment, fingerprint=fingerprint, reply=reply)
+        outcome = outcome.then(as_branch(asked, join.id, place))
     if all(part.approval for part in judged.parts):
         return outcome
-    return Outcome(moved(outcome.plan, PlanStatus.RUNNING, moment.now), outcome.effects)
+    return replace(outcome, plan=move(outcome.plan, StatusTrigger.GO, moment.now))
 
 
 def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
@@ -95,11 +97,12 @@ def fire(
     text = _told(len(came), asked.need, len(asked.asked))
     kind = StepKind.EXPIRED if overdue else StepKind.JOINED
     name = join.subject if overdue else ""
-    running = moved(plan, PlanStatus.RUNNING, moment.now)
+    running = move(plan, StatusTrigger.GO, moment.now)
     places: list[Json] = [e.place for e in withdrawn]
     data: Json = {_WITHDRAWN: places} if places else None
-    stepped = step(
-        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, mark=fired_mark(join.id)
+    mark = fired_mark(join.id)
+    stepped = append_step(
+        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, fingerprint=mark
     )
     closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
     if not overdue:
@@ -117,30 +120,17 @@ def need_of(join: Expectation) -> int:
     return _what_was_asked(join).need
 
 
-def _ask(plan: PlanRecord, part: Judged, moment: Moment, mark: str | None, timeout: timedelta | None) -> Outcome:
-    action = part.decision.next_action
-    if not isinstance(action, PublishAction):
-        raise LocalProtocolError(f"only requests are published together, and {action.action!r} is none")
-    reply = Reply(completion_of(action.event_type), timeout=timeout)
-    if part.approval:
-        return hold(plan, action, part.definition, part.approval, moment, mark=mark, reply=reply)
-    return request(plan, action, part.definition, moment, mark=mark, reply=reply)
-
-
-def _join(plan: PlanRecord, action: PublishAllAction, moment: Moment) -> Expectation:
+def _join(action: PublishAllAction, moment: Moment) -> ExpectationSpec:
     asked = tuple((request.event_type, request.data) for request in action.requests)
-    timeout = timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None
-    opened = expecting(
-        plan,
-        derived_id("join", moment.cause.id, moment.agent, str(next(moment.ordinals))),
+    return ExpectationSpec(
+        moment.expectation_id("join"),
         ExpectationKind.JOIN,
         "",
-        moment,
-        subject=f"a join of {len(asked)}",
         topic=EventTopic.PLAN_EVENTS,
-        deadline=earlier(plan.deadline, moment.now + timeout if timeout else None),
+        subject=f"a join of {len(asked)}",
+        timeout=timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None,
+        join=Join(asked, action.need or len(asked)),
     )
-    return replace(opened, join=Join(asked, action.need or len(asked)))
 
 
 def _steps_of(outcome: Outcome) -> list[AppendStep]:

@@ -5,12 +5,11 @@ from dataclasses import replace
 from datetime import datetime
 from itertools import count
 
-from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.opening import Moment, earliest
 from soorma_ai.core.expecting.wakeups import ABANDONED, DEADLINE_REACHED, wake_for, wake_plan
-from soorma_ai.core.plan.outcome import Outcome, step
-from soorma_ai.core.plan.requests import unfinished
-from soorma_ai.core.plan.status import moved
-from soorma_ai.domain.effects import Close, Effect, Publish, Schedule, Unschedule
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.effects import Close, Effect, Outcome, Publish, Schedule, Unschedule
 from soorma_ai.domain.events import EventEnvelope, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
@@ -18,9 +17,11 @@ from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import Json
+from soorma_ai.errors import LocalProtocolError
 
 # The timer of a plan's deadline is called so, with the plan's id behind it.
 PLAN_DEADLINE = "deadline:"
+NO_NEXT_STEP = "no_next_step"
 PARENT_CANCELLED = "the plan that it was for is cancelled"
 
 
@@ -38,8 +39,7 @@ def begin(
     root_plan_id = parent.root_plan_id if parent else plan_id
     limits = parent.limits if parent else limits
     own = moment.now + limits.deadline if limits.deadline and not parent else None
-    inherited = [d for d in (own, goal.deadline, parent.deadline if parent else None) if d]
-    deadline = min(inherited, default=None)
+    deadline = earliest(own, goal.deadline, parent.deadline if parent else None)
     plan = PlanRecord(
         plan_id=plan_id,
         agent=moment.agent,
@@ -65,8 +65,8 @@ def begin(
     effects: tuple[Effect, ...] = ()
     if deadline:
         effects = (Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline)),)
-    stepped = step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
-    return Outcome(moved(stepped.plan, PlanStatus.RUNNING, moment.now), stepped.effects + effects)
+    stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
+    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), stepped.effects + effects)
 
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
@@ -77,76 +77,84 @@ def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
 
 
 def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    stepped = step(plan, StepKind.COMPLETED, moment, data=result)
-    ended = replace(moved(stepped.plan, PlanStatus.COMPLETED, moment.now), result=result)
-    return Outcome(plan, stepped.effects).then(_ended(ended, {"result": result}, open_now, moment))
+    stepped = append_step(plan, StepKind.COMPLETED, moment, data=result)
+    ended = replace(move(stepped.plan, StatusTrigger.COMPLETE, moment.now), result=result)
+    return Outcome(ended, (*stepped.effects, *_answer({"result": result}, ended, open_now, moment)))
 
 
 def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    stepped = step(plan, StepKind.FAILED, moment, note=failure.message)
-    ended = replace(moved(stepped.plan, PlanStatus.FAILED, moment.now), reason=failure.message)
-    answer: dict[str, Json] = {"error": {"code": failure.code, "message": failure.message}}
-    return (
-        Outcome(plan, stepped.effects)
-        .then(_ended(ended, answer, open_now, moment))
-        .then(_abandoned(ended, open_now, moment))
-    )
+    return _break_off(plan, StatusTrigger.FAIL, failure, open_now, moment)
 
 
 def cancel(
     plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
 ) -> Outcome:
-    """Says what is done, what is unknown (asked of an agent, no answer yet) and what never started (held back). Those
-    who were asked are told to stop."""
-    unknown, held = unfinished(open_now)
-    told = reason
+    """The reason says what is `done`, what is unknown (asked of an agent, no answer yet) and what never started (held
+    back)."""
+    unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
+    held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
     if done:
-        told += f"; done: {', '.join(done)}"
+        reason += f"; done: {', '.join(done)}"
     if unknown:
-        told += f"; asked and not answered, so unknown: {', '.join(unknown)}"
+        reason += f"; asked and not answered, so unknown: {', '.join(unknown)}"
     if held:
-        told += f"; not started: {', '.join(held)}"
-    stepped = step(plan, StepKind.CANCELLED, moment, note=told)
-    ended = replace(moved(stepped.plan, PlanStatus.CANCELLED, moment.now), reason=told)
-    answer: dict[str, Json] = {"error": {"code": "cancelled", "message": told}}
-    return (
-        Outcome(plan, stepped.effects)
-        .then(_ended(ended, answer, open_now, moment))
-        .then(_abandoned(ended, open_now, moment))
-    )
+        reason += f"; not started: {', '.join(held)}"
+    return _break_off(plan, StatusTrigger.CANCEL, Failure("cancelled", reason), open_now, moment)
 
 
 def is_overdue(plan: PlanRecord, now: datetime) -> bool:
     return plan.deadline is not None and now >= plan.deadline
 
 
-def _ended(plan: PlanRecord, answer: dict[str, Json], open_now: Sequence[Expectation], moment: Moment) -> Outcome:
+def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
+    """Whether anything that is open wakes the plan. A branch does not; its join does, while it is open."""
+    return any(expectation.branch_of is None for expectation in open_now)
+
+
+def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool) -> None:
+    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: something that it waited for has come,
+    and stands in line."""
+    if not (plan.status.is_final or has_something_to_come(open_now) or has_more):
+        raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
+
+
+def _break_off(
+    plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
+) -> Outcome:
+    """Workers that were asked are told to stop; planners are by `Close`, whatever the end."""
+    kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
+    stepped = append_step(plan, kind, moment, note=failure.message)
+    ended = replace(move(stepped.plan, trigger, moment.now), reason=failure.message)
+    error: Json = {"code": failure.code, "message": failure.message}
+    asked = [e for e in open_now if e.kind is ExpectationKind.REPLY]
+    told = [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
+    return Outcome(ended, (*stepped.effects, *_answer({"error": error}, ended, open_now, moment), *told))
+
+
+def _answer(
+    said: dict[str, Json], ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment
+) -> tuple[Effect, ...]:
+    """The one answer of the goal; what is open is closed, and the deadline is not waited for."""
     closed = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
-    type = plan.answer_event or completion_of(plan.goal_event)
+    type = ended.answer_event or completion_of(ended.goal_event)
     event = new_event(
-        plan.lineage,
+        ended.lineage,
         event_id=moment.event_id(type),
         source=moment.agent,
-        topic=plan.answer_topic,
+        topic=ended.answer_topic,
         type=type,
         data={
-            "request_id": plan.answer_key,
-            "plan_id": plan.plan_id,
-            "success": plan.status is PlanStatus.COMPLETED,
-            "status": plan.status,
-            **answer,
+            "request_id": ended.answer_key,
+            "plan_id": ended.plan_id,
+            "success": ended.status is PlanStatus.COMPLETED,
+            "status": ended.status,
+            **said,
         },
         time=moment.now,
-        correlation_id=plan.answer_key,
+        correlation_id=ended.answer_key,
         causation_id=moment.cause.id,
     )
-    return Outcome(plan, (*closed, Unschedule(_timer_of(plan)), Publish(event)))
-
-
-def _abandoned(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    """Workers that were asked are told to stop; planners are by `Close`, whatever the end."""
-    asked = [e for e in open_now if e.kind is ExpectationKind.REPLY]
-    return Outcome(plan, tuple(Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked))
+    return (*closed, Unschedule(_timer_of(ended)), Publish(event))
 
 
 def _timer_of(plan: PlanRecord) -> str:

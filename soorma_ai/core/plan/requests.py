@@ -1,25 +1,24 @@
 """What a plan asks of others: requests to agents, goals for planners, questions to people."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
+from datetime import timedelta
 
 from soorma_ai.core.expecting.keys import keys_of_wait
-from soorma_ai.core.expecting.opening import Moment, announcement, deadline_timer, earlier
-from soorma_ai.core.expecting.reminders import ladder
-from soorma_ai.core.plan.outcome import Outcome, step
-from soorma_ai.core.plan.status import moved
-from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
-from soorma_ai.domain.effects import Expect, Publish, Spend
+from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.decisions import DelegateAction, Judged, PublishAction, WaitAction
+from soorma_ai.domain.effects import Expect, Outcome, Publish, Spend
 from soorma_ai.domain.events import EventTopic, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.replies import Reply
 from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
+from soorma_ai.domain.values import Json, JsonObject, digest
+from soorma_ai.errors import LocalProtocolError
 
 APPROVAL_ANSWER: JsonObject = {
     "type": "object",
@@ -27,109 +26,110 @@ APPROVAL_ANSWER: JsonObject = {
     "required": ["approved"],
 }
 
+_ANSWERS_OF_A_WAIT = (AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND)
 
-def request(
-    plan: PlanRecord,
-    action: PublishAction,
-    definition: EventDefinition | None,
-    moment: Moment,
-    *,
-    mark: str | None = None,
-    reply: Reply | None = None,
+
+def waiter_of(plan: PlanRecord) -> Waiter:
+    """The plan's own deadline has a timer already."""
+    return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id, is_timed=True)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked of an agent, or of the planner `target`. Its answer is `reply`."""
+
+    event_type: str
+    data: JsonObject
+    reply: Reply
+    definition: EventDefinition | None
+    target: str | None = None
+
+    @property
+    def kind(self) -> ExpectationKind:
+        return ExpectationKind.CHILD if self.target else ExpectationKind.REPLY
+
+
+def publish_or_hold(
+    plan: PlanRecord, judged: Judged, moment: Moment, *, fingerprint: str | None = None, reply: Reply | None = None
 ) -> Outcome:
-    """Publish to whoever takes the event, and expect a reply."""
-    type = action.event_type
-    reply = reply or Reply(completion_of(type))
-    return _asked_of_an_agent(
-        plan, type, action.data, moment, kind=ExpectationKind.REPLY, reply=reply, definition=definition, mark=mark
-    )
+    """Publish a request or a goal and expect its answer; where a person must approve it, ask them first.
+
+    Raises LocalProtocolError for a decision that is neither.
+    """
+    request = _request_of(judged, reply)
+    if judged.approval:
+        return _hold(plan, request, judged.approval, reply, moment, fingerprint)
+    return _publish(plan, request, moment, fingerprint)
 
 
-def delegate(
-    plan: PlanRecord,
-    action: DelegateAction,
-    definition: EventDefinition | None,
-    moment: Moment,
-    *,
-    mark: str | None = None,
-    reply: Reply | None = None,
-) -> Outcome:
-    """A goal for another planner. Its plan draws on the budget of this one's root."""
-    return _asked_of_an_agent(
-        plan,
-        action.goal_event,
-        action.goal_data,
-        moment,
-        kind=ExpectationKind.CHILD,
-        reply=reply or Reply(completion_of(action.goal_event)),
-        definition=definition,
-        mark=mark,
-        target=action.target_planner,
-    )
+def _request_of(judged: Judged, reply: Reply | None) -> Request:
+    match judged.decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            target = None
+        case DelegateAction(goal_event=name, goal_data=data, target_planner=target):
+            pass
+        case other:
+            raise LocalProtocolError(f"a request or a goal is asked of an agent, and {other.action!r} is neither")
+    return Request(name, data, reply or Reply(completion_of(name)), judged.definition, target)
 
 
-def _asked_of_an_agent(
-    plan: PlanRecord,
-    type: str,
-    data: JsonObject,
-    moment: Moment,
-    *,
-    kind: ExpectationKind,
-    reply: Reply,
-    definition: EventDefinition | None,
-    mark: str | None,
-    target: str | None = None,
-) -> Outcome:
-    event_id = moment.event_id(type)
+def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:
+    """A child's plan draws on the budget of this one's root."""
+    event_id = moment.event_id(request.event_type)
     event = new_event(
         plan.lineage,
         event_id=event_id,
         source=moment.agent,
         topic=EventTopic.ACTION_REQUESTS,
-        type=type,
-        data=data,
+        type=request.event_type,
+        data=request.data,
         time=moment.now,
         causation_id=moment.cause.id,
-        reply_to=ReplyAddress(event_id, reply.event_type),
-        dataschema=definition.dataschema if definition else None,
-        target=target,
+        reply_to=ReplyAddress(event_id, request.reply.event_type),
+        dataschema=request.definition.dataschema if request.definition else None,
+        target=request.target,
     )
-    expectation = replace(
-        expecting(
-            plan, event_id, kind, reply.event_type, moment, subject=type, deadline=_until(plan, reply.timeout, moment)
-        ),
-        others=reply.others,
+    spec = ExpectationSpec(
+        event_id,
+        request.kind,
+        request.reply.event_type,
+        subject=request.event_type,
+        timeout=request.reply.timeout,
+        others=request.reply.others,
     )
-    step_kind = StepKind.PUBLISHED if kind is ExpectationKind.REPLY else StepKind.DELEGATED
-    stepped = step(plan, step_kind, moment, name=type, data=data, event_id=event_id, expectation_id=event_id, mark=mark)
+    stepped = append_step(
+        plan,
+        StepKind.DELEGATED if request.target else StepKind.PUBLISHED,
+        moment,
+        name=request.event_type,
+        data=request.data,
+        event_id=event_id,
+        expectation_id=event_id,
+        fingerprint=fingerprint,
+    )
     spend = Spend(plan.root_plan_id, 1, plan.limits.max_actions)
-    effects = (spend, Publish(event), Expect(expectation), *deadline_timer(plan, expectation))
-    return Outcome(moved(stepped.plan, PlanStatus.RUNNING, moment.now), stepped.effects + effects)
+    opened = open_expectation(waiter_of(plan), spec, moment)
+    going = move(stepped.plan, StatusTrigger.GO, moment.now)
+    return Outcome(going, (*stepped.effects, spend, Publish(event), *opened))
 
 
-def hold(
+def _hold(
     plan: PlanRecord,
-    action: PublishAction | DelegateAction,
-    definition: EventDefinition | None,
+    request: Request,
     approval: Approval,
+    reply: Reply | None,
     moment: Moment,
-    *,
-    mark: str | None = None,
-    reply: Reply | None = None,
+    fingerprint: str | None,
 ) -> Outcome:
     """The publish becomes a question to a person, bound to exactly this payload."""
-    match action:
-        case PublishAction(event_type=name, data=data):
-            target = None
-        case DelegateAction(goal_event=name, goal_data=data, target_planner=target):
-            pass
+    name, data = request.event_type, request.data
     proposal = Proposal(
         event_type=name,
         data=data,
         digest=digest(data),
-        payload_schema=definition.payload_schema if definition else ANY_OBJECT,
+        payload_schema=request.definition.payload_schema if request.definition else ANY_OBJECT,
         reply=reply,
-        target=target,
+        target=request.target,
     )
     ask = Ask(
         reason="confirmation",
@@ -143,40 +143,46 @@ def hold(
         escalate_after=approval.escalate_after,
         escalate_to=approval.escalate_to,
     )
-    opened = _question(plan, ExpectationKind.GATE, name, ask, approval.timeout, moment)
-    return _asking(plan, opened, StepKind.HELD, name, data, moment, mark=mark)
+    gate = ExpectationSpec(
+        moment.expectation_id("wait"),
+        ExpectationKind.GATE,
+        name,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        timeout=approval.timeout,
+        ask=ask,
+    )
+    return _ask_people(plan, gate, data, moment, fingerprint=fingerprint)
 
 
-def wait(
-    plan: PlanRecord,
-    action: WaitAction,
-    definition: EventDefinition | None,
-    moment: Moment,
-    *,
-    producers: tuple[str, ...] = (),
-    mark: str | None = None,
-) -> Outcome:
-    """Answered by a person, or by the event itself from one of its producers."""
+def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, fingerprint: str) -> Outcome:
+    """A model's WAIT: answered by a person, or by the event itself from one of its producers."""
+    definition = judged.definition
     ask = Ask(
         reason=action.reason or "input_required",
         message=action.message or action.reason,
         response_schema=definition.payload_schema if definition else ANY_OBJECT,
-        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
+        allowed_decisions=_ANSWERS_OF_A_WAIT,
         approvers=action.approvers,
         reminders=action.reminders,
         escalate_after=action.escalate_after,
         escalate_to=action.escalate_to,
     )
-    timeout = timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None
-    opened = _question(plan, ExpectationKind.WAIT, action.expected_event, ask, timeout, moment)
-    if definition:
-        keys = keys_of_wait(plan, opened.id, definition)
-        opened = replace(opened, keys=keys, event_topic=definition.topic, producers=producers)
-    return _asking(plan, opened, StepKind.ASKED, action.expected_event, ask.message, moment, mark=mark)
+    wait_id = moment.expectation_id("wait")
+    spec = ExpectationSpec(
+        wait_id,
+        ExpectationKind.WAIT,
+        action.expected_event,
+        topic=definition.topic if definition else EventTopic.NOTIFICATION_EVENTS,
+        timeout=timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None,
+        keys=keys_of_wait(plan, wait_id, definition) if definition else (),
+        producers=judged.producers if definition else (),
+        ask=ask,
+    )
+    return _ask_people(plan, spec, ask.message, moment, fingerprint=fingerprint)
 
 
 @dataclass(frozen=True)
-class Question:
+class PlanQuestion:
     """What people, or an event from outside, are to tell a plan. `about` is announced with it."""
 
     reply: Reply
@@ -187,111 +193,59 @@ class Question:
     about: JsonObject | None = None
 
 
-def ask(plan: PlanRecord, question: Question, moment: Moment, *, mark: str | None = None) -> Outcome:
+def ask(plan: PlanRecord, question: PlanQuestion, moment: Moment, *, fingerprint: str | None = None) -> Outcome:
     """As `wait`, and also found by the plan's id or its goal's reply key as the reply key of the event."""
-    asked = Ask(
-        reason=question.reason,
-        message=question.message,
-        response_schema=question.definition.payload_schema,
-        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
-    )
-    name = question.reply.event_type
-    opened = _question(plan, ExpectationKind.WAIT, name, asked, question.reply.timeout, moment)
     known_as = [plan.plan_id, *([plan.answer_key] if plan.answer_key else [])]
-    opened = replace(
-        opened,
-        keys=(*keys_of_wait(plan, opened.id, question.definition), *(f"reply:{key}" for key in known_as)),
-        producers=question.producers,
+    wait_id = moment.expectation_id("wait")
+    spec = ExpectationSpec(
+        wait_id,
+        ExpectationKind.WAIT,
+        question.reply.event_type,
+        topic=EventTopic.NOTIFICATION_EVENTS,
+        timeout=question.reply.timeout,
         others=question.reply.others,
+        keys=(*keys_of_wait(plan, wait_id, question.definition), *(f"reply:{key}" for key in known_as)),
+        producers=question.producers,
+        ask=Ask(question.reason, question.message, question.definition.payload_schema, _ANSWERS_OF_A_WAIT),
     )
-    return _asking(plan, opened, StepKind.ASKED, name, question.message, moment, mark=mark, about=question.about)
+    return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 
 
 def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
     """Nobody offers anything, or any of these events: the plan sleeps until the registry changes, or its deadline."""
     event_type, *others = event_types or ("",)
-    wait_id = derived_id("offer", moment.cause.id, moment.agent, str(next(moment.ordinals)))
-    expectation = expecting(
-        plan, wait_id, ExpectationKind.OFFER, event_type, moment, subject="a live agent", topic=EventTopic.PLAN_EVENTS
+    spec = ExpectationSpec(
+        moment.expectation_id("offer"),
+        ExpectationKind.OFFER,
+        event_type,
+        topic=EventTopic.PLAN_EVENTS,
+        subject="a live agent",
+        others=tuple(others),
     )
     names = " or ".join(map(repr, event_types))
     wanted = f"no agent takes {names}" if names else "no live agent offers any event"
-    stepped = step(plan, StepKind.PARKED, moment, name=event_type, note=wanted)
-    return Outcome(
-        moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now),
-        (*stepped.effects, Expect(replace(expectation, others=tuple(others)))),
-    )
+    stepped = append_step(plan, StepKind.PARKED, moment, name=event_type, note=wanted)
+    resting = move(stepped.plan, StatusTrigger.REST, moment.now)
+    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(plan), spec, moment)))
 
 
-def unfinished(open_now: Sequence[Expectation]) -> tuple[list[str], list[str]]:
-    """(asked of agents with no answer yet, held back and never published)"""
-    unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
-    held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
-    return unknown, held
+def opened_in(outcome: Outcome) -> Expectation:
+    """The first expectation that it opens."""
+    return next(effect.expectation for effect in outcome.effects if isinstance(effect, Expect))
 
 
-def _question(
-    plan: PlanRecord, kind: ExpectationKind, event_type: str, ask: Ask, timeout: timedelta | None, moment: Moment
-) -> Expectation:
-    wait_id = derived_id("wait", moment.cause.id, moment.agent, str(next(moment.ordinals)))
-    return expecting(
-        plan,
-        wait_id,
-        kind,
-        event_type,
-        moment,
-        subject=event_type,
-        topic=EventTopic.NOTIFICATION_EVENTS,
-        ask=ask,
-        deadline=_until(plan, timeout, moment),
-    )
-
-
-def _asking(
+def _ask_people(
     plan: PlanRecord,
-    opened: Expectation,
-    kind: StepKind,
-    name: str,
+    spec: ExpectationSpec,
     data: Json,
     moment: Moment,
     *,
-    mark: str | None = None,
+    fingerprint: str | None,
     about: JsonObject | None = None,
 ) -> Outcome:
-    stepped = step(plan, kind, moment, name=name, data=data, expectation_id=opened.id, mark=mark)
-    told = announcement(plan.lineage, opened, moment, about=about)
-    timers = (*deadline_timer(plan, opened), *ladder(opened, told))
-    paused = moved(moved(stepped.plan, PlanStatus.RUNNING, moment.now), PlanStatus.PAUSED, moment.now)
-    return Outcome(paused, (*stepped.effects, Expect(opened), Publish(told), *timers))
-
-
-def expecting(
-    plan: PlanRecord,
-    id: str,
-    kind: ExpectationKind,
-    event_type: str,
-    moment: Moment,
-    *,
-    subject: str,
-    topic: EventTopic = EventTopic.ACTION_RESULTS,
-    ask: Ask | None = None,
-    deadline: datetime | None = None,
-) -> Expectation:
-    return Expectation(
-        id=id,
-        kind=kind,
-        agent=plan.agent,
-        tenant_id=plan.lineage.tenant_id,
-        plan_id=plan.plan_id,
-        root_plan_id=plan.root_plan_id,
-        event_type=event_type,
-        event_topic=topic,
-        opened_at=moment.now,
-        deadline=deadline or plan.deadline,
-        subject=subject,
-        ask=ask,
+    kind = StepKind.HELD if spec.kind is ExpectationKind.GATE else StepKind.ASKED
+    stepped = append_step(
+        plan, kind, moment, name=spec.event_type, data=data, expectation_id=spec.id, fingerprint=fingerprint
     )
-
-
-def _until(plan: PlanRecord, timeout: timedelta | None, moment: Moment) -> datetime | None:
-    return earlier(plan.deadline, moment.now + timeout if timeout else None)
+    resting = move(stepped.plan, StatusTrigger.REST, moment.now)
+    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(plan), spec, moment, about=about)))

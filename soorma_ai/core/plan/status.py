@@ -1,28 +1,43 @@
-"""The status of a plan: the table is the code."""
+"""The status of a plan: the table is the code. Nothing else changes a status."""
 
 from dataclasses import replace
 from datetime import datetime
+from enum import StrEnum
 
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.errors import IllegalTransition
 
 S = PlanStatus
 
-LEGAL: dict[PlanStatus, frozenset[PlanStatus]] = {
-    S.PENDING: frozenset({S.RUNNING, S.FAILED, S.CANCELLED}),
-    S.RUNNING: frozenset({S.PAUSED, S.COMPLETED, S.FAILED, S.CANCELLED}),
-    S.PAUSED: frozenset({S.RUNNING, S.FAILED, S.CANCELLED}),
-    S.COMPLETED: frozenset(),
-    S.FAILED: frozenset(),
-    S.CANCELLED: frozenset(),
+
+class StatusTrigger(StrEnum):
+    """What moves a plan: `GO` for whatever makes it work on (its goal, a request of its own, what it waited for),
+    `REST` for what it sleeps on (a question to people, a gate, an offer), and the three ends."""
+
+    GO = "go"
+    REST = "rest"
+    COMPLETE = "complete"
+    FAIL = "fail"
+    CANCEL = "cancel"
+
+
+T = StatusTrigger
+
+TABLE: dict[StatusTrigger, dict[PlanStatus, PlanStatus]] = {
+    T.GO: {S.PENDING: S.RUNNING, S.RUNNING: S.RUNNING, S.PAUSED: S.RUNNING},
+    T.REST: {S.PENDING: S.PAUSED, S.RUNNING: S.PAUSED, S.PAUSED: S.PAUSED},
+    T.COMPLETE: {S.RUNNING: S.COMPLETED},
+    T.FAIL: {S.PENDING: S.FAILED, S.RUNNING: S.FAILED, S.PAUSED: S.FAILED},
+    T.CANCEL: {S.PENDING: S.CANCELLED, S.RUNNING: S.CANCELLED, S.PAUSED: S.CANCELLED},
 }
 
 
-def moved(plan: PlanRecord, to: PlanStatus, now: datetime) -> PlanRecord:
-    """The plan in its new status; staying where it is is no move. Raises IllegalTransition, and nothing changed."""
-    if to is plan.status:
-        return replace(plan, updated_at=now)
-    if to not in LEGAL[plan.status]:
-        legal = ", ".join(sorted(LEGAL[plan.status])) or "nothing: it has ended"
-        raise IllegalTransition(f"plan {plan.plan_id} is {plan.status} and cannot become {to}; possible is {legal}")
+def move(plan: PlanRecord, trigger: StatusTrigger, now: datetime) -> PlanRecord:
+    """The plan in its new status. Raises IllegalTransition, and then nothing has changed."""
+    to = TABLE[trigger].get(plan.status)
+    if to is None:
+        legal = ", ".join(sorted(one for one in T if plan.status in TABLE[one])) or "nothing: it has ended"
+        raise IllegalTransition(
+            f"plan {plan.plan_id} is {plan.status}, and {trigger} is not possible; possible: {legal}"
+        )
     return replace(plan, status=to, updated_at=now)

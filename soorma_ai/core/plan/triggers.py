@@ -3,15 +3,16 @@
 from dataclasses import dataclass, replace
 
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.plan.outcome import Outcome, step
-from soorma_ai.core.plan.status import moved
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import said_in
-from soorma_ai.domain.values import Json, JsonObject, digest
+from soorma_ai.domain.values import Json, JsonObject, compact, digest
 from soorma_ai.errors import LocalProtocolError
 
 
@@ -26,9 +27,14 @@ class Trigger:
     released: Proposal | None = None
     join_id: str | None = None
 
+    @property
+    def known(self) -> str:
+        """What is known when something is decided, for the repeat limit."""
+        return self.text + compact(self.data)
+
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
-    running = moved(plan, PlanStatus.RUNNING, moment.now)
+    running = move(plan, StatusTrigger.GO, moment.now)
     expired = met.status is ExpectationStatus.EXPIRED
     match met.kind:
         case ExpectationKind.REPLY | ExpectationKind.CHILD | ExpectationKind.CLIENT:
@@ -38,7 +44,7 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
         case ExpectationKind.GATE:
             return _judged_by_time(running, met, moment) if expired else _judged(running, met, moment)
         case ExpectationKind.OFFER:
-            return step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
+            return append_step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
                 "The agents that can be asked have changed."
             )
         case ExpectationKind.DOUBT | ExpectationKind.JOIN:
@@ -50,19 +56,21 @@ def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: M
     worked = data.get("success") is not False
     said = said_in(data)
     note = "ok" if worked else "failed"
-    outcome = step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
+    outcome = append_step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
 
 
 def _no_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     text = f"No answer to {met.subject} came in time."
-    return step(plan, StepKind.EXPIRED, moment, name=met.subject, note=text, expectation_id=met.id), Trigger(text)
+    return append_step(plan, StepKind.EXPIRED, moment, name=met.subject, note=text, expectation_id=met.id), Trigger(
+        text
+    )
 
 
 def _heard(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     answer = met.answer
     if answer is None:
-        outcome = step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
+        outcome = append_step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
         return outcome, Trigger(f"{event.type} came.", event.data)
     outcome = _answered(plan, met, answer, moment)
     return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
@@ -70,7 +78,9 @@ def _heard(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mom
 
 def _unanswered(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     text = f"The wait for {met.event_type} ended without an answer."
-    return step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id), Trigger(text)
+    return append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id), Trigger(
+        text
+    )
 
 
 def _judged(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
@@ -94,14 +104,16 @@ def _judged(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome
 def _judged_by_time(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
     text = f"Nobody decided about {met.event_type} in time; by default that is " + ("a yes." if approve else "a no.")
-    outcome = step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id)
+    outcome = append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id)
     return outcome, Trigger(text, released=_intact(_proposal(met)) if approve else None)
 
 
 def _answered(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:
     note = f"{answer.decision}: {answer.note}" if answer.note else str(answer.decision)
     name = met.event_type
-    return step(plan, StepKind.ANSWERED, moment, name=name, data=answer.payload, note=note, expectation_id=met.id)
+    return append_step(
+        plan, StepKind.ANSWERED, moment, name=name, data=answer.payload, note=note, expectation_id=met.id
+    )
 
 
 def _proposal(met: Expectation) -> Proposal:

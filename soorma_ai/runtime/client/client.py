@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from soorma_ai.core.deciding.offer import merged
 from soorma_ai.core.expecting.answers import decision_meant
+from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, expectation_of
 from soorma_ai.domain.events import (
     CLIENT,
     EventEnvelope,
@@ -338,19 +339,8 @@ class Client:
         return Lineage(tenant_id=self.person.tenant_id, user_id=self.person.user_id, session_id=session_id)
 
     def _expected_reply(self, event: EventEnvelope, deadline: datetime) -> Expectation:
-        return Expectation(
-            id=event.id,
-            kind=ExpectationKind.CLIENT,
-            agent=CLIENT,
-            tenant_id=event.tenant_id,
-            plan_id=None,
-            root_plan_id=None,
-            event_type=completion_of(event.type),
-            event_topic=EventTopic.ACTION_RESULTS,
-            opened_at=event.time,
-            deadline=deadline,
-            subject=event.type,
-        )
+        spec = ExpectationSpec(event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type)
+        return expectation_of(Waiter(CLIENT, event.lineage, deadline), spec, event.time)
 
     async def _reply(self, request_id: str) -> EventEnvelope | None:
         expectation = await self.services.store.expectation(request_id)

@@ -8,9 +8,8 @@ from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.plan.outcome import Outcome
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.effects import AppendStep, Close, Effect, Expect, SavePlan, Spend
+from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import Step
@@ -41,7 +40,7 @@ class Services:
 
 
 @dataclass(frozen=True)
-class Mark:
+class Checkpoint:
     """How far a handling was before it handed over to a handler."""
 
     effects: int
@@ -73,13 +72,13 @@ class Handling:
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
 
-    def mark(self) -> "Mark":
-        return Mark(len(self._effects), self._plan, self._touched)
+    def checkpoint(self) -> Checkpoint:
+        return Checkpoint(len(self._effects), self._plan, self._touched)
 
-    def back_to(self, mark: "Mark") -> None:
+    def roll_back(self, to: Checkpoint) -> None:
         """Nothing of what a handler has done since then happened."""
-        del self._effects[mark.effects :]
-        self._plan, self._touched = mark.plan, mark.touched
+        del self._effects[to.effects :]
+        self._plan, self._touched = to.plan, to.touched
         self._values = None
         self.memory = MemoryInHand(self.services.store)
 
@@ -142,8 +141,8 @@ class Handling:
         return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
 
     @property
-    def marks_recorded(self) -> list[str | None]:
-        """The fingerprints of what was decided in this handling."""
+    def fingerprints_recorded(self) -> list[str | None]:
+        """What was decided in this handling."""
         return [step.fingerprint for step in self.steps_recorded]
 
     @property
@@ -151,7 +150,12 @@ class Handling:
         return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
 
     def record(self, *effects: Effect) -> None:
-        self._effects += effects
+        """What a plan remembers goes into its working copy, which tells at the end what has changed."""
+        for effect in effects:
+            if isinstance(effect, SaveValue | DropValue):
+                self.values.apply(effect)
+            else:
+                self._effects.append(effect)
 
     def moment(self) -> Moment:
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
@@ -193,7 +197,7 @@ class Handling:
 
     def apply(self, outcome: Outcome) -> None:
         self._plan, self._touched = outcome.plan, True
-        self._effects += outcome.effects
+        self.record(*outcome.effects)
 
     async def open_now(self) -> list[Expectation]:
         """What the plan is waiting for, this handling's own effects included."""
@@ -208,10 +212,6 @@ class Handling:
     async def in_flight(self) -> int:
         """How many things are open at once; a join is none beside its branches."""
         return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
-
-    async def will_be_woken(self) -> bool:
-        """Whether the plan waits for something that wakes it. A branch does not; its join does, while it is open."""
-        return any(expectation.branch_of is None for expectation in await self.open_now())
 
     async def has_more_to_come(self) -> bool:
         """Whether something that the plan waited for has come already, and stands in line behind this delivery."""

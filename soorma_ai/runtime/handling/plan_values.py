@@ -23,6 +23,14 @@ class PlanValues:
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
         self.machine = dict(machine)
 
+    def apply(self, effect: SaveValue | DropValue) -> None:
+        """For results and notes; the machine is declared."""
+        values = self.results if effect.kind is ValueKind.RESULT else self.state
+        if isinstance(effect, SaveValue):
+            values[effect.key] = effect.value
+        else:
+            values.pop(effect.key, None)
+
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
         """Raises LocalProtocolError for what is no JSON."""
         now: dict[tuple[ValueKind, str], Json] = {}

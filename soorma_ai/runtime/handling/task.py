@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED
-from soorma_ai.core.task import Question, SubRequest, asked, ended, questioned, received, taken
+from soorma_ai.core.task import SubRequest, TaskQuestion, ask, delegate, end, task_of, with_result
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation
@@ -38,7 +38,7 @@ class TaskInHand:
     @classmethod
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
         now = handling.services.clock.now()
-        return cls(handling, taken(handling.event, handling.agent, default_event, now), [], stored=False)
+        return cls(handling, task_of(handling.event, handling.agent, default_event, now), [], stored=False)
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
@@ -49,17 +49,17 @@ class TaskInHand:
 
     def delegate(self, request: SubRequest, *, group: str | None = None) -> str:
         self._must_be_open()
-        info, effects = asked(self.record, request, self.handling.moment(), group=group)
+        info, effects = delegate(self.record, request, self.handling.moment(), group=group)
         self.sub_tasks[info.sub_task_id] = info
         self.handling.record(*effects)
         return info.sub_task_id
 
-    async def ask(self, question: Question) -> str:
+    async def ask(self, question: TaskQuestion) -> str:
         self._must_be_open()
         known = await self.handling.services.store.known_events(self.record.lineage.tenant_id)
         named = [event for event in known if event.definition.event_name == question.response_event]
         producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
-        wait_id, effects = questioned(self.record, question, self.handling.moment(), producers)
+        wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
         self.handling.record(*effects)
         return wait_id
 
@@ -77,14 +77,14 @@ class TaskInHand:
         info = self.sub_tasks.get(met.id)
         if info is None:
             return None
-        done = received(info, met, event)
+        done = with_result(info, met, event)
         info.status, info.result = done.status, done.result
         return info
 
     async def end(self, answer: JsonObject, *, stop: bool = False) -> None:
         self._must_be_open()
         self.has_ended = True
-        self.handling.record(*ended(self.record, answer, await self._open(), self.handling.moment(), stop=stop))
+        self.handling.record(*end(self.record, answer, await self._open(), self.handling.moment(), stop=stop))
 
     async def cancel(self) -> None:
         """Whoever asked for it has ended, and so do those whom it asked."""

@@ -31,7 +31,7 @@ class Inquiry(Generic[T]):
     judge: Callable[[Json, str], Awaitable[T]]
 
 
-async def consult(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
+async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
     """At most `MAX_REASKS` re-asks, each told precisely what was wrong with the answer before.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, or what the model's transport raises.

@@ -1,6 +1,6 @@
 """One decision of a model about a plan, judged by what is true now."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
 from soorma_ai.core.deciding.offer import Offer, make_offer
@@ -8,30 +8,19 @@ from soorma_ai.core.deciding.prompt import HISTORY_STEPS, inputs_for
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, fingerprint
 from soorma_ai.domain.history import DECIDE, REASK
-from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import Json, JsonObject, compact
-from soorma_ai.ports import Prompt, Reasoner
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.ports import Prompt
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.ask_model import Inquiry, consult
+from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
+from soorma_ai.runtime.planning.settings import PlannerSettings
 
 
-@dataclass(frozen=True)
-class Mind:
-    """How a planner decides: its model, and what its owner told it."""
-
-    reasoner: Reasoner
-    instructions: str = ""
-    strategy: str = "balanced"
-    awaits: tuple[EventDefinition, ...] = ()
-    result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
-
-
-async def offer_now(handling: Handling, mind: Mind) -> Offer:
+async def offer_now(handling: Handling, settings: PlannerSettings) -> Offer:
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store, now)
     live = await store.live_events(plan.lineage.tenant_id, now)
-    return make_offer(plan.agent, live, mind.awaits, mind.result_schemas.get(plan.goal_event))
+    return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
 async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
@@ -43,33 +32,34 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
         spent=replace(spent, actions=spent.actions + handling.actions_recorded),
         now=handling.services.clock.now(),
         in_flight=await handling.in_flight(),
-        repeats=await store.repeats(plan.plan_id, mark) + handling.marks_recorded.count(mark),
+        repeats=await store.repeats(plan.plan_id, mark) + handling.fingerprints_recorded.count(mark),
     )
 
 
-async def decide(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger, custom: JsonObject) -> Judged:
-    """Raises as `consult` does."""
+async def decide(
+    handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
+) -> Judged:
+    """Raises as `ask_model` does."""
 
     async def judged_now(value: Json, fault: str) -> Judged:
         decision = prepared(parsed(value, fault), offer)
-        mark = fingerprint(decision, state_of(trigger))
+        mark = fingerprint(decision, trigger.known)
         return judge(decision, await situation_now(handling, offer, mark))
 
-    prompt = await _prompt(handling, mind, offer, trigger, custom)
-    return await consult(handling, mind.reasoner, Inquiry(prompt, REASK, offer.schema, offer.digest, judged_now))
+    prompt = await _prompt(handling, settings, offer, trigger, custom)
+    return await ask_model(
+        handling, settings.must_have_model(), Inquiry(prompt, REASK, offer.schema, offer.digest, judged_now)
+    )
 
 
-def state_of(trigger: Trigger) -> str:
-    """What was known when something was decided, for the repeat limit."""
-    return trigger.text + compact(trigger.data)
-
-
-async def _prompt(handling: Handling, mind: Mind, offer: Offer, trigger: Trigger, custom: JsonObject) -> Prompt:
+async def _prompt(
+    handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
+) -> Prompt:
     plan = handling.plan
     inputs = inputs_for(
         plan,
-        instructions=mind.instructions,
-        strategy=mind.strategy,
+        instructions=settings.instructions,
+        strategy=settings.strategy,
         history=await handling.history(HISTORY_STEPS),
         trigger=trigger,
         custom_context=custom,

@@ -1,0 +1,305 @@
+"""One step of a plan that goes by a state machine: what comes leads to a state, and the state asks for something.
+
+A step is decided here, and carried out like any other decision: judged, held by its gate, counted.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.machine.machine import (
+    as_seen,
+    error_of,
+    expected_reply,
+    is_failure,
+    next_state,
+    result_in,
+)
+from soorma_ai.core.machine.templates import Values, filled
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.requests import PlanQuestion
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.effects import Close, DropValue, Effect, Outcome, SaveValue
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.plans import PlanRecord, ValueKind
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.replies import Failure, Reply
+from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.spans import span_of
+from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import LocalProtocolError
+
+NO_TRANSITION = "no_transition"
+PAUSE_REASON = "pause_reason"
+PAUSED_ON = "paused_on"
+
+
+@dataclass(frozen=True)
+class View:
+    """A plan as a step finds it: its machine, what it remembers, what it waits for. `closed` is what it waited for and
+    the event that closed that, in the delivery in hand."""
+
+    plan: PlanRecord
+    states: States
+    results: JsonObject
+    state: JsonObject
+    open_now: Sequence[Expectation] = ()
+    closed: tuple[Expectation, EventEnvelope] | None = None
+
+    @property
+    def config(self) -> StateConfig | None:
+        return self.states.get(self.plan.current_state)
+
+    @property
+    def seen(self) -> EventEnvelope | None:
+        """What came, by the name that transitions know it by."""
+        return as_seen(*self.closed) if self.closed else None
+
+    @property
+    def values(self) -> Values:
+        plan = self.plan
+        ids: JsonObject = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
+        return Values(plan.goal_data, self.results, self.state, ids)
+
+    @property
+    def is_held(self) -> bool:
+        """Whether somebody has to resume the plan, whatever else comes."""
+        return any(wait.event_type == RESUMED for wait in _waits(self))
+
+    @property
+    def is_waiting(self) -> bool:
+        """For what the state asked, or for somebody who takes what it is to ask."""
+        if not self.plan.is_due:
+            return any(e.id == self.plan.awaits or e.event_type == RESUMED for e in self.open_now)
+        asks = self.config.action if self.config else None
+        offers = (e for e in self.open_now if e.kind is ExpectationKind.OFFER)
+        return asks is not None and any(asks.event_type in offer.event_types for offer in offers)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether a step follows without an event."""
+        config = self.config
+        if config is None or config.is_terminal:
+            return False
+        return (self.plan.is_due or config.default_next is not None) and not self.is_waiting
+
+
+@dataclass(frozen=True)
+class Question:
+    """What people, or an event from outside, are to tell the plan. `schema` counts where nobody registers the event;
+    `from_clients`: whoever makes the event cannot answer."""
+
+    reply: Reply
+    reason: str
+    message: str
+    schema: JsonObject | None = None
+    about: JsonObject | None = None
+    from_clients: bool = False
+
+    def of(self, known: Sequence[RegisteredEvent]) -> PlanQuestion:
+        """The question, as the registry knows the event that answers it."""
+        names = (self.reply.event_type, *self.reply.others)
+        made = [e for e in known if e.role in (EventRole.MAKES, EventRole.AWAITS) and e.definition.event_name in names]
+        definition = next((e.definition for e in made if e.definition.event_name == self.reply.event_type), None)
+        definition = definition or EventDefinition(
+            event_name=self.reply.event_type,
+            topic=EventTopic.NOTIFICATION_EVENTS,
+            payload_schema=self.schema or ANY_OBJECT,
+        )
+        makers = () if self.from_clients else (e.agent for e in made if e.role is EventRole.MAKES)
+        return PlanQuestion(self.reply, self.reason, self.message, definition, (CLIENT, *makers), self.about)
+
+
+@dataclass(frozen=True)
+class AgentRequest:
+    """What a state asks of whoever takes the event."""
+
+    event_type: str
+    data: JsonObject
+    reply: Reply
+
+
+@dataclass(frozen=True)
+class Move:
+    """The plan in its new state, and what it `asks` there."""
+
+    outcome: Outcome
+    asks: AgentRequest | Question | None = None
+
+
+def enter(plan: PlanRecord, state: str) -> PlanRecord:
+    """What the state asks is still to be asked."""
+    return replace(plan, current_state=state, is_due=True)
+
+
+def keep_result(view: View) -> tuple[Effect, ...]:
+    """Keep what came under the name of the state that asked for it."""
+    seen = view.seen
+    if seen is None or view.closed is None:
+        return ()
+    met = view.closed[0]
+    if met.event_type == RESUMED:
+        return (_result(view.plan, USER_INPUT, seen.data),)
+    if met.kind is ExpectationKind.OFFER:
+        return ()
+    key = view.plan.current_state if met.id == view.plan.awaits else met.subject
+    return (_result(view.plan, key, result_in(seen)),)
+
+
+def following(view: View, event: EventEnvelope) -> str | None:
+    """The state that the event leads to. A plan that is resumed goes on with what came while it was paused."""
+    config = view.config
+    if config is None:
+        return None
+    found = next_state(config, event, view.values)
+    if found is not None or event.type != RESUMED:
+        return found
+    kept = view.state.get(PAUSED_ON)
+    if isinstance(kept, dict) and isinstance(kept["data"], dict):
+        before = event.model_copy(update={"type": kept["type"], "data": kept["data"]})
+        found = next_state(config, before, view.values)
+    has_come = kept is not None or config.action is None
+    return found or (config.default_next if has_come else None)
+
+
+def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
+    """Carry out the state that is due, or the one that the event leads to, or that follows without one. None: nothing
+    leads on."""
+    if event is None and view.is_waiting:
+        return None
+    state: str | None = view.plan.current_state
+    if not view.plan.is_due:
+        state = following(view, event) if event else view.config and view.config.default_next
+    if not state:
+        return None
+    config = _config(view, state)
+    while config.passes_on is not None:
+        state = config.passes_on
+        config = _config(view, state)
+    plan = enter(view.plan, state)
+    left = replace(view, plan=plan, state={k: v for k, v in view.state.items() if k not in (PAUSED_ON, PAUSE_REASON)})
+    effects = (
+        *_close([e for e in view.open_now if e.id == view.plan.awaits or e.event_type == RESUMED], now),
+        *(DropValue(plan.plan_id, ValueKind.STATE, key) for key in (PAUSED_ON, PAUSE_REASON) if key in view.state),
+    )
+    if config.action is None:
+        return Move(Outcome(replace(plan, is_due=False, awaits=None), effects))
+    return Move(Outcome(replace(plan, awaits=None), effects), _asks(config, config.action, left.values))
+
+
+def rest(view: View) -> Question | None:
+    """What a plan asks that rests in a state which asks for nothing itself: the events that its transitions name."""
+    config = view.config
+    if config is None or view.plan.is_due or config.action or not config.transitions or view.open_now:
+        return None
+    first, *others = dict.fromkeys(transition.on_event for transition in config.transitions)
+    return Question(Reply(first, tuple(others)), "event_awaited", config.description or f"The plan waits for {first}.")
+
+
+def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
+    """The result with which the plan ends in its state, or the failure."""
+    config = view.config
+    if config and config.fails:
+        seen = view.seen
+        why = f": {error_of(seen)[1]}" if seen and is_failure(seen) else ""
+        return Failure("failed", (config.description or f"ended in state {config.state_name!r}") + why)
+    result = given
+    if result is None and config:
+        results: JsonObject = dict(view.results)
+        result = results if config.result is None else filled(config.result, view.values)
+    if faults := violations(result_schema, result):
+        return Failure("payload_mismatch", f"the result does not match the goal's response schema: {told(faults)}")
+    return result
+
+
+def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
+    """Wait until somebody resumes the plan. What the state asked is awaited all the same."""
+    plan, seen, config = view.plan, view.seen, view.config
+    effects: list[Effect] = [*_close(_waits(view), now)]
+    if seen is not None and not plan.is_due:
+        effects.append(_paused_on(plan, seen))
+    if config is not None and config.action is None and config.passes_on is None:
+        plan = replace(plan, is_due=False)  # nothing is left to ask: what resumes the plan leads on
+    effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
+    awaits = next((e.id for e in view.open_now if e.id == plan.awaits and e.kind is not ExpectationKind.WAIT), None)
+    question = Question(Reply(RESUMED), reason, reason, from_clients=True)
+    return Outcome(replace(plan, awaits=awaits), tuple(effects)), question
+
+
+def hold(view: View, now: datetime) -> Outcome:
+    """Keep what came, so that it leads on when the plan is resumed."""
+    kept: tuple[Effect, ...] = ()
+    if view.seen is not None and view.closed is not None and view.closed[0].id == view.plan.awaits and view.states:
+        kept = (_paused_on(view.plan, view.seen),)
+    return Outcome(move(view.plan, StatusTrigger.REST, now), kept)
+
+
+def resume(view: View, data: JsonObject, moment: Moment) -> Outcome | None:
+    """End what the plan waits for from people. None: it waits for nobody (any more).
+
+    Raises LocalProtocolError for a plan that a gate holds.
+    """
+    waits = _waits(view)
+    if not waits:
+        if any(e.kind is ExpectationKind.GATE for e in view.open_now):
+            raise LocalProtocolError("the plan is held for an approval, which only a person's answer gives")
+        return None
+    going = append_step(move(view.plan, StatusTrigger.GO, moment.now), StepKind.RESUMED, moment)
+    return Outcome(going.plan, (*_close(waits, moment.now), *going.effects, _result(view.plan, USER_INPUT, data)))
+
+
+def lead(view: View, event: EventEnvelope, awaited: Sequence[str]) -> EventEnvelope:
+    """The event that resumes a plan, by the name under which a transition takes it: its own, or one that was
+    `awaited`."""
+    found = (name for name in (event.type, *awaited) if following(view, event.model_copy(update={"type": name})))
+    return event.model_copy(update={"type": next(found, RESUMED)})
+
+
+def without_way(plan: PlanRecord, seen: EventEnvelope | None) -> Failure:
+    where = f"in state {plan.current_state!r}"
+    if seen is None:
+        return Failure(NO_TRANSITION, f"nothing leads on {where}")
+    if is_failure(seen):
+        code, words = error_of(seen)
+        return Failure(code, f"{seen.type} {where}, and no transition takes it: {words} ({code})")
+    return Failure(NO_TRANSITION, f"{seen.type} came {where}, and no transition takes it")
+
+
+def _asks(config: StateConfig, action: StateAction, values: Values) -> AgentRequest | Question:
+    data = filled(action.data or {}, values)
+    assert isinstance(data, dict)
+    if not action.is_question:
+        return AgentRequest(action.event_type, data, expected_reply(config, action))
+    given = data.get("timeout_seconds")
+    timeout = None if given is None else span_of("timeout_seconds", given).total_seconds()
+    words, schema = data.get("question") or data.get("message") or config.description, data.get("response_schema")
+    reply = expected_reply(config, action, timeout=timeout)
+    return Question(reply, "input_required", str(words), schema if isinstance(schema, dict) else None, data)
+
+
+def _config(view: View, state: str) -> StateConfig:
+    found = view.states.get(state)
+    if found is None:
+        raise LocalProtocolError(f"the plan is in state {state!r}, which its machine does not have")
+    return found
+
+
+def _waits(view: View) -> list[Expectation]:
+    return [e for e in view.open_now if e.kind is ExpectationKind.WAIT]
+
+
+def _close(opened: Sequence[Expectation], now: datetime) -> list[Close]:
+    """If one of them is closed by now, the handler runs again."""
+    return [Close(one.id, ExpectationStatus.CLOSED, now, first=True) for one in opened]
+
+
+def _result(plan: PlanRecord, key: str, value: Json) -> SaveValue:
+    return SaveValue(plan.plan_id, ValueKind.RESULT, key, value)
+
+
+def _paused_on(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
+    return SaveValue(plan.plan_id, ValueKind.STATE, PAUSED_ON, {"type": seen.type, "data": seen.data})

@@ -1,0 +1,37 @@
+"""A plan's history: a line appended for whatever happened to it."""
+
+from dataclasses import replace
+
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.domain.effects import AppendStep, Outcome
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.values import Json
+
+
+def append_step(
+    plan: PlanRecord,
+    kind: StepKind,
+    moment: Moment,
+    *,
+    name: str = "",
+    data: Json = None,
+    note: str = "",
+    event_id: str | None = None,
+    expectation_id: str | None = None,
+    fingerprint: str | None = None,
+) -> Outcome:
+    """`Step` explains the fields. Without an `event_id` it is that of the cause."""
+    step = Step(
+        plan_id=plan.plan_id,
+        ordinal=plan.steps,
+        kind=kind,
+        at=moment.now,
+        name=name,
+        data=data,
+        note=note,
+        event_id=event_id or moment.cause.id,
+        expectation_id=expectation_id,
+        fingerprint=fingerprint,
+    )
+    return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(step),))

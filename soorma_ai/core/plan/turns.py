@@ -1,0 +1,120 @@
+"""A plan's turn: what came for it, what it means, and whether there is anything to decide.
+
+What is read for it stands in `Facts`; a join that fires and a request that a person let go need more, which the shell
+reads before it goes on with `fire` or `release`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.joins import as_branch, need_of, receive_branch
+from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_overdue
+from soorma_ai.core.plan.requests import opened_in, publish_or_hold
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.core.plan.triggers import Trigger, receive
+from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction
+from soorma_ai.domain.effects import Outcome
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.people import Proposal
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.errors import LimitExceeded
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What is stored about a plan and what came for it.
+
+    `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
+    `done` are the names of what was answered. `join` is what `met` is a branch of; it `fired` at that step, if it has,
+    and `came` branches came before this one.
+    """
+
+    event: EventEnvelope
+    met: Expectation | None = None
+    open_now: Sequence[Expectation] = ()
+    done: Sequence[str] = ()
+    join: Expectation | None = None
+    fired: Step | None = None
+    came: int = 0
+
+
+@dataclass(frozen=True)
+class Turn:
+    """Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a join whose results are
+    to be put together; `released` a request that a person let go, which `branch` may be part of a join."""
+
+    outcome: Outcome | None = None
+    trigger: Trigger | None = None
+    fires: Expectation | None = None
+    released: Proposal | None = None
+    branch: Expectation | None = None
+
+
+def is_stranded(event: EventEnvelope) -> bool:
+    return event.type == STRANDED and event.source == SYSTEM
+
+
+def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
+    """For a plan that has not ended. Raises LimitExceeded at its deadline."""
+    if plan.cancel_requested is not None:
+        return Turn(cancel(plan, plan.cancel_requested, facts.open_now, moment, done=facts.done))
+    must_have_time(plan, moment)
+    if is_stranded(moment.cause):
+        return _set_going(plan, facts.open_now, moment)
+    met = facts.met
+    if met is None:
+        return Turn()
+    if met.kind is ExpectationKind.JOIN:
+        return Turn(fires=None if facts.fired else met)
+    if met.branch_of is not None:
+        return _receive_branch(plan, met, facts, moment)
+    outcome, trigger = receive(plan, met, facts.event, moment)
+    return Turn(outcome, released=trigger.released) if trigger.released else Turn(outcome, trigger)
+
+
+def must_have_time(plan: PlanRecord, moment: Moment) -> None:
+    """The timer's word counts as well: clocks step back, and its row is gone."""
+    called = moment.cause.type == DEADLINE_REACHED and moment.cause.source == SYSTEM
+    if called or is_overdue(plan, moment.now):
+        raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
+
+
+def proposed_decision(proposal: Proposal) -> PlannerDecision:
+    name, data = proposal.event_type, proposal.data
+    if proposal.target is None:
+        return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
+    return PlannerDecision(next_action=DelegateAction(target_planner=proposal.target, goal_event=name, goal_data=data))
+
+
+def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:
+    """Publish what a person let go. Every check ran again, but for the gate: that is what they answered."""
+    asked = publish_or_hold(plan, replace(judged, approval=None), moment, reply=released.reply)
+    if gate.branch_of is not None:
+        return as_branch(asked, gate.branch_of, gate.place)
+    if gate.id != plan.awaits:
+        return asked
+    return replace(asked, plan=replace(asked.plan, awaits=opened_in(asked).id))
+
+
+def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:
+    """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
+    line behind what came before."""
+    outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.fired)
+    if trigger.released:
+        return Turn(outcome, released=trigger.released, branch=met)
+    join = None if facts.fired else facts.join
+    is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.came + 1 >= need_of(join)
+    return Turn(outcome, fires=join if is_full else None)
+
+
+def _set_going(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Turn:
+    if has_something_to_come(open_now):
+        return Turn()
+    happened = "Nothing is left that the plan waits for."
+    going = move(plan, StatusTrigger.GO, moment.now)
+    return Turn(append_step(going, StepKind.RESUMED, moment, note=happened), Trigger(happened))

@@ -1,0 +1,159 @@
+"""The engine of every planner: load what came for a plan, let its author, machine or model decide, record it."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from dataclasses import replace
+from typing import Protocol
+
+from soorma_ai.core.machine.step import View
+from soorma_ai.core.plan.carry_out import carry_out
+from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
+from soorma_ai.core.plan.requests import park
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import Judged
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.replies import Failure
+from soorma_ai.domain.states import States
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.decide import decide, offer_now
+from soorma_ai.runtime.planning.machine import MachineInHand
+from soorma_ai.runtime.planning.settings import PlannerSettings
+from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of
+
+FirstStep = Callable[[Handling, EventEnvelope], Awaitable[None]]
+Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
+
+
+class Author(Protocol):
+    """What a planner's author has written: handlers, of which none need be there, and machines by their goals."""
+
+    @property
+    def settings(self) -> PlannerSettings: ...
+
+    @property
+    def machines(self) -> Mapping[str, tuple[States, str]]: ...
+
+    def first_step(self, goal_event: str) -> FirstStep | None: ...
+
+    @property
+    def transition(self) -> Transition | None: ...
+
+    async def custom_context(self, handling: Handling) -> JsonObject: ...
+
+
+class Parked(Exception):
+    """Nobody can be asked; the plan sleeps, and the rest of the handler is not run."""
+
+
+class PutOff(Exception):
+    """Nobody takes what a plan could be made of: nothing of the handler happened, and it is called again."""
+
+    def __init__(self, wanted: Iterable[str]) -> None:
+        super().__init__("put off until somebody takes one of its events")
+        self.wanted = tuple(wanted)
+
+
+class PlanningEngine:
+    def __init__(self, author: Author) -> None:
+        self._author = author
+
+    async def begin(self, handling: Handling) -> None:
+        """For a goal that has come."""
+        trigger = await begin_turn(handling, self._author.settings)
+        if trigger is not None:
+            handling.trigger = trigger
+            await self._make_first_step(handling, handling.event, trigger)
+
+    async def go_on(self, handling: Handling) -> None:
+        """For what a plan was waiting for, which has come, or whose time is over."""
+        trigger = await continue_turn(handling)
+        if trigger is None:
+            return
+        handling.trigger = trigger
+        await handling.read_values()
+        machine, transition = MachineInHand(handling), self._author.transition
+        machine.keep_result()
+        view = await machine.view_now()
+        if (view.states or transition is None) and view.is_held:
+            machine.hold(view)
+        elif handling.plan.is_due and not view.states:
+            machine.drop()
+            await self._make_first_step(handling, await goal_of(handling), trigger)
+        elif transition is None:
+            await self._go_on_by_itself(handling, trigger)
+        else:
+            await self._hand_over(handling, transition(handling, trigger, view))
+
+    async def fail(self, handling: Handling, failure: Failure) -> None:
+        await fail_turn(handling, failure, self._author.settings)
+
+    async def decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
+        """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
+        offer = await offer_now(handling, self._author.settings)
+        if offer.is_empty:
+            handling.apply(park(handling.plan, handling.moment()))
+            raise Parked
+        return await decide(handling, self._author.settings, offer, trigger, custom)
+
+    async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
+        # An event of another owner finds a plan that may be waiting for something else.
+        going, open_now = (
+            move(handling.plan, StatusTrigger.GO, handling.services.clock.now()),
+            await handling.open_now(),
+        )
+        timeout = self._author.settings.reply_timeout
+        handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), reply_timeout=timeout))
+
+    async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
+        await handling.read_values()
+        if declared := self._author.machines.get(goal.type):
+            MachineInHand(handling).begin(*declared)
+        first_step = self._author.first_step(goal.type)
+        if first_step is None:
+            await self._go_on_by_itself(handling, trigger)
+        else:
+            await self._hand_over(handling, first_step(handling, goal))
+
+    async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
+        """To the author's handler; what it left undone is done for it."""
+        before = handling.checkpoint()
+        try:
+            await handler
+        except Parked:
+            return
+        except PutOff as put_off:
+            handling.roll_back(before)
+            await handling.read_values()
+            MachineInHand(handling).drop()
+            # Its first step is still to be made: see `go_on`.
+            due = replace(handling.plan, is_due=True)
+            handling.apply(park(due, handling.moment(), *put_off.wanted))
+            return
+        await handling.read_values()
+        machine = MachineInHand(handling)
+        ended, waits = handling.plan.status.is_final, bool(await handling.open_now())
+        if machine.states and self._author.transition is None and not ended and not waits:
+            await machine.advance()
+        await machine.rest()
+        await self._must_go_on(handling)
+
+    async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
+        """Without a handler: by the plan's machine, else by what the model decides."""
+        await handling.read_values()
+        machine = MachineInHand(handling)
+        if machine.states:
+            await machine.advance()
+        elif self._author.settings.reasoner is not None:
+            try:
+                judged = await self.decide(handling, trigger, await self._author.custom_context(handling))
+            except Parked:
+                return
+            await self.carry_out(handling, judged, trigger)
+            return
+        await self._must_go_on(handling)
+
+    async def _must_go_on(self, handling: Handling) -> None:
+        open_now = await handling.open_now()
+        has_more = not has_something_to_come(open_now) and await handling.has_more_to_come()
+        must_go_on(handling.plan, open_now, has_more=has_more)

@@ -1,0 +1,41 @@
+"""What a planner's owner has set: its limits, its model, and what that is told."""
+
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import Reasoner
+
+
+@dataclass(frozen=True)
+class PlannerSettings:
+    """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
+    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has one,
+    whose `reasoner` is made when the planner is started."""
+
+    name: str
+    version: str
+    limits: Limits
+    reply_timeout: timedelta | None = None
+    has_model: bool = False
+    reasoner: Reasoner | None = None
+    instructions: str = ""
+    strategy: str = "balanced"
+    awaits: tuple[EventDefinition, ...] = ()
+    result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
+    prompt_id: str | None = None
+
+    def must_have_model(self) -> Reasoner:
+        """Raises ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
+        if self.reasoner is not None:
+            return self.reasoner
+        if self.has_model:
+            raise LocalProtocolError(f"planner {self.name} has not been started")
+        raise ConfigError(without_model(self.name))
+
+
+def without_model(name: str) -> str:
+    return f"planner {name} cannot think: give reasoning_model='provider/model', or a reasoner="
