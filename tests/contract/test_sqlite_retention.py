@@ -27,7 +27,7 @@ from prune_kit import (
 from store_kit import NOW, claimed, do, end, event, expectation, fact, later, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.task import taken as begun_task
+from soorma_ai.core.task import task_of as begun_task
 from soorma_ai.domain.effects import Close, EndTask, Expect, Publish, SavePlan, SaveSubTask, SaveTask
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus

@@ -9,7 +9,7 @@ from typing import Any
 from machine.audit import Audit
 from machine.world import DECISIONS, GOAL, LIMITS, STEP_OF, World
 from soorma_ai.core.expecting.wakeups import STRANDED
-from soorma_ai.core.plan.status import LEGAL
+from soorma_ai.core.plan.status import TABLE
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import told, violations
 
@@ -18,6 +18,8 @@ BY_MODEL = ("orders", "buyer")
 PLANNERS = (*BY_MODEL, "clerk")
 # How a plan may end that does not complete. Whatever else ends one is a bug.
 REASONS = ("limit_exceeded", "cancelled", "spent", "unknown_event")
+
+LEGAL = {status: {row[status] for row in TABLE.values() if status in row} for status in PlanStatus}
 
 
 @dataclass

@@ -17,6 +17,7 @@ from soorma_ai.runtime.handling.handling import Handling
 MAX_REASKS = 2
 
 T = TypeVar("T")
+_Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 
 @dataclass(frozen=True)
@@ -38,20 +39,19 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
     """
     asked = [Message("system", inquiry.prompt.parts["system"]), Message("user", inquiry.prompt.parts["user"])]
     journal = await handling.services.store.journal(handling.agent, handling.event.id)
-    written = {entry.key.ordinal: entry for entry in journal}
+    written = {entry.key: entry for entry in journal}
     fault = DecisionError("the model was not asked")
     for _ in range(MAX_REASKS + 1):
-        ordinal = handling.next_call()
-        entry = written.get(ordinal)
-        if entry is None:
-            key = JournalKey(handling.agent, handling.event.id, ordinal)
-            entry = await _Call(handling, reasoner, inquiry, key).ask(asked)
-        if entry.verdict is Verdict.DECLINED:
-            raise ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
-        try:
-            return await inquiry.judge(entry.value, entry.fault)
-        except DecisionError as error:
-            fault = error
+        key = JournalKey(handling.agent, handling.event.id, handling.next_call())
+        if entry := written.get(key):
+            judged = _declined(entry) or await _judge(inquiry, entry.value, entry.fault)
+        else:
+            entry, judged = await _Call(handling, reasoner, inquiry, key).ask(asked)
+        if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
+            raise judged
+        if not isinstance(judged, DecisionError):
+            return judged
+        fault = judged
         refusal = handling.services.prompts.render(inquiry.again, {"refusal": fenced(str(fault))})
         asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
     raise fault
@@ -64,8 +64,8 @@ class _Call(Generic[T]):
     inquiry: Inquiry[T]
     key: JournalKey
 
-    async def ask(self, messages: Sequence[Message]) -> JournalEntry:
-        """Charged on disk before it is sent; settled and journalled, together, when the answer is there."""
+    async def ask(self, messages: Sequence[Message]) -> tuple[JournalEntry, T | _Refusal]:
+        """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
         plan, store, reasoner = self.handling.plan, self.handling.services.store, self.reasoner
         prompt, most = estimated_tokens([message.content for message in messages]), reasoner.max_output_tokens
         cost = reasoner.cost_of(prompt, most)
@@ -74,30 +74,24 @@ class _Call(Generic[T]):
         reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
         await store.reserve(reserved, plan.limits)
         try:
-            answer = _kept(await reasoner.ask(Question(tuple(messages), self.inquiry.schema)))
+            answer = _storable(await reasoner.ask(Question(tuple(messages), self.inquiry.schema)))
         except (ModelRefused, ContentFiltered) as declined:
-            entry = self._entry(_nothing(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
+            entry = self._entry(_no_answer(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
             await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
-            return entry
+            return entry, declined
         except Exception:
             await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
             raise
-        verdict, refusal = await self._verdict(answer)
-        entry = self._entry(answer, verdict, refusal)
+        judged = await _judge(self.inquiry, answer.value, answer.fault)
+        is_refused = isinstance(judged, DecisionError | LimitExceeded)
+        entry = self._entry(answer, Verdict.REFUSED, str(judged)) if is_refused else self._entry(answer)
         paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
         used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
         await patiently(self.handling.services.clock, lambda: store.settle(reserved, used, entry))
-        return entry
+        return entry, judged
 
-    async def _verdict(self, answer: ModelAnswer) -> tuple[Verdict, str]:
-        try:
-            await self.inquiry.judge(answer.value, answer.fault)
-        except (DecisionError, LimitExceeded) as refusal:
-            return Verdict.REFUSED, str(refusal)
-        return Verdict.ACCEPTED, ""
-
-    def _entry(self, answer: ModelAnswer, verdict: Verdict, refusal: str) -> JournalEntry:
+    def _entry(self, answer: ModelAnswer, verdict: Verdict = Verdict.ACCEPTED, refusal: str = "") -> JournalEntry:
         plan: PlanRecord = self.handling.plan
         return JournalEntry(
             key=self.key,
@@ -121,7 +115,20 @@ class _Call(Generic[T]):
         )
 
 
-def _kept(answer: ModelAnswer) -> ModelAnswer:
+async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | DecisionError | LimitExceeded:
+    try:
+        return await inquiry.judge(value, fault)
+    except (DecisionError, LimitExceeded) as refusal:
+        return refusal
+
+
+def _declined(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
+    if entry.verdict is not Verdict.DECLINED:
+        return None
+    return ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
+
+
+def _storable(answer: ModelAnswer) -> ModelAnswer:
     """As the journal can hold it: an answer that cannot be written down is one that cannot be used."""
     text = answer.text.encode("utf-8", "backslashreplace").decode()
     if is_storable(answer.value):
@@ -129,5 +136,5 @@ def _kept(answer: ModelAnswer) -> ModelAnswer:
     return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
 
 
-def _nothing(model: str, fault: str) -> ModelAnswer:
+def _no_answer(model: str, fault: str) -> ModelAnswer:
     return ModelAnswer("", None, fault, model, 0, 0, None, 0.0)
