@@ -135,7 +135,7 @@ def _at_most_once(handler: Handler, reconcile: Handler | None) -> Run:
         finding: Finding = NotDone()
         was_in_doubt = handling.is_in_doubt
         if was_in_doubt:
-            finding = await find_out(handling, partial(_looked, reconcile, request, context) if reconcile else None)
+            finding = await find_out(handling, partial(_look, reconcile, request, context) if reconcile else None)
         match finding:
             case Done(result):
                 handling.resolve()
@@ -155,7 +155,7 @@ def _at_most_once(handler: Handler, reconcile: Handler | None) -> Run:
     return run
 
 
-async def _looked(reconcile: Handler, request: InvocationContext[Any], context: PlatformContext) -> Finding:
+async def _look(reconcile: Handler, request: InvocationContext[Any], context: PlatformContext) -> Finding:
     """A hook never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
     try:
         return await call(reconcile, request, context)

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Settled, settle, settle_doubtful, spent
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Disposal, dispose, dispose_in_doubt, dispose_of_spent
 from soorma_ai.core.delivery.route import route
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
 from soorma_ai.ports import Delivery
-from soorma_ai.runtime.handling.doubts import ask_somebody, asked_once
+from soorma_ai.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.runtime.handling.execute import execute, validate
 from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
@@ -40,25 +40,25 @@ async def handle(delivery: Delivery, routes: Sequence[Route], services: Services
     """One delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services)
-    settled = Settled(Ack())
+    disposal = Disposal(Ack())
     try:
         if found is None:
             raise NotFound(f"{delivery.agent} has no handler for {delivery.event.type!r} any more")
         if delivery.attempt > MAX_ATTEMPTS:
-            settled = spent(delivery.attempt, in_doubt=handling.is_in_doubt)
+            disposal = dispose_of_spent(delivery.attempt, in_doubt=handling.is_in_doubt)
         else:
             with in_hand(handling):
-                await _decided(found.decide(handling))
+                await _decide(found.decide(handling))
             await validate(handling)
     except Exception as error:
-        settled = _settled(handling, found, error)
+        disposal = _dispose(handling, found, error)
         handling.forget()
         expected = isinstance(error, SoormaError | Retry | Reject)
         warn("delivery_failed", bug=None if expected else error, **_fields(delivery, repr(error)))
-    settled = await asked_once(handling, settled)
+    disposal = await last_word(handling, disposal)
     try:
-        await _tell(handling, found, settled)
-        await execute(handling, settled.disposition)
+        await _tell(handling, found, disposal)
+        await execute(handling, disposal.disposition)
     except LeaseLost:
         warn("lease_lost", **_fields(delivery, "another owner handles it"))
     except VersionConflict as conflict:
@@ -69,7 +69,7 @@ async def handle(delivery: Delivery, routes: Sequence[Route], services: Services
         await _give_up(handling, found, refused)
 
 
-async def _decided(deciding: Awaitable[None]) -> None:
+async def _decide(deciding: Awaitable[None]) -> None:
     """A handler that is cancelled from outside is interrupted. One that lets out the cancellation of something inside
     it has failed like any other."""
     try:
@@ -81,31 +81,31 @@ async def _decided(deciding: Awaitable[None]) -> None:
         raise RuntimeError("the handler let out the CancelledError of something that it awaited") from error
 
 
-def _settled(handling: Handling, found: Route | None, error: Exception) -> Settled:
+def _dispose(handling: Handling, found: Route | None, error: Exception) -> Disposal:
     attempt = handling.delivery.attempt
     if handling.is_in_doubt:
-        return settle_doubtful(error, attempt, can_find_out=found is not None and found.finds_out)
-    return settle(error, attempt)
+        return dispose_in_doubt(error, attempt, can_find_out=found is not None and found.finds_out)
+    return dispose(error, attempt)
 
 
-async def _tell(handling: Handling, found: Route | None, settled: Settled) -> None:
-    if settled.failure:
+async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
+    if disposal.failure:
         tell = found.failed if found else tell_requester
-        await tell(handling, settled.failure)
-    elif isinstance(settled.disposition, InDoubt):
-        await ask_somebody(handling, settled.disposition.reason)
+        await tell(handling, disposal.failure)
+    elif isinstance(disposal.disposition, InDoubt):
+        await ask_people(handling, disposal.disposition.reason)
 
 
 async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:
     """What was recorded cannot be stored, and never will be. If the requester cannot be told either, nobody is."""
-    settled = await asked_once(handling, _settled(handling, found, refused))
+    disposal = await last_word(handling, _dispose(handling, found, refused))
     handling.forget()
     try:
-        await _tell(handling, found, settled)
-        await execute(handling, settled.disposition)
+        await _tell(handling, found, disposal)
+        await execute(handling, disposal.disposition)
     except ProtocolError:
         handling.forget()
-        await execute(handling, settled.disposition)
+        await execute(handling, disposal.disposition)
 
 
 def _fields(delivery: Delivery, reason: str) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, settle, spent
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, dispose, dispose_of_spent
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
 from soorma_ai.errors import (
     ConfigError,
@@ -37,7 +37,7 @@ LATER = "(tried 5 times; it may work later)"
 def test_a_hopeless_end_is_told_with_a_code_and_whether_asking_again_may_help(
     error: Exception, code: str, message: str
 ) -> None:
-    settled = settle(error, MAX_ATTEMPTS)
+    settled = dispose(error, MAX_ATTEMPTS)
     assert settled.failure is not None
     assert (settled.failure.code, settled.failure.message) == (code, message)
     said_so = isinstance(error, Retry)
@@ -47,21 +47,21 @@ def test_a_hopeless_end_is_told_with_a_code_and_whether_asking_again_may_help(
 
 @pytest.mark.parametrize("error", [TransientError("busy"), Retry("not yet"), VersionConflict("late")])
 def test_nobody_is_told_while_it_is_still_tried(error: Exception) -> None:
-    settled = settle(error, MAX_ATTEMPTS - 1)
+    settled = dispose(error, MAX_ATTEMPTS - 1)
     assert isinstance(settled.disposition, RetryAfter)
     assert settled.failure is None
 
 
 def test_what_an_agent_rejects_is_told_in_its_own_words() -> None:
-    settled = settle(Reject("no stock", code="out_of_stock"), 1)
+    settled = dispose(Reject("no stock", code="out_of_stock"), 1)
     assert settled.disposition == Ack()
     assert settled.failure is not None
     assert (settled.failure.code, settled.failure.message) == ("out_of_stock", "no stock")
 
 
 def test_what_may_kill_the_agent_is_not_to_be_asked_for_again() -> None:
-    settled = spent(MAX_ATTEMPTS + 1, in_doubt=False)
-    assert settled.disposition == DeadLetter("spent: handed over 5 times without an end")
+    settled = dispose_of_spent(MAX_ATTEMPTS + 1, in_doubt=False)
+    assert settled.disposition == DeadLetter("dispose_of_spent: handed over 5 times without an end")
     assert settled.failure is not None
     assert settled.failure.code == "spent"
     assert settled.failure.message == (

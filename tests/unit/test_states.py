@@ -7,7 +7,7 @@ import pytest
 
 from soorma_ai import EventEnvelope, PlanDefinition, StateConfig
 from soorma_ai.core.machine.machine import check, expected_reply, names_of, next_state
-from soorma_ai.core.machine.templates import Values, filled
+from soorma_ai.core.machine.templates import Values, fill
 from soorma_ai.domain.states import states_of
 from soorma_ai.errors import ConfigError, PayloadMismatch
 
@@ -167,13 +167,13 @@ def test_an_event_leads_to(ways: Any, default: str | None, came: EventEnvelope, 
     ],
 )
 def test_a_template_becomes(template: Any, value: Any) -> None:
-    assert filled(template, VIEW) == value
+    assert fill(template, VIEW) == value
 
 
 @pytest.mark.parametrize("template", ["{goal_data.none}", "x {results.s.n.7}", "{results.s.n.first}"])
 def test_what_is_not_there_is_not_made_up(template: str) -> None:
     with pytest.raises(PayloadMismatch, match="cannot be filled in"):
-        filled(template, VIEW)
+        fill(template, VIEW)
 
 
 def test_an_action_takes_every_event_that_its_state_names() -> None:

@@ -72,10 +72,10 @@ class MemoryClient:
     async def get_task_context(self, task_id: str) -> JsonObject | None:
         """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
         if self._task is not None and self._task.record.task_id == task_id:
-            return None if self._task.has_ended else self._told(self._task)
+            return None if self._task.has_ended else self._summary(self._task)
         agents = await self._handling.services.store.agents_of_task(task_id)
         for agent in sorted(agents, key=lambda agent: agent != self._handling.agent):
-            found = await self._stored_task(agent, task_id)
+            found = await self._find_task(agent, task_id)
             if found is not None:
                 return found
         return None
@@ -87,7 +87,7 @@ class MemoryClient:
         asked = await self._handling.services.store.expectation(sub_task_id)
         if asked is None or asked.task_id is None or asked.tenant_id != self._tenant_id:
             return None
-        return await self._stored_task(asked.agent, asked.task_id)
+        return await self._find_task(asked.agent, asked.task_id)
 
     async def store_task_context(self, task_id: str, plan_id: str | None, context: Mapping[str, Any]) -> bool:
         """Into the `state` of the task in hand. Raises LocalProtocolError for any other: only a task's own events
@@ -218,12 +218,12 @@ class MemoryClient:
         except NotFound:
             return None
 
-    async def _stored_task(self, agent: str, task_id: str) -> JsonObject | None:
+    async def _find_task(self, agent: str, task_id: str) -> JsonObject | None:
         store = self._handling.services.store
         task = await store.task(agent, task_id)
         if task is None or task.lineage.tenant_id != self._tenant_id:
             return None
         return task_told(task, task.state, await store.sub_tasks(agent, task_id))
 
-    def _told(self, task: TaskInHand) -> dict[str, Json]:
+    def _summary(self, task: TaskInHand) -> dict[str, Json]:
         return task_told(task.record, task.state, task.sub_tasks.values())

@@ -133,7 +133,7 @@ class PlanContext:
         found = await handling.services.store.plan(plan_id) if plan_id else None
         if found is None:
             return await cls.restore_by_correlation(plan_id, context)
-        return await _taken_up(handling, found)
+        return await _take_up(handling, found)
 
     @classmethod
     async def restore_by_correlation(
@@ -148,7 +148,7 @@ class PlanContext:
         for plan_id in (asked.plan_id if asked else None, correlation_id, plan_id_of(correlation_id, handling.agent)):
             found = await store.plan(plan_id) if plan_id else None
             if found is not None:
-                return await _taken_up(handling, found)
+                return await _take_up(handling, found)
         return None
 
     @property
@@ -318,7 +318,7 @@ def _handling(context: PlatformContext | None) -> Handling:
     return handling
 
 
-async def _taken_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
+async def _take_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
     if (found.agent, found.lineage.tenant_id) != (handling.agent, handling.event.tenant_id):
         return None
     if not handling.has_plan:

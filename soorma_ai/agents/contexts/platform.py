@@ -128,10 +128,10 @@ class RegistryClient(Directory):
         """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
         anew. What it always makes belongs into its `events_produced`. It is the agent's, not the tenant's in hand: that
         of an agent which all tenants share is seen by all of them."""
-        self._handling.record(Declare(self._handling.agent, _made(definition)))
+        self._handling.record(Declare(self._handling.agent, _event_to_make(definition)))
 
 
-def _made(given: object) -> EventDefinition:
+def _event_to_make(given: object) -> EventDefinition:
     if not isinstance(given, EventDefinition):
         raise LocalProtocolError(f"register_event({given!r}): give an EventDefinition, with the event's name and topic")
     if given.topic is EventTopic.ACTION_REQUESTS:

@@ -29,14 +29,14 @@ _FAULT = "a fault in the agent: asking again will not help"
 
 
 @dataclass(frozen=True)
-class Settled:
+class Disposal:
     """`failure` is what the requester is told; None while the delivery is still to be tried again."""
 
     disposition: Disposition
     failure: Failure | None = None
 
 
-def settle(error: Exception, attempt: int) -> Settled:
+def dispose(error: Exception, attempt: int) -> Disposal:
     """`attempt` counts from 1."""
     match error:
         case Retry():
@@ -46,11 +46,11 @@ def settle(error: Exception, attempt: int) -> Settled:
         case TransientError():
             return _again(error, error.retry_after, attempt, error.code)
         case Reject():
-            return Settled(Ack(), Failure(error.code, str(error)))
+            return Disposal(Ack(), Failure(error.code, str(error)))
         case OutcomeUnknown():
-            return Settled(InDoubt(str(error)))
+            return Disposal(InDoubt(str(error)))
         case DecisionError() | ModelRefused() | Filtered() | LimitExceeded():
-            return Settled(Ack(), Failure(error.code, str(error), ends_plan=True))
+            return Disposal(Ack(), Failure(error.code, str(error), ends_plan=True))
         case RemoteProtocolError():
             return _hopeless(error.code, str(error), "asking again in the same way will not help")
         case LocalProtocolError() | ConfigError():
@@ -61,36 +61,36 @@ def settle(error: Exception, attempt: int) -> Settled:
             return _hopeless("handler_error", f"{type(error).__name__}: {error}", _FAULT)
 
 
-def settle_doubtful(error: Exception, attempt: int, *, can_find_out: bool) -> Settled:
+def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> Disposal:
     """For a handler that must not run twice, and has begun. Only what it says itself is known: Retry and Reject.
     `can_find_out`: handed over again, it looks what happened before it does anything."""
     if isinstance(error, Retry | Reject):
-        return settle(error, attempt)
+        return dispose(error, attempt)
     if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
         asked = error.retry_after if isinstance(error, TransientError) else None
-        return Settled(RetryAfter(asked if asked is not None else _backoff(attempt), str(error)))
-    return Settled(InDoubt(f"{type(error).__name__}: {error}"))
+        return Disposal(RetryAfter(asked if asked is not None else _backoff(attempt), str(error)))
+    return Disposal(InDoubt(f"{type(error).__name__}: {error}"))
 
 
-def spent(attempt: int, *, in_doubt: bool) -> Settled:
+def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
     """For a delivery that was handed over so often without an end that its handling may be what kills the process."""
     what = f"handed over {attempt - 1} times without an end"
     if in_doubt:
-        return Settled(InDoubt(what))
+        return Disposal(InDoubt(what))
     return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
 
 
-def _again(error: Exception, asked: timedelta | None, attempt: int, code: str, *, undone: bool = False) -> Settled:
+def _again(error: Exception, asked: timedelta | None, attempt: int, code: str, *, undone: bool = False) -> Disposal:
     if attempt >= MAX_ATTEMPTS:
         return _hopeless(code, str(error), f"tried {attempt} times; it may work later", undone=undone)
-    return Settled(RetryAfter(asked if asked is not None else _backoff(attempt), str(error), undone))
+    return Disposal(RetryAfter(asked if asked is not None else _backoff(attempt), str(error), undone))
 
 
 def _backoff(attempt: int) -> timedelta:
     return min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY)
 
 
-def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Settled:
+def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Disposal:
     """The advice is for whoever asked, and may ask again: a model, above all. Whoever looks at the dead letters sees
     how often it was tried, and can mend the agent."""
-    return Settled(DeadLetter(f"{code}: {what}", undone), Failure(code, f"{what} ({advice})"))
+    return Disposal(DeadLetter(f"{code}: {what}", undone), Failure(code, f"{what} ({advice})"))

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from soorma_ai.core.delivery.disposition import Settled
+from soorma_ai.core.delivery.disposition import Disposal
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, StillUnknown
 from soorma_ai.domain.effects import DeadLetter, Effect
@@ -42,7 +42,7 @@ def ask_what_happened(
     return open_expectation(Waiter(moment.agent, request.lineage, until, task_id=owner), question, moment)
 
 
-def found_by_person(question: Expectation) -> Finding:
+def finding_of(question: Expectation) -> Finding:
     """What the answer says; a question that is closed without one stays without."""
     if question.status is ExpectationStatus.OPEN:
         return StillUnknown("the question about it is still open")
@@ -60,9 +60,9 @@ def found_by_person(question: Expectation) -> Finding:
             )
 
 
-def in_vain(question: Expectation, reason: str) -> Settled:
+def dispose_in_vain(question: Expectation, reason: str) -> Disposal:
     """It was answered, and the delivery cannot be carried on all the same: whoever asked gets both as a failure."""
-    match found_by_person(question):
+    match finding_of(question):
         case Done():
             word = "it was done, somebody said"
         case NotDone():
@@ -70,7 +70,7 @@ def in_vain(question: Expectation, reason: str) -> Settled:
         case Failed(message) | StillUnknown(message):
             word = message
     told = f"{word}; and it could not be carried on: {reason}"
-    return Settled(DeadLetter(f"in_doubt: {told}"), Failure("in_doubt", told))
+    return Disposal(DeadLetter(f"in_doubt: {told}"), Failure("in_doubt", told))
 
 
 def _answer_schema(result_schema: JsonObject) -> JsonObject:

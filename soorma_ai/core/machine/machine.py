@@ -32,13 +32,13 @@ def faults_of(states: States, initial: str) -> list[str]:
 
 def _shape_faults(states: States, initial: str) -> Iterator[str]:
     if initial not in states:
-        yield f"there is no state {initial!r} to begin in{_meant(initial, states)}"
+        yield f"there is no state {initial!r} to begin in{_hint(initial, states)}"
     for name, config in states.items():
         if config.state_name != name:
             yield f"the state under {name!r} calls itself {config.state_name!r}"
         for target in _targets(config):
             if target not in states:
-                yield f"{name!r} leads to {target!r}, which is no state{_meant(target, states)}"
+                yield f"{name!r} leads to {target!r}, which is no state{_hint(target, states)}"
         if config.is_terminal and (config.action or config.transitions or config.default_next):
             yield f"{name!r} is terminal: nothing is asked in it, and nothing leads out of it"
         if not config.is_terminal and (config.outcome or config.result is not None):
@@ -50,15 +50,15 @@ def _shape_faults(states: States, initial: str) -> Iterator[str]:
 
 def _way_faults(states: States, initial: str) -> Iterator[str]:
     onward = {name: [target for target in _targets(config) if target in states] for name, config in states.items()}
-    reached = _reached(initial, onward.__getitem__) if initial in states else set(states)
+    reached = _reach(initial, onward.__getitem__) if initial in states else set(states)
     if away := [name for name in states if name not in reached]:
-        yield f"no way leads to {_listed(away)}"
+        yield f"no way leads to {_list(away)}"
     sources = {name: [other for other in states if name in onward[other]] for name in states}
-    ending = {name for end in states if states[end].is_terminal for name in _reached(end, sources.__getitem__)}
+    ending = {name for end in states if states[end].is_terminal for name in _reach(end, sources.__getitem__)}
     if stuck := [name for name in states if name in reached and name not in ending]:
-        yield f"no terminal state can be reached from {_listed(stuck)}"
+        yield f"no terminal state can be reached from {_list(stuck)}"
     for name in states:
-        if name in _reached_after(name, states):
+        if name in _reach_by_default(name, states):
             yield f"{name!r} comes back to itself by default_next alone"
 
 
@@ -78,7 +78,7 @@ def _path_fault(path: str, states: States) -> str:
     if root not in ROOTS:
         return f"there are {', '.join(ROOTS)}"
     if root == "results" and rest and rest[0] not in (*states, USER_INPUT):
-        return f"results are kept by the name of their state{_meant(rest[0], states)}"
+        return f"results are kept by the name of their state{_hint(rest[0], states)}"
     return ""
 
 
@@ -92,10 +92,10 @@ def states_before(name: str, states: States) -> set[str]:
     for one, config in states.items():
         for target in _targets(config):
             sources.setdefault(target, []).append(one)
-    return {one for source in sources[name] for one in _reached(source, sources.__getitem__)}
+    return {one for source in sources[name] for one in _reach(source, sources.__getitem__)}
 
 
-def _reached(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
+def _reach(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
     found, ahead = {start}, [start]
     while ahead:
         for name in onward(ahead.pop()):
@@ -105,22 +105,22 @@ def _reached(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
     return found
 
 
-def _reached_after(name: str, states: States) -> set[str]:
+def _reach_by_default(name: str, states: States) -> set[str]:
     """By default_next alone, through states that ask nothing."""
-    passing = {state: _known(config.passes_on, states) for state, config in states.items()}
-    return {state for after in passing[name] for state in _reached(after, passing.__getitem__)}
+    passing = {state: _existing(config.passes_on, states) for state, config in states.items()}
+    return {state for after in passing[name] for state in _reach(after, passing.__getitem__)}
 
 
-def _known(name: str | None, states: States) -> list[str]:
+def _existing(name: str | None, states: States) -> list[str]:
     return [name] if name is not None and name in states else []
 
 
-def _meant(name: str, states: States) -> str:
+def _hint(name: str, states: States) -> str:
     close = get_close_matches(name, list(states), n=1)
     return f"; did you mean {close[0]!r}" if close else ""
 
 
-def _listed(names: Iterable[str]) -> str:
+def _list(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
@@ -134,7 +134,7 @@ def expected_reply(config: StateConfig, action: StateAction, *, timeout: float |
 def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
     """What closed an expectation, by the name that transitions know it by."""
     if met.kind is ExpectationKind.GATE:
-        return _rejected(met, event)
+        return _rejection(met, event)
     if met.status is ExpectationStatus.EXPIRED:
         words = f"no answer to {met.subject} came in time"
         return _failure(event, f"{base_of(met.event_type)}.{TIMEOUT}", TIMEOUT, words)
@@ -145,7 +145,7 @@ def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
     return event
 
 
-def _rejected(met: Expectation, event: EventEnvelope) -> EventEnvelope:
+def _rejection(met: Expectation, event: EventEnvelope) -> EventEnvelope:
     proposal = met.ask.proposal if met.ask else None
     answer = proposal.reply.event_type if proposal and proposal.reply else met.event_type
     return _failure(event, f"{base_of(answer)}.{REJECTED}", REJECTED, _why_not(met, met.answer))

@@ -16,7 +16,7 @@ from soorma_ai.core.machine.machine import (
     next_state,
     result_in,
 )
-from soorma_ai.core.machine.templates import Values, filled
+from soorma_ai.core.machine.templates import Values, fill
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.requests import PlanQuestion
 from soorma_ai.core.plan.status import StatusTrigger, move
@@ -210,7 +210,7 @@ def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
     result = given
     if result is None and config:
         results: JsonObject = dict(view.results)
-        result = results if config.result is None else filled(config.result, view.values)
+        result = results if config.result is None else fill(config.result, view.values)
     if faults := violations(result_schema, result):
         return Failure("payload_mismatch", f"the result does not match the goal's response schema: {told(faults)}")
     return result
@@ -270,7 +270,7 @@ def without_way(plan: PlanRecord, seen: EventEnvelope | None) -> Failure:
 
 
 def _asks(config: StateConfig, action: StateAction, values: Values) -> AgentRequest | Question:
-    data = filled(action.data or {}, values)
+    data = fill(action.data or {}, values)
     assert isinstance(data, dict)
     if not action.is_question:
         return AgentRequest(action.event_type, data, expected_reply(config, action))

@@ -38,12 +38,12 @@ def templates_in(value: Json) -> Iterator[str]:
             yield from templates_in(item)
 
 
-def filled(template: Json, view: Values) -> Json:
+def fill(template: Json, view: Values) -> Json:
     """One pass: what is filled in is data, whatever it looks like. Raises PayloadMismatch for what is not there."""
     if isinstance(template, dict):
-        return {key: filled(item, view) for key, item in template.items()}
+        return {key: fill(item, view) for key, item in template.items()}
     if isinstance(template, list):
-        return [filled(item, view) for item in template]
+        return [fill(item, view) for item in template]
     if not isinstance(template, str):
         return template
     whole = _TEMPLATE.fullmatch(template)

@@ -82,7 +82,7 @@ def receive_branch(
         # Let go while the plan was deciding, and told that it never would be: a second one may be on its way by now.
         trigger = replace(trigger, released=None)
     steps: list[Effect] = [
-        replace(effect, step=_marked(effect.step, met, trigger, fired is not None)) for effect in _steps_of(received)
+        replace(effect, step=_mark(effect.step, met, trigger, fired is not None)) for effect in _steps_of(received)
     ]
     return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), tuple(steps)), trigger
 
@@ -94,7 +94,7 @@ def fire(
     asked = _what_was_asked(join)
     withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
     overdue = join.status is ExpectationStatus.EXPIRED
-    text = _told(len(came), asked.need, len(asked.asked))
+    text = _describe(len(came), asked.need, len(asked.asked))
     kind = StepKind.EXPIRED if overdue else StepKind.JOINED
     name = join.subject if overdue else ""
     running = move(plan, StatusTrigger.GO, moment.now)
@@ -137,7 +137,7 @@ def _steps_of(outcome: Outcome) -> list[AppendStep]:
     return [effect for effect in outcome.effects if isinstance(effect, AppendStep)]
 
 
-def _marked(step: Step, met: Expectation, trigger: Trigger, fired: bool) -> Step:
+def _mark(step: Step, met: Expectation, trigger: Trigger, fired: bool) -> Step:
     if trigger.released:
         return step
     if not fired:
@@ -151,7 +151,7 @@ def _what_was_asked(join: Expectation) -> Join:
     return join.join
 
 
-def _told(came: int, need: int, asked: int) -> str:
+def _describe(came: int, need: int, asked: int) -> str:
     if came == asked:
         return f"All {asked} requests that were published together have come to an end."
     if came >= need:
@@ -166,7 +166,7 @@ def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[Json
     for place, (event_type, data) in enumerate(join.asked):
         step = by_place.get(place)
         if step is not None:
-            said = _said(step)
+            said = _answer_in(step)
         elif place in withdrawn:
             said = {"status": "not published: nobody approved it in time"}
         else:
@@ -175,7 +175,7 @@ def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[Json
     return results
 
 
-def _said(step: Step) -> JsonObject:
+def _answer_in(step: Step) -> JsonObject:
     match step.kind:
         case StepKind.REPLIED if step.note == "ok":
             return {"status": "ok", "result": step.data}

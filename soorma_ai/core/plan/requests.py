@@ -229,7 +229,7 @@ def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
     return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(plan), spec, moment)))
 
 
-def opened_in(outcome: Outcome) -> Expectation:
+def expectation_in(outcome: Outcome) -> Expectation:
     """The first expectation that it opens."""
     return next(effect.expectation for effect in outcome.effects if isinstance(effect, Expect))
 

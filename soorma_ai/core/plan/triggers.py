@@ -38,11 +38,11 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
     expired = met.status is ExpectationStatus.EXPIRED
     match met.kind:
         case ExpectationKind.REPLY | ExpectationKind.CHILD | ExpectationKind.CLIENT:
-            return _no_reply(running, met, moment) if expired else _replied(running, met, event, moment)
+            return _miss_reply(running, met, moment) if expired else _take_reply(running, met, event, moment)
         case ExpectationKind.WAIT:
-            return _unanswered(running, met, moment) if expired else _heard(running, met, event, moment)
+            return _miss_answer(running, met, moment) if expired else _take_event(running, met, event, moment)
         case ExpectationKind.GATE:
-            return _judged_by_time(running, met, moment) if expired else _judged(running, met, moment)
+            return _miss_verdict(running, met, moment) if expired else _take_verdict(running, met, moment)
         case ExpectationKind.OFFER:
             return append_step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
                 "The agents that can be asked have changed."
@@ -51,7 +51,7 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
             raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")
 
 
-def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     data = event.data
     worked = data.get("success") is not False
     said = said_in(data)
@@ -60,34 +60,34 @@ def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: M
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
 
 
-def _no_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _miss_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     text = f"No answer to {met.subject} came in time."
     return append_step(plan, StepKind.EXPIRED, moment, name=met.subject, note=text, expectation_id=met.id), Trigger(
         text
     )
 
 
-def _heard(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     answer = met.answer
     if answer is None:
         outcome = append_step(plan, StepKind.RECEIVED, moment, name=event.type, data=event.data, expectation_id=met.id)
         return outcome, Trigger(f"{event.type} came.", event.data)
-    outcome = _answered(plan, met, answer, moment)
+    outcome = _append_answer(plan, met, answer, moment)
     return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
 
 
-def _unanswered(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _miss_answer(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     text = f"The wait for {met.event_type} ended without an answer."
     return append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id), Trigger(
         text
     )
 
 
-def _judged(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     answer = met.answer
     if answer is None:
         raise LocalProtocolError(f"gate {met.id} is closed without a person's answer; only answer() opens a gate")
-    outcome = _answered(plan, met, answer, moment)
+    outcome = _append_answer(plan, met, answer, moment)
     proposal = _proposal(met)
     match answer.decision:
         case AnswerDecision.APPROVE:
@@ -101,14 +101,14 @@ def _judged(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome
             return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.", answer.payload)
 
 
-def _judged_by_time(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+def _miss_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
     approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
     text = f"Nobody decided about {met.event_type} in time; by default that is " + ("a yes." if approve else "a no.")
     outcome = append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id)
     return outcome, Trigger(text, released=_intact(_proposal(met)) if approve else None)
 
 
-def _answered(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:
+def _append_answer(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:
     note = f"{answer.decision}: {answer.note}" if answer.note else str(answer.decision)
     name = met.event_type
     return append_step(

@@ -12,7 +12,7 @@ from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.joins import as_branch, need_of, receive_branch
 from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_overdue
-from soorma_ai.core.plan.requests import opened_in, publish_or_hold
+from soorma_ai.core.plan.requests import expectation_in, publish_or_hold
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
 from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction
@@ -84,7 +84,7 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
 
 
-def proposed_decision(proposal: Proposal) -> PlannerDecision:
+def decision_of(proposal: Proposal) -> PlannerDecision:
     name, data = proposal.event_type, proposal.data
     if proposal.target is None:
         return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
@@ -98,7 +98,7 @@ def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectat
         return as_branch(asked, gate.branch_of, gate.place)
     if gate.id != plan.awaits:
         return asked
-    return replace(asked, plan=replace(asked.plan, awaits=opened_in(asked).id))
+    return replace(asked, plan=replace(asked.plan, awaits=expectation_in(asked).id))
 
 
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:

@@ -2,8 +2,8 @@
 
 from collections.abc import Awaitable, Callable
 
-from soorma_ai.core.delivery.disposition import Settled
-from soorma_ai.core.delivery.doubts import ask_what_happened, found_by_person, in_vain
+from soorma_ai.core.delivery.disposition import Disposal
+from soorma_ai.core.delivery.doubts import ask_what_happened, dispose_in_vain, finding_of
 from soorma_ai.core.schema.inline import inlined
 from soorma_ai.domain.doubts import Finding, StillUnknown
 from soorma_ai.domain.effects import InDoubt
@@ -16,23 +16,23 @@ async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | 
     """A person's word counts before the hook's: they were asked because the hook could not say."""
     question = await handling.services.store.expectation(handling.doubt_id)
     if question is not None:
-        return found_by_person(question)
+        return finding_of(question)
     if hook is not None:
         return await hook()
     return StillUnknown("the process or the handler ended in the middle of it")
 
 
-async def asked_once(handling: Handling, settled: Settled) -> Settled:
+async def last_word(handling: Handling, disposal: Disposal) -> Disposal:
     """A question that was asked about this very doubt is not asked again: its answer is the last word."""
-    if not isinstance(settled.disposition, InDoubt):
-        return settled
+    if not isinstance(disposal.disposition, InDoubt):
+        return disposal
     question = await handling.services.store.expectation(handling.doubt_id)
     if question is None or question.status is ExpectationStatus.OPEN:
-        return settled
-    return in_vain(question, settled.disposition.reason)
+        return disposal
+    return dispose_in_vain(question, disposal.disposition.reason)
 
 
-async def ask_somebody(handling: Handling, reason: str) -> None:
+async def ask_people(handling: Handling, reason: str) -> None:
     if await handling.services.store.expectation(handling.doubt_id) is not None:
         return
     definitions = await takers_of(handling, handling.event.type)

@@ -18,7 +18,9 @@ class PlanValues:
         self._stored = {(value.kind, value.key): value.value for value in stored}
         self.results = self._of(ValueKind.RESULT)
         self.state = self._of(ValueKind.STATE)
-        self.machine = states_of({name: config for name, config in self._written().items() if isinstance(config, dict)})
+        self.machine = states_of(
+            {name: config for name, config in self._stored_machine().items() if isinstance(config, dict)}
+        )
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
         self.machine = dict(machine)
@@ -46,7 +48,7 @@ class PlanValues:
         ]
         return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
 
-    def _written(self) -> JsonObject:
+    def _stored_machine(self) -> JsonObject:
         written = self._stored.get((ValueKind.MACHINE, _ONLY))
         return written if isinstance(written, dict) else {}
 

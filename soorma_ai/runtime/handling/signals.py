@@ -82,7 +82,7 @@ async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> No
 
 async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
     until_when = clock.monotonic() + seconds
-    tasks = [asyncio.ensure_future(_woken(woken)), asyncio.ensure_future(_slept(clock, until_when))]
+    tasks = [asyncio.ensure_future(_wait(woken)), asyncio.ensure_future(_sleep(clock, until_when))]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
@@ -91,11 +91,11 @@ async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def _woken(woken: asyncio.Event) -> None:
+async def _wait(woken: asyncio.Event) -> None:
     await woken.wait()
 
 
-async def _slept(clock: Clock, until_when: float) -> None:
+async def _sleep(clock: Clock, until_when: float) -> None:
     """Counted from when it was decided, not from when this task came to run."""
     left = until_when - clock.monotonic()
     if left > 0:

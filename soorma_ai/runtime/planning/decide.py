@@ -41,14 +41,14 @@ async def decide(
 ) -> Judged:
     """Raises as `ask_model` does."""
 
-    async def judged_now(value: Json, fault: str) -> Judged:
+    async def judge_now(value: Json, fault: str) -> Judged:
         decision = prepared(parsed(value, fault), offer)
         mark = fingerprint(decision, trigger.known)
         return judge(decision, await situation_now(handling, offer, mark))
 
     prompt = await _prompt(handling, settings, offer, trigger, custom)
     return await ask_model(
-        handling, settings.must_have_model(), Inquiry(prompt, REASK, offer.schema, offer.digest, judged_now)
+        handling, settings.must_have_model(), Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
     )
 
 

@@ -28,7 +28,7 @@ async def draft(handling: Handling, settings: PlannerSettings, means: Means, cus
     """Raises as `ask_model` does."""
     plan, services = handling.plan, handling.services
 
-    async def reviewed(value: Json, fault: str) -> PlanDefinition:
+    async def review_now(value: Json, fault: str) -> PlanDefinition:
         drawn = prepared(drafted(value, fault, plan.goal_event), means)
         review(drawn, means, plan.goal_data)
         return drawn
@@ -38,5 +38,5 @@ async def draft(handling: Handling, settings: PlannerSettings, means: Means, cus
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
     return await ask_model(
-        handling, settings.must_have_model(), Inquiry(prompt, REPLAN, means.schema, means.digest, reviewed)
+        handling, settings.must_have_model(), Inquiry(prompt, REPLAN, means.schema, means.digest, review_now)
     )

@@ -23,7 +23,7 @@ from soorma_ai.core.machine.step import (
     without_way,
 )
 from soorma_ai.core.plan.lifecycle import complete, fail
-from soorma_ai.core.plan.requests import ask, opened_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import ask, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
@@ -138,11 +138,11 @@ class MachineInHand:
         if decision is None:
             handling.apply(park(plan, handling.moment(), asked.event_type))
             return None
-        mark = fingerprint(decision, self._known())
+        mark = fingerprint(decision, self._what_is_known())
         judged = judge(decision, await situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)
-        return opened_in(outcome).id
+        return expectation_in(outcome).id
 
     async def _carry_out(self, taken: Move) -> None:
         self._handling.apply(taken.outcome)
@@ -164,11 +164,11 @@ class MachineInHand:
                 expected_event=question.reply.event_type, message=question.message, timeout_seconds=None
             )
         )
-        mark = fingerprint(decision, self._known())
+        mark = fingerprint(decision, self._what_is_known())
         within_limits(decision, await situation_now(handling, Offer(), mark))
         outcome = ask(plan, asked, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
-        return opened_in(outcome).id
+        return expectation_in(outcome).id
 
     async def _offer(self, event_type: str) -> Offer:
         """Of those that live; where none of them takes it, of those that will when they are back."""
@@ -192,7 +192,7 @@ class MachineInHand:
         handling = self._handling
         handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
-    def _known(self) -> str:
+    def _what_is_known(self) -> str:
         """What was known when something was asked, for the repeat limit."""
         event = self._handling.event
         trigger = self._handling.trigger or Trigger(event.type, event.data)

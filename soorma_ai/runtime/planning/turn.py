@@ -10,7 +10,7 @@ from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, Turn, is_stranded, must_have_time, proposed_decision, release, take_turn
+from soorma_ai.core.plan.turns import Facts, Turn, decision_of, is_stranded, must_have_time, release, take_turn
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
@@ -128,7 +128,7 @@ async def _release(handling: Handling, turn: Turn, gate: Expectation) -> None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
-    judged = judge(proposed_decision(released), situation)
+    judged = judge(decision_of(released), situation)
     handling.apply(release(plan, judged, released, gate, handling.moment()))
 
 
