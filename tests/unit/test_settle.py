@@ -61,7 +61,7 @@ def test_what_an_agent_rejects_is_told_in_its_own_words() -> None:
 
 def test_what_may_kill_the_agent_is_not_to_be_asked_for_again() -> None:
     settled = dispose_of_spent(MAX_ATTEMPTS + 1, in_doubt=False)
-    assert settled.disposition == DeadLetter("dispose_of_spent: handed over 5 times without an end")
+    assert settled.disposition == DeadLetter("spent: handed over 5 times without an end")
     assert settled.failure is not None
     assert settled.failure.code == "spent"
     assert settled.failure.message == (
