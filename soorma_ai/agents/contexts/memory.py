@@ -117,7 +117,7 @@ class MemoryClient:
         return plan_told(plan, state)
 
     async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject | None:
-        """By the reply key of anything that the plan or one of its workers asked, or of its goal."""
+        """The plan by the reply key of anything that it or one of its workers asked, or of its goal."""
         store = self._handling.services.store
         asked = await store.expectation(correlation_id)
         if asked is None or asked.tenant_id != self._tenant_id:

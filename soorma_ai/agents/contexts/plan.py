@@ -84,7 +84,7 @@ class PlanContext:
     """
 
     def __init__(self, handling: Handling, open_before: Sequence[Expectation]) -> None:
-        """Of a plan whose values have been read; see `of`."""
+        """Take a plan whose values have been read; see `of`."""
         self._handling = handling
         self._open_before = open_before
         self._machine = MachineInHand(handling)
@@ -139,7 +139,7 @@ class PlanContext:
     async def restore_by_correlation(
         cls, correlation_id: str | None, context: PlatformContext | None = None
     ) -> "PlanContext | None":
-        """By the id of the plan, of its goal, or of anything that it asked; None where there is none."""
+        """The plan by its id, its goal's, or that of anything that it asked; None where there is none."""
         handling = _handling(context)
         if not correlation_id:
             return None
@@ -202,7 +202,7 @@ class PlanContext:
 
     @property
     def results(self) -> dict[str, Json]:
-        """By the name of the state that asked; what was asked outside the state machine, by the name of its event."""
+        """Results by the name of the state that asked; outside of the state machine, by the name of the event."""
         return self._handling.values.results
 
     @property
@@ -227,7 +227,7 @@ class PlanContext:
         """Nothing to do: the working copy is saved when the handler returns, whether or not this is called."""
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
-        """Where the event leads from the current state; None where no transition takes it."""
+        """The state that the event leads to from the current one; None where no transition takes it."""
         return following(self._view, event_of(event))
 
     def update_state(self, event: "EventContext | TransitionContext") -> None:
@@ -236,8 +236,8 @@ class PlanContext:
             self._machine.enter(state)
 
     def has_next(self) -> bool:
-        """Whether `execute_next` has something to do without an event. While the state's answer has not come, or nobody
-        takes what it asks, it has not."""
+        """Tell whether `execute_next` has something to do without an event. While the state's answer has not come, or
+        nobody takes what it asks, it has not."""
         return self._view.has_next
 
     def is_complete(self) -> bool:

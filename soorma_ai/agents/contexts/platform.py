@@ -69,7 +69,7 @@ class BusClient:
 
     @property
     def _lineage(self) -> Lineage:
-        """Of the plan or the task in hand: what comes in does not say whose it is."""
+        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
         if self._handling.has_plan:
             return self._handling.plan.lineage
         return self._task.record.lineage if self._task else self._handling.event.lineage
@@ -117,7 +117,7 @@ class BusClient:
 
 
 class RegistryClient(Directory):
-    """Who there is and what they offer, in the tenant of the delivery in hand."""
+    """The agents that there are and what they offer, in the tenant of the delivery in hand."""
 
     def __init__(self, handling: Handling) -> None:
         event = handling.event

@@ -112,7 +112,7 @@ class TaskContext(Generic[T]):
         return {info.sub_task_id: info.result for info in group}
 
     def is_complete(self) -> bool:
-        """Whether everything that was asked has been answered, well or badly."""
+        """Tell whether everything that was asked has been answered, well or badly."""
         return all(info.has_ended for info in self.sub_tasks.values())
 
     async def complete(self, result: object = None) -> None:

@@ -44,8 +44,8 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
 
 
 def may_meet(wait: Expectation, source: str) -> bool:
-    """Whose event can meet it: its producers', or anybody's where none are declared. What comes from outside tells no
-    roles, so it does not meet what only some people may answer."""
+    """Tell whether an event of this source can meet the wait: one of its producers', or anybody's where none are
+    declared. What comes from outside tells no roles, so it does not meet what only some people may answer."""
     if source == CLIENT and wait.ask is not None and wait.ask.approvers:
         return False
     return not wait.producers or source in wait.producers

@@ -17,7 +17,7 @@ WAIT_OPENED = "plan.wait.opened"
 
 @dataclass(frozen=True)
 class Moment:
-    """Where and when something is made: ids derive from the cause, so making it again makes the same."""
+    """Cause, maker and time of what is made. Ids derive from the cause, so making it again makes the same."""
 
     cause: EventEnvelope
     agent: str

@@ -87,7 +87,7 @@ def _targets(config: StateConfig) -> list[str]:
 
 
 def states_before(name: str, states: States) -> set[str]:
-    """Those that can have been left when this one is entered."""
+    """The states that can have been left when this one is entered."""
     sources: dict[str, list[str]] = {one: [] for one in states}
     for one, config in states.items():
         for target in _targets(config):
@@ -106,7 +106,7 @@ def _reach(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
 
 
 def _reach_by_default(name: str, states: States) -> set[str]:
-    """By default_next alone, through states that ask nothing."""
+    """The states that are reached by default_next alone, through states that ask nothing."""
     passing = {state: _existing(config.passes_on, states) for state, config in states.items()}
     return {state for after in passing[name] for state in _reach(after, passing.__getitem__)}
 
@@ -223,6 +223,6 @@ def next_state(config: StateConfig, event: EventEnvelope, view: Values) -> str |
 
 
 def _without_event(config: StateConfig, event: EventEnvelope) -> str | None:
-    """Where an answer leads that no transition takes."""
+    """The state to which an answer leads that no transition takes."""
     meant = config.action is not None and event.type == config.action.answer
     return config.default_next if meant or config.action is None else None

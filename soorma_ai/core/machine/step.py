@@ -67,12 +67,12 @@ class View:
 
     @property
     def is_held(self) -> bool:
-        """Whether somebody has to resume the plan, whatever else comes."""
+        """True for a plan that somebody has to resume, whatever else comes."""
         return any(wait.event_type == RESUMED for wait in _waits(self))
 
     @property
     def is_waiting(self) -> bool:
-        """For what the state asked, or for somebody who takes what it is to ask."""
+        """True while what the state asked is open, or nobody takes what it is to ask."""
         if not self.plan.is_due:
             return any(e.id == self.plan.awaits or e.event_type == RESUMED for e in self.open_now)
         asks = self.config.action if self.config else None
@@ -81,7 +81,7 @@ class View:
 
     @property
     def has_next(self) -> bool:
-        """Whether a step follows without an event."""
+        """True where a step follows without an event."""
         config = self.config
         if config is None or config.is_terminal:
             return False

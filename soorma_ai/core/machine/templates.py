@@ -39,7 +39,10 @@ def templates_in(value: Json) -> Iterator[str]:
 
 
 def fill(template: Json, view: Values) -> Json:
-    """One pass: what is filled in is data, whatever it looks like. Raises PayloadMismatch for what is not there."""
+    """Fill in what templates name, in one pass: what is filled in is data, whatever it looks like.
+
+    Raises PayloadMismatch for what is not there.
+    """
     if isinstance(template, dict):
         return {key: fill(item, view) for key, item in template.items()}
     if isinstance(template, list):
@@ -53,7 +56,7 @@ def fill(template: Json, view: Values) -> Json:
 
 
 def is_template(text: str) -> bool:
-    """And nothing else, so that it gets the value as it is."""
+    """Tell whether the text is one template and nothing else, so that it gets the value as it is."""
     return _TEMPLATE.fullmatch(text) is not None
 
 

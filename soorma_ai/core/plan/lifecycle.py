@@ -107,7 +107,7 @@ def is_overdue(plan: PlanRecord, now: datetime) -> bool:
 
 
 def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
-    """Whether anything that is open wakes the plan. A branch does not; its join does, while it is open."""
+    """Tell whether anything that is open wakes the plan. A branch does not; its join does, while it is open."""
     return any(expectation.branch_of is None for expectation in open_now)
 
 

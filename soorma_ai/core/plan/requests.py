@@ -194,7 +194,7 @@ class PlanQuestion:
 
 
 def ask(plan: PlanRecord, question: PlanQuestion, moment: Moment, *, fingerprint: str | None = None) -> Outcome:
-    """As `wait`, and also found by the plan's id or its goal's reply key as the reply key of the event."""
+    """Ask as `wait` does; the answer may also carry the plan's id, or its goal's reply key, as its reply key."""
     known_as = [plan.plan_id, *([plan.answer_key] if plan.answer_key else [])]
     wait_id = moment.expectation_id("wait")
     spec = ExpectationSpec(

@@ -45,8 +45,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Turn:
-    """Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a join whose results are
-    to be put together; `released` a request that a person let go, which `branch` may be part of a join."""
+    """What a turn comes to. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a
+    join whose results are to be put together; `released` a request that a person let go, for `branch` of a join if it
+    was one."""
 
     outcome: Outcome | None = None
     trigger: Trigger | None = None

@@ -56,7 +56,7 @@ async def validate(handling: Handling) -> None:
 
 
 async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
-    """As live agents define the event; where none lives, as those did that are gone."""
+    """The definitions of the event by live agents; where none lives, by those that are gone."""
     services, tenant_id = handling.services, handling.event.tenant_id
     for registered in (
         await services.store.live_events(tenant_id, services.clock.now()),

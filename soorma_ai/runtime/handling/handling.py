@@ -57,7 +57,7 @@ class Handling:
         self.forget()
 
     def forget(self) -> None:
-        """Nothing of it happened."""
+        """Undo all that was recorded."""
         self._effects: list[Effect] = []
         # A redriven delivery makes other events than it made before it died: its requester was told of the failure
         # under the first ordinal then, and one id may not stand for two contents.
@@ -76,7 +76,7 @@ class Handling:
         return Checkpoint(len(self._effects), self._plan, self._touched)
 
     def roll_back(self, to: Checkpoint) -> None:
-        """Nothing of what a handler has done since then happened."""
+        """Undo what a handler has recorded since then."""
         del self._effects[to.effects :]
         self._plan, self._touched = to.plan, to.touched
         self._values = None
@@ -92,7 +92,7 @@ class Handling:
 
     @property
     def lineage(self) -> Lineage:
-        """Whose delivery it is. A wake-up names whom it wakes, and tells no more."""
+        """The lineage of whoever the delivery is for. A wake-up names whom it wakes, and tells no more."""
         if self.event.source != SYSTEM:
             return self.event.lineage
         owner = self._plan or self.task
@@ -204,7 +204,7 @@ class Handling:
         return self.still_open(await self.services.store.expectations(plan_id=self.plan.plan_id))
 
     def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
-        """As `open_now`, where what was open before this handling is known."""
+        """Return what `open_now` does, where what was open before this handling is known."""
         opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
         closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
         return [expectation for expectation in [*before, *opened] if expectation.id not in closed]
@@ -214,7 +214,7 @@ class Handling:
         return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
 
     async def has_more_to_come(self) -> bool:
-        """Whether something that the plan waited for has come already, and stands in line behind this delivery."""
+        """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
         return await self.services.store.pending(self.agent, self.delivery.owner) > 1
 
     async def history(self, limit: int) -> list[Step]:

@@ -129,7 +129,7 @@ def _declined(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
 
 
 def _storable(answer: ModelAnswer) -> ModelAnswer:
-    """As the journal can hold it: an answer that cannot be written down is one that cannot be used."""
+    """The answer as the journal can hold it: one that cannot be written down cannot be used."""
     text = answer.text.encode("utf-8", "backslashreplace").decode()
     if is_storable(answer.value):
         return replace(answer, text=text)

@@ -38,7 +38,7 @@ from soorma_ai.runtime.planning.decide import situation_now
 
 
 class MachineInHand:
-    """Of a plan whose values have been read."""
+    """The machine of a plan whose values have been read."""
 
     def __init__(self, handling: Handling) -> None:
         self._handling = handling
@@ -71,7 +71,7 @@ class MachineInHand:
         return self.view(await self._handling.open_now())
 
     async def step(self, event: EventEnvelope | None) -> bool:
-        """Whether there was anything to do."""
+        """Take a step; False where nothing leads on."""
         taken = step(await self.view_now(), event, self._handling.services.clock.now())
         if taken is None:
             return False
@@ -81,7 +81,7 @@ class MachineInHand:
         return True
 
     async def advance(self) -> None:
-        """By itself: what came is carried on, or the plan fails for want of a way."""
+        """Go on by itself with what came, or fail the plan for want of a way."""
         seen = self.view([]).seen
         is_going = await self.step(seen) if seen or self._handling.plan.is_due else True
         if not is_going and not await self._handling.open_now():
@@ -89,7 +89,7 @@ class MachineInHand:
         await self.rest()
 
     async def rest(self) -> None:
-        """An end that is reached is told; a state that asks for nothing waits for the events that it names."""
+        """End the plan that has reached an end; wait for the events that a state names which asks for nothing."""
         view = await self.view_now()
         if view.plan.status.is_final:
             return
@@ -119,7 +119,7 @@ class MachineInHand:
         self._handling.apply(hold(view, self._handling.services.clock.now()))
 
     async def resume(self, data: JsonObject) -> None:
-        """Nothing happens to a plan that waits for nobody (any more)."""
+        """Go on with this input. Nothing happens to a plan that waits for nobody (any more)."""
         handling, view = self._handling, await self.view_now()
         resumed = resume(view, data, handling.moment())
         if resumed is None:
@@ -131,7 +131,8 @@ class MachineInHand:
             await self._fail(without_way(handling.plan, event))
 
     async def request(self, asked: AgentRequest) -> str | None:
-        """Checked, held by its gate if it has one. None: nobody takes it, and the plan sleeps until somebody does."""
+        """Ask an agent, checked, and held by its gate if there is one; return the id of what was opened. None: nobody
+        takes it, and the plan sleeps until somebody does."""
         handling, plan = self._handling, self._handling.plan
         offer = await self._offer(asked.event_type)
         decision = _decision(offer, asked)
@@ -171,7 +172,7 @@ class MachineInHand:
         return expectation_in(outcome).id
 
     async def _offer(self, event_type: str) -> Offer:
-        """Of those that live; where none of them takes it, of those that will when they are back."""
+        """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""
         services, plan = self._handling.services, self._handling.plan
         now = services.clock.now()
         await services.presence.confirm(services.store, now)

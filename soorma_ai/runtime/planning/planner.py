@@ -59,14 +59,14 @@ class PlanningEngine:
         self._author = author
 
     async def begin(self, handling: Handling) -> None:
-        """For a goal that has come."""
+        """Begin the plan of a goal that has come."""
         trigger = await begin_turn(handling, self._author.settings)
         if trigger is not None:
             handling.trigger = trigger
             await self._make_first_step(handling, handling.event, trigger)
 
     async def go_on(self, handling: Handling) -> None:
-        """For what a plan was waiting for, which has come, or whose time is over."""
+        """Go on with a plan: what it was waiting for has come, or its time is over."""
         trigger = await continue_turn(handling)
         if trigger is None:
             return
@@ -116,7 +116,7 @@ class PlanningEngine:
             await self._hand_over(handling, first_step(handling, goal))
 
     async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
-        """To the author's handler; what it left undone is done for it."""
+        """Run the author's handler, and do for it what it left undone."""
         before = handling.checkpoint()
         try:
             await handler
@@ -139,7 +139,7 @@ class PlanningEngine:
         await self._must_go_on(handling)
 
     async def _go_on_by_itself(self, handling: Handling, trigger: Trigger) -> None:
-        """Without a handler: by the plan's machine, else by what the model decides."""
+        """Go on without a handler: by the plan's machine, else by what the model decides."""
         await handling.read_values()
         machine = MachineInHand(handling)
         if machine.states:
