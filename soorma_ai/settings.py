@@ -47,7 +47,7 @@ def _number(name: str, default: int) -> int:
     return int(given)
 
 
-def shown(url: str) -> str:
+def hide_password(url: str) -> str:
     """For messages, which end up in logs: without the user and the password."""
     return re.sub(r"://.*@", "://***@", url)
 
@@ -56,6 +56,6 @@ def sqlite_path(store_url: str) -> Path | None:
     """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, which is in memory."""
     scheme, separator, rest = store_url.partition("://")
     if not separator or scheme != "sqlite":
-        raise ConfigError(f"store_url={shown(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
+        raise ConfigError(f"store_url={hide_password(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
     name = rest.removeprefix("/")
     return None if name in ("", ":memory:") else Path(name)

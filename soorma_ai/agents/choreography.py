@@ -11,7 +11,7 @@ from soorma_ai.agents.agent import EventLike
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner, cannot_think
-from soorma_ai.core.deciding.judge import judge, prepared
+from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, fingerprint
 from soorma_ai.domain.history import DECIDE
@@ -117,7 +117,7 @@ class ChoreographyPlanner(BasePlanner):
             raise LocalProtocolError("execute_decision got the goal of another plan")
         offer = await offer_now(handling, self._mind)
         trigger = handling.trigger or Trigger("")
-        decision = prepared(decision, offer)
+        decision = prepare_decision(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, state_of(trigger)))
         await self._act(handling, judge(decision, situation), trigger)
 

@@ -25,7 +25,7 @@ from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
@@ -335,7 +335,7 @@ class BasePlanner(Agent):
     def _check_goal(self, event: EventEnvelope) -> None:
         faults = violations(self.goals[event.type].payload_schema, event.data)
         if faults:
-            raise RemoteProtocolError(f"goal {event.type!r} is off its schema: {told(faults)}")
+            raise RemoteProtocolError(f"goal {event.type!r} is off its schema: {describe(faults)}")
 
     async def _must_have_left_something(self, handling: Handling) -> None:
         """No plan hangs silently: a running one waits for something."""

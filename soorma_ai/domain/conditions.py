@@ -23,7 +23,7 @@ class _Program(Protocol):
 def check_condition(expression: str) -> None:
     if expression != ALWAYS:
         try:
-            _compiled(expression)
+            _compile(expression)
         except ConfigError as error:
             raise ConfigError(f"approval={expression!r} is neither 'always' nor a CEL expression: {error}") from error
 
@@ -31,7 +31,7 @@ def check_condition(expression: str) -> None:
 def fault_of(expression: str, known: Sequence[str]) -> str:
     """Why it is no condition over these values; empty when it is one."""
     try:
-        program = _compiled(expression)
+        program = _compile(expression)
     except ConfigError as error:
         return f"{expression!r} is no CEL expression: {error}"
     unknown = [name for name in program.variables() if name not in (*known, *loops_of(expression))]
@@ -46,7 +46,7 @@ def loops_of(expression: str) -> list[str]:
 def holds(expression: str, values: Mapping[str, Json]) -> bool:
     """What cannot be decided does not hold."""
     try:
-        return _compiled(expression).execute(dict(values)) is True
+        return _compile(expression).execute(dict(values)) is True
     except _UNDECIDED:
         return False
 
@@ -64,13 +64,13 @@ def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
     if expression == ALWAYS:
         return True
     try:
-        return _compiled(expression).execute({"payload": payload, "context": context}) is not False
+        return _compile(expression).execute({"payload": payload, "context": context}) is not False
     except _UNDECIDED:
         return True
 
 
 @lru_cache(maxsize=512)
-def _compiled(expression: str) -> _Program:
+def _compile(expression: str) -> _Program:
     import cel  # its package imports a command line of its own: 0.7 s that only users of conditions pay
 
     try:

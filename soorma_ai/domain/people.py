@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 
 
@@ -25,7 +25,7 @@ class Proposal:
     data: JsonObject
     digest: str
     payload_schema: JsonObject
-    reply: Reply | None = None
+    reply: ExpectedReply | None = None
     target: str | None = None
 
 

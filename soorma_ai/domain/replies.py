@@ -16,7 +16,7 @@ class Failure:
     ends_plan: bool = False
 
 
-def said_in(data: JsonObject) -> Json:
+def content_of(data: JsonObject) -> Json:
     """The result or the error of a reply; an event of another form is what it says itself."""
     if "success" not in data and "result" not in data:
         return data
@@ -33,7 +33,7 @@ def failure_reply(code: str, message: str) -> JsonObject:
 
 
 @dataclass(frozen=True)
-class Reply:
+class ExpectedReply:
     """What counts as the answer of a request, `event_type` or one of the `others`, and how long it may take."""
 
     event_type: str

@@ -51,7 +51,7 @@ def compact(value: Json) -> str:
 
 def digest(value: Json) -> str:
     """SHA-256 of the RFC 8785 form: two people who compute it over the same payload get the same."""
-    return hashlib.sha256(rfc8785.dumps(_within_range(value))).hexdigest()
+    return hashlib.sha256(rfc8785.dumps(_canonical(value))).hexdigest()
 
 
 def is_storable(value: Json) -> bool:
@@ -82,7 +82,7 @@ def clip(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size - 1]}…"
 
 
-def at_pointer(value: Json, pointer: str) -> Json:
+def value_at(value: Json, pointer: str) -> Json:
     """What a JSON Pointer (RFC 6901) or a dotted path finds; None where nothing is."""
     parts = pointer[1:].split("/") if pointer.startswith("/") else pointer.split(".")
     for raw in parts:
@@ -96,12 +96,12 @@ def at_pointer(value: Json, pointer: str) -> Json:
     return value
 
 
-def _within_range(value: Json) -> Json:
+def _canonical(value: Json) -> Json:
     """RFC 8785 numbers are doubles; a larger integer is digested by its decimal digits."""
     if isinstance(value, dict):
-        return {key: _within_range(item) for key, item in value.items()}
+        return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_within_range(item) for item in value]
+        return [_canonical(item) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return {"$integer": str(value)}
     return value

@@ -14,7 +14,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Question:
+class ModelQuestion:
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it."""
 
     messages: tuple[Message, ...]
@@ -55,7 +55,7 @@ class Reasoner(Protocol):
         """Raises ConfigError for what can be known before the first call: no library, no key, no such model."""
         ...
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         """Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, ConfigError."""
         ...
 

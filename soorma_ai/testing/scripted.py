@@ -16,10 +16,10 @@ from soorma_ai.domain.decisions import (
 from soorma_ai.domain.states import StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import ModelAnswer, Question
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
-Script: TypeAlias = Iterable[Item] | Callable[[Question], Item | Awaitable[Item]]
+Script: TypeAlias = Iterable[Item] | Callable[[ModelQuestion], Item | Awaitable[Item]]
 
 REASONING = "scripted"
 _CHARS_PER_TOKEN = 4
@@ -40,7 +40,7 @@ class ScriptedReasoner:
         max_output_tokens: int = 1000,
         usd_per_token: float | None = 0.0,
     ) -> None:
-        self.questions: list[Question] = []
+        self.questions: list[ModelQuestion] = []
         self._model = model
         self._max_output_tokens = max_output_tokens
         self._usd_per_token = usd_per_token
@@ -61,7 +61,7 @@ class ScriptedReasoner:
     def check(self) -> None:
         pass
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         self.questions.append(question)
         item = self._respond(question)
         if inspect.isawaitable(item):
@@ -78,7 +78,7 @@ class ScriptedReasoner:
             case _:
                 return self._answer(question, json.dumps(item))
 
-    def _answer(self, question: Question, text: str) -> ModelAnswer:
+    def _answer(self, question: ModelQuestion, text: str) -> ModelAnswer:
         value, fault = _read(text)
         prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
         completion_tokens = len(text) // _CHARS_PER_TOKEN
@@ -149,10 +149,10 @@ def _decision(step: JsonObject) -> JsonObject:
     return {"reasoning": REASONING, "step": step}
 
 
-def _in_order(script: Iterable[Item]) -> Callable[[Question], Item]:
+def _in_order(script: Iterable[Item]) -> Callable[[ModelQuestion], Item]:
     items = iter(script)
 
-    def respond(question: Question) -> Item:
+    def respond(question: ModelQuestion) -> Item:
         for item in items:
             return item
         asked = question.messages[-1].content if question.messages else compact(question.schema)

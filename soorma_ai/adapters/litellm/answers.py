@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from soorma_ai.adapters.litellm.faults import scrubbed
+from soorma_ai.adapters.litellm.faults import scrub
 from soorma_ai.adapters.litellm.shapes import ANSWER, Mode
 from soorma_ai.domain.values import Json, clip
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
@@ -35,7 +35,7 @@ class Heard:
         return self.content
 
 
-def heard_in(response: Any, model: str) -> Heard:
+def read_answer(response: Any, model: str) -> Heard:
     """Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
     choices: list[Any] = list(getattr(response, "choices", None) or ())
     if not choices:
@@ -49,7 +49,7 @@ def heard_in(response: Any, model: str) -> Heard:
         calls=tuple(_call(call) for call in (message.tool_calls or ())),
     )
     if heard.refusal:
-        raise ModelRefused(f"{model} refused: {clip(scrubbed(heard.refusal), 400)}")
+        raise ModelRefused(f"{model} refused: {clip(scrub(heard.refusal), 400)}")
     if heard.finish == "content_filter":
         raise ContentFiltered(f"{model}: the provider filtered the answer")
     return heard
@@ -87,7 +87,7 @@ def object_in(made: Any) -> tuple[Json, str]:
     return value, ""
 
 
-def misread(cause: BaseException | None) -> str:
+def describe_misreading(cause: BaseException | None) -> str:
     """Why the text could not be taken apart, as the parser puts it."""
     errors = getattr(cause, "errors", None)
     found = errors() if callable(errors) else None

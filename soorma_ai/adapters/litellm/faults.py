@@ -44,31 +44,31 @@ class BadGeneration(Exception):
         self.text = text
 
 
-def scrubbed(text: str, secrets: Iterable[str] = ()) -> str:
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
     """`text` without what looks like a key, and without what is known to be one."""
     for secret in secrets:
         text = text.replace(secret, "<scrubbed>")
     return _SECRET.sub("<scrubbed>", text)
 
 
-def known_secrets(given: str | None) -> list[str]:
+def find_secrets(given: str | None) -> list[str]:
     set_here = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
     return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
 
 
 def names_a_key(error: Exception, secrets: Iterable[str]) -> bool:
     text = str(error)
-    return getattr(error, "status_code", None) in (401, 403) or scrubbed(text, secrets) != text
+    return getattr(error, "status_code", None) in (401, 403) or scrub(text, secrets) != text
 
 
-def translated(
+def translate(
     error: Exception, model: str, secrets: Iterable[str] = ()
 ) -> SoormaError | SchemaRejected | BadGeneration:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    told = _told(error)
+    told = _error_object(error)
     code, text = str(told.get("code") or ""), str(error)
-    said = clip(scrubbed(str(told.get("message") or _words(text)), secrets), 400)
+    said = clip(scrub(str(told.get("message") or _words(text)), secrets), 400)
     retry_after = _retry_after(error, text)
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
@@ -107,7 +107,7 @@ def _refusal(status: object, kinds: set[str], text: str, model: str, said: str) 
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")
 
 
-def _told(error: Exception) -> JsonObject:
+def _error_object(error: Exception) -> JsonObject:
     """The provider's own error object: the client keeps it as `body`, or has put its JSON into the text."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):

@@ -19,7 +19,7 @@ ANSWER = "Decision"
 _MAX_ANTHROPIC_UNIONS = 16
 
 
-def fitting_mode(wanted: Mode, provider: str, wire: Wire) -> Mode:
+def mode_for(wanted: Mode, provider: str, wire: Wire) -> Mode:
     """Anthropic's structured output closes open objects so that only {} fits; tools leave them open."""
     if wanted == "json_schema" and provider == "anthropic":
         return "json_schema" if wire.strict and wire.unions <= _MAX_ANTHROPIC_UNIONS else "tools"
@@ -47,7 +47,7 @@ def response_model(wire: Wire) -> type[AnyObject]:
     )
 
 
-def sent(shaped: Mapping[str, Any], wire: Wire, supported: frozenset[str]) -> dict[str, Any]:
+def arguments_for(shaped: Mapping[str, Any], wire: Wire, supported: frozenset[str]) -> dict[str, Any]:
     """What instructor shaped, in the order and strictness of the wire schema. A copy: litellm writes into schemas."""
     out = {key: value for key, value in shaped.items() if key not in ("response_format", "tools", "tool_choice")}
     form = shaped.get("response_format")

@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
-from soorma_ai.core.schema.nulls import without_wire_nulls
-from soorma_ai.core.schema.portable import closed, inlined, is_too_large
+from soorma_ai.core.schema.nulls import strip_wire_nulls
+from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
 from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
@@ -24,7 +24,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
 
 STATE_NAME = "^[A-Za-z_][A-Za-z0-9_-]*$"
-QUESTION = closed({"question": {"type": "string"}})
+QUESTION_DATA = closed_object({"question": {"type": "string"}})
 
 _TEXT: JsonObject = {"type": "string"}
 _TEMPLATE: JsonObject = {"type": "string", "pattern": r"^\{[A-Za-z_][A-Za-z0-9_.-]*\}$"}
@@ -37,7 +37,7 @@ _LEFT_OUT = frozenset(
 
 
 @dataclass(frozen=True)
-class Means:
+class Material:
     """What a machine can be made of. `answers` are other events by which an event may be answered. `wanted` are the
     requests that it is to be made of, offered now or not; none means all."""
 
@@ -73,16 +73,16 @@ class Means:
         return derived_id("offer", compact(self.schema))
 
 
-def make_means(
+def gather_material(
     planner: str,
     live: Iterable[DiscoveredAgent],
     chosen: Sequence[DiscoveredAgent],
     awaits: Iterable[EventDefinition],
     result_schema: JsonObject | None,
-) -> Means:
+) -> Material:
     """Of what `live` agents take, that which the `chosen` ones do, or all. Raises LocalProtocolError for chosen ones
     that take nothing."""
-    wanted = tuple(dict.fromkeys(name for one in chosen for name in _taken_by(one)))
+    wanted = tuple(dict.fromkeys(name for one in chosen for name in _requests_to(one)))
     if chosen and not wanted:
         names = ", ".join(one.name for one in chosen)
         raise LocalProtocolError(f"no request is known that {names} would take: discover agents with their events")
@@ -94,13 +94,13 @@ def make_means(
             is_made = role is EventRole.MAKES
             if not wanted or (one.name in makers if is_made else definition.event_name in wanted):
                 registered.append(RegisteredEvent(one.name, one.kind, role, definition))
-        for name in _taken_by(one):
+        for name in _requests_to(one):
             answers[name] += _answers_of(one, name)
     offer = make_offer(planner, registered, awaits, result_schema)
-    return Means(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
+    return Material(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
 
 
-def _taken_by(agent: DiscoveredAgent) -> list[str]:
+def _requests_to(agent: DiscoveredAgent) -> list[str]:
     taking = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
     requests = [made for role, made in agent.events if role in taking and made.topic is EventTopic.ACTION_REQUESTS]
     return [definition.event_name for definition in requests]
@@ -115,24 +115,27 @@ def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
     return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
 
 
-def draft_schema(means: Means) -> JsonObject:
+def draft_schema(means: Material) -> JsonObject:
     """A branch for each event that can be asked for. The names of events are closed too, as long as providers take
     so many."""
-    actions: list[Json] = [_asking(definition) for definition in means.requests.values()]
+    actions: list[Json] = [_request_form(definition) for definition in means.requests.values()]
     outside: list[Json] = [*means.outside]
     if outside:
         actions.append(
-            {"description": "Ask a person.", **_action(HUMAN_INPUT, QUESTION, {"response_event": {"enum": outside}})}
+            {
+                "description": "Ask a person.",
+                **_action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}}),
+            }
         )
     names: list[Json] = [*_event_names(means)]
-    schema = _machine(means, actions, {"enum": names})
-    return _machine(means, actions, _TEXT) if is_too_large(schema) else schema
+    schema = _machine_schema(means, actions, {"enum": names})
+    return _machine_schema(means, actions, _TEXT) if is_too_large(schema) else schema
 
 
-def _machine(means: Means, actions: list[Json], on_event: JsonObject) -> JsonObject:
-    ways = closed({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
+def _machine_schema(means: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
+    ways = closed_object({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
     promised = means.offer.result_schema
-    state = closed(
+    state = closed_object(
         {
             "state_name": {"type": "string", "pattern": STATE_NAME},
             "description": _TEXT,
@@ -141,36 +144,36 @@ def _machine(means: Means, actions: list[Json], on_event: JsonObject) -> JsonObj
             "default_next": _TEXT,
             "is_terminal": {"type": "boolean"},
             "outcome": {"enum": ["completed", "failed"]},
-            "result": templated(inlined(promised)) if promised else _TEXT,
+            "result": allow_templates(inline(promised)) if promised else _TEXT,
         },
         ("action", "default_next", "outcome", "result"),
     )
-    drawn = closed({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
+    drawn = closed_object({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
     return {"description": "The whole plan, as a state machine.", **drawn}
 
 
-def _asking(definition: EventDefinition) -> JsonObject:
-    shown = _inside(inlined(definition.payload_schema))
-    asking = _action(definition.event_name, shown, {})
+def _request_form(definition: EventDefinition) -> JsonObject:
+    shown = _allow_inner_templates(inline(definition.payload_schema))
+    asking = _action_form(definition.event_name, shown, {})
     return {"description": definition.description, **asking} if definition.description else asking
 
 
-def _action(event_type: str, data: Json, more: JsonObject) -> JsonObject:
+def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
     timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
     properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
-    return closed(properties, ("timeout_seconds",))
+    return closed_object(properties, ("timeout_seconds",))
 
 
-def _event_names(means: Means) -> list[str]:
+def _event_names(means: Material) -> list[str]:
     actions = [StateAction(event_type=name, timeout_seconds=1) for name in means.requests]
     actions += [StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in means.outside]
     return [*dict.fromkeys(name for action in actions for name in means.after(action))]
 
 
-def templated(schema: Json) -> Json:
+def allow_templates(schema: Json) -> Json:
     """`schema`, or a template wherever it wants something else than free text. It shows the model what is possible; the
     judge is the document itself."""
-    inner = _inside(schema)
+    inner = _allow_inner_templates(schema)
     if not isinstance(inner, dict) or _is_free_text(inner):
         return inner
     alternatives = inner.get("anyOf")
@@ -181,7 +184,7 @@ def templated(schema: Json) -> Json:
     return {**described, "anyOf": [{key: item for key, item in inner.items() if key != "description"}, _TEMPLATE]}
 
 
-def _inside(schema: Json) -> Json:
+def _allow_inner_templates(schema: Json) -> Json:
     """Templates within the value, and none for the whole of it."""
     if not isinstance(schema, dict):
         return schema
@@ -189,13 +192,13 @@ def _inside(schema: Json) -> Json:
     for keyword, value in fold_all_of(schema).items():
         match keyword, value:
             case (("properties" | "patternProperties"), dict()):
-                out[keyword] = {name: templated(child) for name, child in value.items()}
+                out[keyword] = {name: allow_templates(child) for name, child in value.items()}
             case (("items" | "additionalProperties"), _):
-                out[keyword] = templated(value)
+                out[keyword] = allow_templates(value)
             case "prefixItems", list():
-                out[keyword] = [templated(child) for child in value]
+                out[keyword] = [allow_templates(child) for child in value]
             case (("anyOf" | "oneOf"), list()):
-                out["anyOf"] = [_inside(branch) for branch in value]
+                out["anyOf"] = [_allow_inner_templates(branch) for branch in value]
             case _ if keyword not in _LEFT_OUT:
                 out[keyword] = value
             case _:
@@ -207,7 +210,7 @@ def _is_free_text(schema: JsonObject) -> bool:
     return schema.get("type") == "string" and not _RULES_OF_TEXT & schema.keys()
 
 
-def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
+def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     """The wire form as a machine. Raises MalformedDecision, which names every part that is off the schema. `fault` is
     what kept the answer from being JSON, if anything did."""
     if not isinstance(value, dict):
@@ -223,7 +226,7 @@ def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     faults: list[str] = []
     for number, given in enumerate(states):
         try:
-            config = StateConfig.model_validate_json(compact(_without_nulls(given)), strict=True)
+            config = StateConfig.model_validate_json(compact(_drop_nulls(given)), strict=True)
         except ValidationError as error:
             faults += [f"{'.'.join(map(str, ('states', number, *e['loc'])))}: {e['msg']}" for e in error.errors()]
             continue
@@ -237,20 +240,18 @@ def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     return PlanDefinition(plan_type=plan_type, description=description, initial_state=initial, states=made)
 
 
-def _without_nulls(given: Json) -> Json:
+def _drop_nulls(given: Json) -> Json:
     """But for those in data and results, which may mean null."""
     if isinstance(given, list):
-        return [_without_nulls(item) for item in given]
+        return [_drop_nulls(item) for item in given]
     if not isinstance(given, dict):
         return given
     return {
-        key: item if key in ("data", "result") else _without_nulls(item)
-        for key, item in given.items()
-        if item is not None
+        key: item if key in ("data", "result") else _drop_nulls(item) for key, item in given.items() if item is not None
     }
 
 
-def prepared(machine: PlanDefinition, means: Means) -> PlanDefinition:
+def prepare_machine(machine: PlanDefinition, means: Material) -> PlanDefinition:
     """As it would be carried out: a null that stands for an absent option is one."""
     promised = means.offer.result_schema
     states: dict[str, StateConfig] = {}
@@ -258,8 +259,8 @@ def prepared(machine: PlanDefinition, means: Means) -> PlanDefinition:
         action = config.action
         asked = means.requests.get(action.event_type) if action else None
         if action and asked and action.data is not None:
-            data = without_wire_nulls(action.data, asked.payload_schema)
+            data = strip_wire_nulls(action.data, asked.payload_schema)
             action = action.model_copy(update={"data": data})
-        result = without_wire_nulls(config.result, promised) if promised else config.result
+        result = strip_wire_nulls(config.result, promised) if promised else config.result
         states[name] = config.model_copy(update={"action": action, "result": result})
     return machine.model_copy(update={"states": states})

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from soorma_ai.core.schema.portable import closed, inlined, is_too_large
+from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -90,14 +90,14 @@ def make_offer(
             case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
                 pass
     return Offer(
-        events=tuple(merged(events[name]) for name in sorted(events)),
+        events=tuple(merge_definitions(events[name]) for name in sorted(events)),
         delegates=tuple(delegates[key] for key in sorted(delegates)),
         waits=tuple(waits[name] for name in sorted(waits)),
         result_schema=result_schema,
     )
 
 
-def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
+def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:
     """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
     one, and needs a person where any of them wants one."""
     first, *others = definitions
@@ -125,21 +125,21 @@ def decision_schema(offer: Offer) -> JsonObject:
     published at a time.
     """
     if offer.events:
-        several = _schema(offer, [_several(offer)])
+        several = _schema(offer, [_publish_all_branch(offer)])
         if not is_too_large(several):
             return several
     return _schema(offer, [])
 
 
-def _publishing(offer: Offer) -> list[Json]:
+def _publish_branches(offer: Offer) -> list[Json]:
     return [
-        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inlined(event.payload_schema)})
+        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inline(event.payload_schema)})
         for event in offer.events
     ]
 
 
-def _several(offer: Offer) -> JsonObject:
-    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publishing(offer)}}
+def _publish_all_branch(offer: Offer) -> JsonObject:
+    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publish_branches(offer)}}
     need = "How many of them must have come before you decide again; leave it out to wait for all."
     return _branch(
         PUBLISH_ALL,
@@ -154,10 +154,10 @@ def _several(offer: Offer) -> JsonObject:
 
 
 def _schema(offer: Offer, more: list[Json]) -> JsonObject:
-    branches = [*_publishing(offer), *more]
+    branches = [*_publish_branches(offer), *more]
     branches += [
         _branch(
-            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inlined(d.goal.payload_schema)}
+            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inline(d.goal.payload_schema)}
         )
         for d in offer.delegates
     ]
@@ -171,9 +171,9 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
         )
-    result = inlined(offer.result_schema or ANY_OBJECT)
+    result = inline(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
-    return closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+    return closed_object({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
 
 def _timeout() -> JsonObject:
@@ -182,5 +182,5 @@ def _timeout() -> JsonObject:
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
-    branch = closed(tagged | properties, optional)
+    branch = closed_object(tagged | properties, optional)
     return {"description": description, **branch} if description else branch

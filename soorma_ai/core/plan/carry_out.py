@@ -20,7 +20,7 @@ from soorma_ai.domain.decisions import (
 from soorma_ai.domain.events import completion_of
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 
 
 def reduce(
@@ -37,7 +37,7 @@ def reduce(
     mark = fingerprint(judged.decision, state)
     match judged.decision.next_action:
         case PublishAction(event_type=name) as action:
-            reply = Reply(completion_of(name), timeout=reply_timeout)
+            reply = ExpectedReply(completion_of(name), timeout=reply_timeout)
             if judged.approval:
                 return hold(plan, action, judged.definition, judged.approval, moment, mark=mark, reply=reply)
             return request(plan, action, judged.definition, moment, mark=mark, reply=reply)

@@ -20,7 +20,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 from soorma_ai.errors import LocalProtocolError
 
@@ -121,7 +121,7 @@ def _ask(plan: PlanRecord, part: Judged, moment: Moment, mark: str | None, timeo
     action = part.decision.next_action
     if not isinstance(action, PublishAction):
         raise LocalProtocolError(f"only requests are published together, and {action.action!r} is none")
-    reply = Reply(completion_of(action.event_type), timeout=timeout)
+    reply = ExpectedReply(completion_of(action.event_type), timeout=timeout)
     if part.approval:
         return hold(plan, action, part.definition, part.approval, moment, mark=mark, reply=reply)
     return request(plan, action, part.definition, moment, mark=mark, reply=reply)

@@ -17,7 +17,7 @@ from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
@@ -35,11 +35,11 @@ def request(
     moment: Moment,
     *,
     mark: str | None = None,
-    reply: Reply | None = None,
+    reply: ExpectedReply | None = None,
 ) -> Outcome:
     """Publish to whoever takes the event, and expect a reply."""
     type = action.event_type
-    reply = reply or Reply(completion_of(type))
+    reply = reply or ExpectedReply(completion_of(type))
     return _asked_of_an_agent(
         plan, type, action.data, moment, kind=ExpectationKind.REPLY, reply=reply, definition=definition, mark=mark
     )
@@ -52,7 +52,7 @@ def delegate(
     moment: Moment,
     *,
     mark: str | None = None,
-    reply: Reply | None = None,
+    reply: ExpectedReply | None = None,
 ) -> Outcome:
     """A goal for another planner. Its plan draws on the budget of this one's root."""
     return _asked_of_an_agent(
@@ -61,7 +61,7 @@ def delegate(
         action.goal_data,
         moment,
         kind=ExpectationKind.CHILD,
-        reply=reply or Reply(completion_of(action.goal_event)),
+        reply=reply or ExpectedReply(completion_of(action.goal_event)),
         definition=definition,
         mark=mark,
         target=action.target_planner,
@@ -75,7 +75,7 @@ def _asked_of_an_agent(
     moment: Moment,
     *,
     kind: ExpectationKind,
-    reply: Reply,
+    reply: ExpectedReply,
     definition: EventDefinition | None,
     mark: str | None,
     target: str | None = None,
@@ -115,7 +115,7 @@ def hold(
     moment: Moment,
     *,
     mark: str | None = None,
-    reply: Reply | None = None,
+    reply: ExpectedReply | None = None,
 ) -> Outcome:
     """The publish becomes a question to a person, bound to exactly this payload."""
     match action:
@@ -179,7 +179,7 @@ def wait(
 class Question:
     """What people, or an event from outside, are to tell a plan. `about` is announced with it."""
 
-    reply: Reply
+    reply: ExpectedReply
     reason: str
     message: str
     definition: EventDefinition

@@ -10,7 +10,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.replies import said_in
+from soorma_ai.domain.replies import content_of
 from soorma_ai.domain.values import Json, JsonObject, digest
 from soorma_ai.errors import LocalProtocolError
 
@@ -48,7 +48,7 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
 def _replied(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     data = event.data
     worked = data.get("success") is not False
-    said = said_in(data)
+    said = content_of(data)
     note = "ok" if worked else "failed"
     outcome = step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)

@@ -89,11 +89,11 @@ class Line:
     lines: tuple["Line", ...] = ()
 
 
-def flattened(lines: Iterable[Line]) -> Iterator[Line]:
+def flatten(lines: Iterable[Line]) -> Iterator[Line]:
     """Every line of a tree, each before what followed from it."""
     for line in lines:
         yield line
-        yield from flattened(line.lines)
+        yield from flatten(line.lines)
 
 
 def thought_of(entry: JournalEntry) -> Thought:
@@ -172,7 +172,7 @@ def reply_line(
     return Line(LineKind.REPLY, at, who, what, data=inner, event_id=event_id, took=took, is_failure=not worked)
 
 
-def asked_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, now: datetime) -> Asked:
+def question_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, now: datetime) -> Asked:
     return Asked(
         wait_id=expected.id,
         status=expected.status,
@@ -183,7 +183,7 @@ def asked_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, n
         deadline=expected.deadline - start if expected.deadline else None,
         on_expiry=ask.on_expiry,
         digest=ask.proposal.digest if ask.proposal else None,
-        waited=took_until(expected, now),
+        waited=time_taken(expected, now),
         decision=expected.answer.decision if expected.answer else None,
         answered_by=by,
     )
@@ -219,12 +219,12 @@ def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime)
         who=expected.agent,
         what=expected.subject,
         note=note or words,
-        took=took_until(expected, now),
+        took=time_taken(expected, now),
         is_failure=kind is LineKind.EXPIRY,
     )
 
 
-def took_until(expected: Expectation, now: datetime) -> timedelta:
+def time_taken(expected: Expectation, now: datetime) -> timedelta:
     return (expected.closed_at or now) - expected.opened_at
 
 

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from soorma_ai.core.report.lines import flattened, report_of
+from soorma_ai.core.report.lines import flatten, report_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -113,7 +113,7 @@ def timeline(trace: Trace) -> list[TimelineEntry]:
             event_id=line.event_id,
             is_failure=line.is_failure,
         )
-        for line in flattened(trace.lines)
+        for line in flatten(trace.lines)
     ]
     return sorted(entries, key=lambda entry: entry.at)
 

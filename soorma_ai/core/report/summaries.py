@@ -7,7 +7,7 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json, JsonObject
 
 
-def task_told(task: TaskRecord, state: JsonObject, sub_tasks: Iterable[SubTaskInfo]) -> JsonObject:
+def task_summary(task: TaskRecord, state: JsonObject, sub_tasks: Iterable[SubTaskInfo]) -> JsonObject:
     parts: JsonObject = {info.sub_task_id: _sub_task_told(info) for info in sub_tasks}
     return {
         "task_id": task.task_id,
@@ -29,7 +29,7 @@ def task_told(task: TaskRecord, state: JsonObject, sub_tasks: Iterable[SubTaskIn
     }
 
 
-def plan_told(plan: PlanRecord, state: JsonObject) -> JsonObject:
+def plan_summary(plan: PlanRecord, state: JsonObject) -> JsonObject:
     """`state` is the plan's working memory."""
     return {
         "plan_id": plan.plan_id,

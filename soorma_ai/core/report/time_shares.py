@@ -38,7 +38,7 @@ def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> S
     return Shares(total, *lengths, between=total - _length(covered))
 
 
-def taken_by_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
     """Overlapping waits count once."""
     return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
 

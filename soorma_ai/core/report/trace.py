@@ -10,11 +10,11 @@ from soorma_ai.core.report.lines import (
     Line,
     LineKind,
     answer_line,
-    asked_of,
     decision_line,
     heading,
     latency_of,
     progress_line,
+    question_of,
     reply_line,
     report_of,
     unmet_line,
@@ -255,7 +255,7 @@ class _Tree:
         if expected is not None and expected.ask is not None:
             event = self._events.get(expected.met_by or "")
             by = expected.answer.user_id if expected.answer else event.source if event else None
-            asked = asked_of(expected, expected.ask, by, self.start, self._now)
+            asked = question_of(expected, expected.ask, by, self.start, self._now)
             answers = self._answers(expected, level)
         return Line(
             kind=LineKind.GATE if step.kind is StepKind.HELD else LineKind.WAIT,

@@ -12,11 +12,11 @@ def fold_all_of(schema: JsonObject) -> JsonObject:
     out: JsonObject = {key: value for key, value in schema.items() if key != "allOf"}
     for part in list_in(schema.get("allOf")):
         if isinstance(part, dict):
-            out = both(out, fold_all_of(part))
+            out = merge(out, fold_all_of(part))
     return out
 
 
-def both(first: JsonObject, second: JsonObject) -> JsonObject:
+def merge(first: JsonObject, second: JsonObject) -> JsonObject:
     out = dict(first)
     for key, value in second.items():
         join = _JOINS.get(key)

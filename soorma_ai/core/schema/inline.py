@@ -39,13 +39,13 @@ class _Place:
         return _Place(schema, resource, self.above)
 
 
-def inlined(document: JsonObject) -> JsonObject:
+def inline(document: JsonObject) -> JsonObject:
     """The same schema without references; it accepts all that `document` accepts, and where exact, nothing else."""
-    written, _ = _Writer().write(_Place(document, document))
+    written, _ = _Inliner().write(_Place(document, document))
     return written if isinstance(written, dict) else {} if written else {"not": {}}
 
 
-class _Writer:
+class _Inliner:
     def __init__(self) -> None:
         self._nodes = 0
 
@@ -69,8 +69,8 @@ class _Writer:
                 widened.add("$ref")
         if "$dynamicRef" in schema:
             widened.add("$dynamicRef")
-        _settle(out, widened)
-        return _beside(target, out), not widened
+        _drop_narrowing(out, widened)
+        return _merge_siblings(target, out), not widened
 
     def _keyword(self, keyword: str, value: Json, place: _Place) -> tuple[Json, bool]:
         if keyword in ONE or keyword in ONE_EVALUATED:
@@ -84,7 +84,7 @@ class _Writer:
         return value, True
 
     def _target(self, reference: str, place: _Place) -> tuple[Json, bool]:
-        found = _resolved(reference, place.resource)
+        found = _resolve(reference, place.resource)
         if found is None:
             return True, False
         key = (id(found.schema), reference)
@@ -93,7 +93,7 @@ class _Writer:
         return self.write(_Place(found.schema, found.resource, (*place.above, key)))
 
 
-def _resolved(reference: str, resource: Json) -> _Place | None:
+def _resolve(reference: str, resource: Json) -> _Place | None:
     """Where a pointer inside the document leads; None for anything that is not such a pointer."""
     if reference == "#":
         return _Place(resource, resource)
@@ -119,22 +119,22 @@ def _hint(schema: Json) -> Json:
     return {"type": kind} if kind is not None else True
 
 
-def _beside(target: Json, out: JsonObject) -> Json:
+def _merge_siblings(target: Json, out: JsonObject) -> Json:
     """What a reference leads to, together with the keywords written next to it."""
     if target is True:
         return out or True
     if isinstance(target, dict) and out.keys() <= ANNOTATIONS:
         return target | out
-    return _also(out, target)
+    return _require_also(out, target)
 
 
-def _also(out: JsonObject, schema: Json) -> JsonObject:
+def _require_also(out: JsonObject, schema: Json) -> JsonObject:
     parts = out.get("allOf")
     both: list[Json] = [schema, *(parts if isinstance(parts, list) else [])]
     return {**out, "allOf": both}
 
 
-def _settle(out: JsonObject, widened: set[str]) -> None:
+def _drop_narrowing(out: JsonObject, widened: set[str]) -> None:
     """Some keywords take less when what is under them takes more: those go, or are written in another way."""
     if not widened:
         return
@@ -146,7 +146,7 @@ def _settle(out: JsonObject, widened: set[str]) -> None:
     if "contains" in widened:
         gone.add("maxContains")
     if "oneOf" in widened:
-        out.update(_also(out, {"anyOf": out["oneOf"]}))
+        out.update(_require_also(out, {"anyOf": out["oneOf"]}))
         gone.add("oneOf")
     for keyword in gone:
         out.pop(keyword, None)

@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
-    both,
     fold_all_of,
     kind_of,
     kinds_of,
     list_in,
+    merge,
     object_in,
     values_of,
 )
-from soorma_ai.core.schema.inline import ANNOTATIONS, inlined
+from soorma_ai.core.schema.inline import ANNOTATIONS, inline
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 
 MAX_PROPERTIES = 5_000
@@ -44,9 +44,9 @@ class Wire:
     unions: int
 
 
-def portable(document: JsonObject) -> Wire:
+def wire_of(document: JsonObject) -> Wire:
     """The widened copy of `document` that most providers accept."""
-    plain = inlined(document)
+    plain = inline(document)
     closed = _Rewriter(strict=True)
     schema = closed.rewrite(plain, "$", 0)
     if schema.get("type") != "object":
@@ -111,7 +111,7 @@ class _Rewriter:
             out = self._plain(schema, path, depth)
             said = _SAID if "enum" in out or values_of(schema) is None else _SAID - {"enum", "const"}
             noted = {key: schema[key] for key in schema if key not in out and key not in said | _SILENT}
-        return _described(out, schema, noted)
+        return _describe(out, schema, noted)
 
     def _plain(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
         self.depth = max(self.depth, depth)
@@ -144,7 +144,7 @@ class _Rewriter:
         properties = object_in(schema.get("properties"))
         required = [name for name in list_in(schema.get("required")) if isinstance(name, str)]
         self.depth = max(self.depth, depth)
-        for reason in _open(schema, properties, required):
+        for reason in _reasons_open(schema, properties, required):
             self.complain(path, reason)
         written: JsonObject = {}
         for name, child in properties.items():
@@ -182,7 +182,7 @@ def _branches(schema: JsonObject) -> list[Json] | None:
         alternatives = list_in(schema.get(keyword))
         if any(not isinstance(branch, dict) or _shows(branch) for branch in alternatives):
             base: JsonObject = {k: v for k, v in schema.items() if k != keyword and k not in ANNOTATIONS}
-            return [both(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
+            return [merge(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
     kinds = kinds_of(schema)
     if len(kinds) > 1 and ("object" in kinds or "array" in kinds) and values_of(schema) is None:
         base = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
@@ -205,7 +205,7 @@ def _scalar_rules(schema: JsonObject) -> JsonObject:
     return out
 
 
-def _open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
+def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
     """Why this object cannot be closed without taking something away from it."""
     reasons: list[str] = []
     extra = schema.get("additionalProperties")
@@ -233,7 +233,7 @@ def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
     return {**told, "anyOf": [bare, null]}, True
 
 
-def _described(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
+def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
     """What could not be said in the schema is said in words, first what it is and then its rules."""
     words = schema.get("description")
     rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
@@ -243,7 +243,7 @@ def _described(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonOb
     return {"description": text, **out} if text else out
 
 
-def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+def closed_object(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     """The schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

@@ -15,7 +15,7 @@ LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5
 
 
-async def not_halfway(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
+async def finish_claim(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
     """Who is told to stop while a claim is being written gives back what it took."""
     claim = asyncio.ensure_future(claiming)
     try:
@@ -57,7 +57,7 @@ class Consumer:
         giving it back already is left to it.
         """
         for task, delivery in list(self.in_hand.items()):
-            if is_meant(delivery) and _hold(delivery) in self._at_work:
+            if is_meant(delivery) and _claim_key(delivery) in self._at_work:
                 task.cancel()
 
     async def drain(self) -> None:
@@ -75,7 +75,7 @@ class Consumer:
         held = [delivery.seq for delivery in self.in_hand.values()]
         try:
             claiming = services.store.claim(self.agent, services.clock.now(), LEASE, room, held)
-            return await not_halfway(claiming, services)
+            return await finish_claim(claiming, services)
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
@@ -83,18 +83,18 @@ class Consumer:
             return []
 
     async def _handle(self, delivery: Delivery) -> None:
-        self._at_work.add(_hold(delivery))
+        self._at_work.add(_claim_key(delivery))
         try:
             await handle(delivery, self._routes, self._services)
         except TransientError as error:
             # The claim stands until its lease ends; then the delivery is handed over again.
             warn("commit_failed", agent=self.agent, reason=error)
         except asyncio.CancelledError:
-            self._at_work.discard(_hold(delivery))
+            self._at_work.discard(_claim_key(delivery))
             await self._give_back(delivery)
             raise
         finally:
-            self._at_work.discard(_hold(delivery))
+            self._at_work.discard(_claim_key(delivery))
 
     async def _give_back(self, delivery: Delivery) -> None:
         """So that an interruption is neither an attempt nor, when the process ends with it, a crash."""
@@ -113,5 +113,5 @@ class Consumer:
                 self._services.signals.broke(broke)
 
 
-def _hold(delivery: Delivery) -> tuple[int, int]:
+def _claim_key(delivery: Delivery) -> tuple[int, int]:
     return delivery.seq, delivery.fence

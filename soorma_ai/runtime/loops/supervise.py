@@ -16,7 +16,7 @@ from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.loops.consume import Consumer
 from soorma_ai.runtime.loops.relay import arrive, relay
 from soorma_ai.runtime.loops.suspects import SUSPECTS, handle_suspects
-from soorma_ai.runtime.loops.sweep import keep_swept
+from soorma_ai.runtime.loops.sweep import keep_sweeping
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, run_timers
 
 DRAIN_SECONDS = 10.0
@@ -69,7 +69,7 @@ class Supervisor:
             self._run("timers", lambda: run_timers(services))
             self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
             self._run("heartbeat", lambda: keep_alive(services))
-            self._run("sweep", lambda: keep_swept(services))
+            self._run("sweep", lambda: keep_sweeping(services))
             self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
         for agent in agents:
             consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)

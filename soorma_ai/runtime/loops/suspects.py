@@ -8,7 +8,7 @@ from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.signals import until
-from soorma_ai.runtime.loops.consume import LEASE, PAUSE_AFTER_FAULT, Consumer, not_halfway
+from soorma_ai.runtime.loops.consume import LEASE, PAUSE_AFTER_FAULT, Consumer, finish_claim
 
 SUSPECTS = ""
 
@@ -17,7 +17,7 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
     woken = services.signals.agent(SUSPECTS)
     while True:
         try:
-            taken = await not_halfway(_claim(services), services)
+            taken = await finish_claim(_claim(services), services)
         except TransientError as error:
             warn("claim_failed", agent="suspects", reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)

@@ -7,7 +7,7 @@ from soorma_ai.runtime.handling.logs import warn
 EVERY_SECONDS = 60.0
 
 
-async def keep_swept(services: Services) -> None:
+async def keep_sweeping(services: Services) -> None:
     while True:
         try:
             await sweep(services)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from soorma_ai.core.deciding.drafts import Means, drafted, make_means, prepared
+from soorma_ai.core.deciding.drafts import Material, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.prompt import plan_inputs
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.plan.outcome import Outcome
@@ -18,18 +18,18 @@ from soorma_ai.runtime.planning.decide import Mind
 from soorma_ai.runtime.views.agents import Directory
 
 
-async def means_now(handling: Handling, mind: Mind, chosen: Sequence[DiscoveredAgent]) -> Means:
+async def means_now(handling: Handling, mind: Mind, chosen: Sequence[DiscoveredAgent]) -> Material:
     plan = handling.plan
     live = await Directory(handling.services, Person(plan.lineage.tenant_id)).query()
-    return make_means(plan.agent, live, chosen, mind.awaits, mind.result_schemas.get(plan.goal_event))
+    return gather_material(plan.agent, live, chosen, mind.awaits, mind.result_schemas.get(plan.goal_event))
 
 
-async def draft(handling: Handling, mind: Mind, means: Means, custom: JsonObject) -> PlanDefinition:
+async def draft(handling: Handling, mind: Mind, means: Material, custom: JsonObject) -> PlanDefinition:
     """Raises as `consult` does."""
     plan, services = handling.plan, handling.services
 
     async def reviewed(value: Json, fault: str) -> PlanDefinition:
-        drawn = prepared(drafted(value, fault, plan.goal_event), means)
+        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), means)
         review(drawn, means, plan.goal_data)
         return drawn
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from soorma_ai.core.deciding.judge import judge, within_limits
+from soorma_ai.core.deciding.judge import judge, must_be_within_limits
 from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.machine import machine
 from soorma_ai.core.machine.machine import expected_reply
@@ -20,8 +20,8 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.replies import Failure, Reply
-from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.replies import ExpectedReply, Failure
+from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject
@@ -160,7 +160,7 @@ class MachineInHand:
         elif config.action is None and config.transitions and not await self._handling.open_now():
             first, *others = dict.fromkeys(transition.on_event for transition in config.transitions)
             words = config.description or f"The plan waits for {first}."
-            await self._ask(Reply(first, tuple(others)), words, reason="event_awaited")
+            await self._ask(ExpectedReply(first, tuple(others)), words, reason="event_awaited")
 
     async def finish(self, result: Json = None) -> None:
         config = self.config
@@ -174,7 +174,7 @@ class MachineInHand:
             result = results if config.result is None else filled(config.result, self._view)
         faults = violations(await self._result_schema(), result)
         if faults:
-            words = f"the result does not match the goal's response schema: {told(faults)}"
+            words = f"the result does not match the goal's response schema: {describe(faults)}"
             await self._fail(Failure("payload_mismatch", words))
             return
         handling = self._handling
@@ -192,7 +192,7 @@ class MachineInHand:
             self._change(replace(self.plan, is_due=False))  # nothing is left to ask: what resumes the plan leads on
         self._values.state[PAUSE_REASON] = reason
         awaited = next((e.id for e in await self._handling.open_now() if e.id == self.plan.awaits), None)
-        wait_id = await self._ask(Reply(RESUMED), reason, reason=reason, producers=(CLIENT,))
+        wait_id = await self._ask(ExpectedReply(RESUMED), reason, reason=reason, producers=(CLIENT,))
         self._change(replace(self.plan, awaits=awaited or wait_id))
         return wait_id
 
@@ -227,7 +227,7 @@ class MachineInHand:
         if not await self.execute(lead) and not await self._handling.open_now():
             await self._fail(_without_way(self.plan, lead))
 
-    async def request(self, event_type: str, data: JsonObject, reply: Reply) -> str | None:
+    async def request(self, event_type: str, data: JsonObject, reply: ExpectedReply) -> str | None:
         """Checked, held by its gate if it has one. None: nobody takes it, and the plan sleeps until somebody does."""
         handling = self._handling
         offer = await self._offer(event_type)
@@ -268,7 +268,7 @@ class MachineInHand:
 
     async def _ask(
         self,
-        reply: Reply,
+        reply: ExpectedReply,
         message: str,
         *,
         reason: str,
@@ -294,7 +294,7 @@ class MachineInHand:
             next_action=WaitAction(expected_event=reply.event_type, message=message, timeout_seconds=None)
         )
         mark = fingerprint(decision, self._known())
-        within_limits(decision, await situation_now(handling, Offer(), mark))
+        must_be_within_limits(decision, await situation_now(handling, Offer(), mark))
         question = Question(reply, reason, message, definition, producers, about)
         outcome = ask(self.plan, question, handling.moment(), mark=mark)
         handling.apply(outcome)
@@ -302,7 +302,7 @@ class MachineInHand:
         self._change(replace(self.plan, awaits=opened))
         return opened
 
-    def _asked(self, judged: Judged, reply: Reply, mark: str) -> Outcome:
+    def _asked(self, judged: Judged, reply: ExpectedReply, mark: str) -> Outcome:
         plan, moment = self.plan, self._handling.moment()
         match judged.decision.next_action:
             case (PublishAction() | DelegateAction()) as action if judged.approval:

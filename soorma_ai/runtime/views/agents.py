@@ -48,7 +48,7 @@ class Directory:
         """Agents that all of it fits, by name. `event` and `topic` are those of one event that the agent registered.
         With `live=False`, those that are gone too."""
         where = None if topic is None else topic_of(topic)
-        found = [_discovered(row) for row in await self._rows() if row.live or not live]
+        found = [_agent_in(row) for row in await self._rows() if row.live or not live]
         return [
             one
             for one in found
@@ -113,7 +113,7 @@ class Directory:
         return [row for row in found if row.tenant_id in (None, self._person.tenant_id)]
 
 
-def _discovered(row: AgentRow) -> DiscoveredAgent:
+def _agent_in(row: AgentRow) -> DiscoveredAgent:
     one = row.registration
     return DiscoveredAgent(
         agent_id=one.agent,

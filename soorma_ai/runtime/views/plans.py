@@ -1,7 +1,7 @@
 """What is stored about plans, put together for whoever looks from one tenant."""
 
 from soorma_ai.core.plan.lifecycle import before_it_began
-from soorma_ai.core.report.time_shares import taken_by_people
+from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.core.report.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
@@ -64,7 +64,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         expectations=tuple(expectations),
         usage=await store.spent(plan.root_plan_id),
         limits=plan.limits,
-        waiting_seconds=taken_by_people(expectations, services.clock.now()).total_seconds(),
+        waiting_seconds=time_of_people(expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
         prompt=plan.prompt,
         current_state=plan.current_state,
