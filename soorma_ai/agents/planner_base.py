@@ -19,11 +19,10 @@ from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import moved
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged
-from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
+from soorma_ai.domain.registry import AgentKind, DiscoveredAgent, EventDefinition, EventRole, Registration
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.spans import span_of

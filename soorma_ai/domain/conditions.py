@@ -29,7 +29,7 @@ def check_condition(expression: str) -> None:
 
 
 def fault_of(expression: str, known: Sequence[str]) -> str:
-    """Why it is no condition over these values; empty when it is one."""
+    """Return why this is no condition over these values; empty when it is one."""
     try:
         program = _compile(expression)
     except ConfigError as error:
@@ -39,12 +39,12 @@ def fault_of(expression: str, known: Sequence[str]) -> str:
 
 
 def loops_of(expression: str) -> list[str]:
-    """The variables by which it goes through lists."""
+    """Return the variables by which the expression goes through lists."""
     return _LOOP.findall(expression)
 
 
 def holds(expression: str, values: Mapping[str, Json]) -> bool:
-    """What cannot be decided does not hold."""
+    """Tell whether a condition holds; one that cannot be decided does not."""
     try:
         return _compile(expression).execute(dict(values)) is True
     except _UNDECIDED:
@@ -52,7 +52,7 @@ def holds(expression: str, values: Mapping[str, Json]) -> bool:
 
 
 def any_of(expressions: Sequence[str]) -> str:
-    """One condition that holds where any of these does."""
+    """Return one condition that holds where any of these does."""
     distinct = list(dict.fromkeys(expressions))
     if ALWAYS in distinct:
         return ALWAYS
@@ -60,7 +60,7 @@ def any_of(expressions: Sequence[str]) -> str:
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
-    """Whether an approval is needed. A condition that cannot be decided (a field is missing, say) counts as yes."""
+    """Tell whether an approval is needed; it is where that cannot be decided (a field is missing, say)."""
     if expression == ALWAYS:
         return True
     try:

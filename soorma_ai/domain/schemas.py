@@ -1,6 +1,6 @@
-"""JSON Schema 2020-12: what a payload must be, and where it is not.
+"""JSON Schema 2020-12: schemas of payloads, and the places where a payload does not fit.
 
-`format` is asserted: a payload that only looks right would be refused by the typed handler behind the event anyway.
+`format` is checked too: the typed handler behind the event would refuse such a payload anyway.
 References to the network are never followed.
 """
 
@@ -39,7 +39,7 @@ class Violation:
 
 
 def schema_of(source: SchemaSource) -> JsonObject:
-    """The schema document of a mapping, a pydantic model or any type pydantic can describe."""
+    """Return the schema of a mapping, a pydantic model or any type that pydantic can describe."""
     if isinstance(source, Mapping):
         try:
             document = cast(JsonObject, json.loads(json.dumps(source)))
@@ -55,15 +55,16 @@ def schema_of(source: SchemaSource) -> JsonObject:
 
 
 def check_schema(document: JsonObject) -> None:
+    """Raise ConfigError for a malformed schema."""
     _validator(compact(document))
 
 
 def violations(
     document: JsonObject, value: Json, *, passing: Callable[[str, Json], bool] | None = None
 ) -> list[Violation]:
-    """Empty when the value fits; else the first few places where it does not.
+    """Return the first few places where the value does not fit.
 
-    `passing(rule, found)` says of what breaks a rule that it may do so, since it is not yet what it will be.
+    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be.
     """
     found: dict[Violation, None] = {}  # in order, each once
     for error in _validator(compact(document)).iter_errors(value):
@@ -90,7 +91,7 @@ def _validator(spelled: str) -> jsonschema_rs.Draft202012Validator:
 
 
 def _closest_faults(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
-    """Of alternatives, the faults of the one that was meant, where type or tag tell it; else the fault as it is."""
+    """Yield the faults of the alternative that was meant, where type or tag tell which; else the fault as it is."""
     depth = len(error.instance_path)
     meant: list[list[jsonschema_rs.ValidationError]] = []
     match error.kind:
@@ -128,7 +129,7 @@ def _path_part(part: str | int) -> str:
 
 
 def _at(document: Json, path: list[str | int], otherwise: object) -> object:
-    """What stands there; `otherwise` when the path leads through another document."""
+    """Return what stands at the path; `otherwise` where it leads through another document."""
     for part in path:
         if isinstance(document, dict) and part in document:
             document = document[str(part)]

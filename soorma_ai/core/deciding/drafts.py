@@ -15,9 +15,8 @@ from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
-from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id

@@ -113,7 +113,7 @@ def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition
         update={
             "description": described,
             "payload_schema": ANY_OBJECT if not schemas else schemas[0] if len(schemas) == 1 else {"allOf": schemas},
-            "approval": reduce(Approval.and_also, approvals) if approvals else None,
+            "approval": reduce(Approval.combine, approvals) if approvals else None,
         }
     )
 

@@ -7,9 +7,9 @@ from soorma_ai.core.deciding.drafts import Material, gather_material, parse_mach
 from soorma_ai.core.deciding.prompt import plan_inputs
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.plan.outcome import Outcome
-from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.history import PLAN, REPLAN
 from soorma_ai.domain.people import Person
+from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.handling.handling import Handling

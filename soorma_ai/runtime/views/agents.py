@@ -3,10 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from soorma_ai.domain.discovery import DiscoveredAgent, name_of
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
