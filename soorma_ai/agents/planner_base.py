@@ -33,7 +33,7 @@ from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.decide import Mind, decide, offer_now, state_of
-from soorma_ai.runtime.planning.draft import draft, means_now
+from soorma_ai.runtime.planning.draft import draft, material_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.turn import Beginner, begin_turn, continue_turn, fail_taken_up, fail_turn, goal_of
 
@@ -169,10 +169,10 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        means = await means_now(handling, mind, _chosen(agents))
-        if means.offer.is_empty:
-            raise PutOff(means.wanted)
-        drawn = await draft(handling, mind, means, await self._told_besides(handling))
+        material = await material_now(handling, mind, _chosen(agents))
+        if material.offer.is_empty:
+            raise PutOff(material.wanted)
+        drawn = await draft(handling, mind, material, await self._told_besides(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
     def check(self) -> None:

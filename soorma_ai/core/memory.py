@@ -1,4 +1,4 @@
-"""What several changes of one remembered value come to, before and after they are stored."""
+"""Changes of one remembered value: several made one, and one applied."""
 
 import math
 from copy import deepcopy
@@ -19,20 +19,21 @@ from soorma_ai.errors import LocalProtocolError
 
 
 def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
-    """One change that does what both do, in this order. Raises LocalProtocolError where the second cannot follow."""
-    match then:
-        case StoreMemory() | DropMemory():
-            return then
-        case IncrementMemory(at, by):
-            return _then_increment(first, at, by)
-        case AppendMemory(at, items):
-            return _then_append(first, at, items)
+    """Return one change that does what both do, in this order. Raises LocalProtocolError where `then` cannot follow."""
+    if first is None or isinstance(then, StoreMemory | DropMemory):
+        return then
+    value = apply_change(apply_change(Remembered(), first), then).value
+    match first, value:
+        case IncrementMemory(), int() | float():
+            return IncrementMemory(then.at, value)
+        case AppendMemory(), list():
+            return AppendMemory(then.at, tuple(value))
         case _:
-            assert_never(then)
+            return StoreMemory(then.at, value)
 
 
 def apply_change(stored: Remembered, change: MemoryChange | None) -> Remembered:
-    """What is remembered once the change is stored."""
+    """Return what is remembered once the change is stored."""
     match change:
         case None:
             return stored
@@ -67,44 +68,12 @@ def not_a_list(at: MemoryKey, value: Json) -> LocalProtocolError:
     return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a list can be appended to")
 
 
-def _then_increment(first: MemoryChange | None, at: MemoryKey, by: int | float) -> MemoryChange:
-    match first:
-        case None:
-            return IncrementMemory(at, by)
-        case IncrementMemory(by=before):
-            return IncrementMemory(at, add(at, before, by))
-        case StoreMemory(value=value):
-            return StoreMemory(at, add(at, value, by))
-        case DropMemory():
-            return StoreMemory(at, add(at, 0, by))
-        case AppendMemory(items=items):
-            return StoreMemory(at, add(at, list(items), by))
-        case _:
-            assert_never(first)
-
-
-def _then_append(first: MemoryChange | None, at: MemoryKey, items: tuple[Json, ...]) -> MemoryChange:
-    match first:
-        case None:
-            return AppendMemory(at, items)
-        case AppendMemory(items=before):
-            return AppendMemory(at, (*before, *items))
-        case StoreMemory(value=value):
-            return StoreMemory(at, [*as_list(at, value), *items])
-        case DropMemory():
-            return StoreMemory(at, [*items])
-        case IncrementMemory(by=by):
-            raise not_a_list(at, by)
-        case _:
-            assert_never(first)
-
-
 def _show(value: Json) -> str:
     return clip(compact(value), 80)
 
 
 def json_value(key: str, value: object) -> Json:
-    """Raises LocalProtocolError for what cannot be kept."""
+    """Return a copy of `value` as JSON. Raises LocalProtocolError for what cannot be kept."""
     found = json_object("working memory", {key: value})[key]
     if not is_storable(found):
         raise LocalProtocolError(f"working memory[{key!r}] cannot be kept: {UNSTORABLE}")

@@ -42,7 +42,7 @@ def agent(name: str, *taken: EventDefinition, makes: Any = (), capabilities: Any
 A, B = agent("a", ASKED), agent("b", GATED)
 
 
-def means(*live: DiscoveredAgent, chosen: Any = (), result: JsonObject | None = None) -> Material:
+def material(*live: DiscoveredAgent, chosen: Any = (), result: JsonObject | None = None) -> Material:
     return gather_material("planner", live or (A, B), chosen, [REPLIED], result)
 
 
@@ -60,7 +60,7 @@ ONE: dict[str, Any] = {
 def faults(machine: dict[str, Any], what: Material | None = None, **goal_data: Json) -> str:
     drawn = PlanDefinition(plan_type="p", states=states_of(machine))
     try:
-        review(drawn, what or means(), goal_data)
+        review(drawn, what or material(), goal_data)
     except InvalidPlan as error:
         return str(error)
     return ""
@@ -171,7 +171,7 @@ def test_what_is_filled_in_from_the_goal_is_data_whatever_it_looks_like() -> Non
 
 
 def test_the_result_is_what_the_goal_promises() -> None:
-    promised = means(result=obj("total", total=NUMBER))
+    promised = material(result=obj("total", total=NUMBER))
     assert faults(ending({"total": "{results.start.total}"}), promised) == ""
     assert faults(ending("{results.start}"), promised) == ""
     assert "without a result" in faults(ONE, promised)
@@ -183,25 +183,25 @@ def test_other_answers_are_those_of_the_agents_and_of_their_capabilities() -> No
     capability = AgentCapability(task_name="t", consumed_event=ASKED, produced_events=(RESULT,))
     empty = ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.empty")]}}
     assert "a.empty" in faults(empty)
-    assert faults(empty, means(agent("a", ASKED, makes=[RESULT]))) == ""
-    assert faults(empty, means(agent("a", ASKED, capabilities=[capability]))) == ""
+    assert faults(empty, material(agent("a", ASKED, makes=[RESULT]))) == ""
+    assert faults(empty, material(agent("a", ASKED, capabilities=[capability]))) == ""
     read = {"end": {"is_terminal": True, "result": "{results.start.whatever}"}}
-    assert faults(empty | read, means(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
-    assert "whatever" in faults(ONE | read, means(agent("a", ASKED, makes=[RESULT])))
+    assert faults(empty | read, material(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
+    assert "whatever" in faults(ONE | read, material(agent("a", ASKED, makes=[RESULT])))
 
 
 def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
     fact = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
     maker = agent("b", GATED, makes=[fact])
-    assert [*means(A, maker).requests] == ["a.asked", "b.asked"]
-    assert means(A, maker).outside == ["goods.came", "user.replied"]
-    assert ([*means(A, maker, chosen=[A]).requests], means(A, maker, chosen=[A]).outside) == (
+    assert [*material(A, maker).requests] == ["a.asked", "b.asked"]
+    assert material(A, maker).outside == ["goods.came", "user.replied"]
+    assert ([*material(A, maker, chosen=[A]).requests], material(A, maker, chosen=[A]).outside) == (
         ["a.asked"],
         ["user.replied"],
     )
-    assert means(maker, chosen=[A]).wanted == ("a.asked",)
+    assert material(maker, chosen=[A]).wanted == ("a.asked",)
     with pytest.raises(LocalProtocolError, match="nobody, nothing"):
-        means(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
+        material(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_the_shown_schema_says_no_to_what_is_neither() -> None:
 
 
 def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
-    few = means().schema
+    few = material().schema
     assert wire_of(few).strict is False, "b.asked takes anything"
     on_event = _at(few, "states", "items", "transitions", "items", "on_event")
     assert isinstance(on_event, dict)
@@ -255,7 +255,7 @@ def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
         "user.replied.timeout",
         f"{HUMAN_INPUT}.timeout",
     ]
-    many = means(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
+    many = material(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
     assert _at(many, "states", "items", "transitions", "items", "on_event") == TEXT
 
 
@@ -278,7 +278,7 @@ def test_a_null_is_kept_where_it_means_something() -> None:
         event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
     )
     drawn = parse_machine(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
-    action = prepare_machine(drawn, means(agent("a", takes_null))).states["start"].action
+    action = prepare_machine(drawn, material(agent("a", takes_null))).states["start"].action
     assert action is not None
     assert action.data == {"n": 1, "m": None}
 

@@ -1,4 +1,4 @@
-"""A state machine as a model draws it: what it can be made of, the closed schema it must fit, and the way back.
+"""State machines drawn by a model: their material, the closed schema that they must fit, and the way back.
 
 The wire form is that of `PlanDefinition`, its states as a list; null is how strict providers say that nothing is given.
 """
@@ -28,7 +28,7 @@ QUESTION_DATA = closed_object({"question": {"type": "string"}})
 _TEXT: JsonObject = {"type": "string"}
 _TEMPLATE: JsonObject = {"type": "string", "pattern": r"^\{[A-Za-z_][A-Za-z0-9_.-]*\}$"}
 _RULES_OF_TEXT = frozenset({"enum", "const", "pattern", "format", "minLength", "maxLength"})
-# What a template inside may seem to break, and need not when it is filled in.
+# Rules that a value may seem to break as long as a template in it is not filled in.
 _LEFT_OUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems", "dependentSchemas"}
     | {"unevaluatedProperties", "unevaluatedItems"}
@@ -37,8 +37,8 @@ _LEFT_OUT = frozenset(
 
 @dataclass(frozen=True)
 class Material:
-    """What a machine can be made of. `answers` are other events by which an event may be answered. `wanted` are the
-    requests that it is to be made of, offered now or not; none means all."""
+    """All that a machine can be made of. `answers` are further events by which a request may be answered. `wanted` are
+    the requests that it is to be made of, offered now or not; none means all."""
 
     offer: Offer
     answers: Mapping[str, tuple[str, ...]]
@@ -46,7 +46,7 @@ class Material:
 
     @cached_property
     def requests(self) -> dict[str, EventDefinition]:
-        """By name; a goal of another planner is asked for like an event."""
+        """Definitions by name; a goal of another planner is asked for like an event."""
         found: dict[str, EventDefinition] = {}
         for definition in (*self.offer.events, *(delegate.goal for delegate in self.offer.delegates)):
             found.setdefault(definition.event_name, definition)
@@ -58,7 +58,7 @@ class Material:
         return [awaited.definition.event_name for awaited in self.offer.waits]
 
     def after(self, action: StateAction) -> list[str]:
-        """All names by which a transition can mean what an action leads to."""
+        """Return all names by which a transition can mean what an action leads to."""
         asked = self.requests.get(action.event_type)
         names = names_after(action, is_gated=asked is not None and asked.approval is not None)
         return [*dict.fromkeys((*names, *self.answers.get(action.event_type, ())))]
@@ -79,8 +79,8 @@ def gather_material(
     awaits: Iterable[EventDefinition],
     result_schema: JsonObject | None,
 ) -> Material:
-    """Of what `live` agents take, that which the `chosen` ones do, or all. Raises LocalProtocolError for chosen ones
-    that take nothing."""
+    """Gather what `live` agents take: the requests that `chosen` ones take too, or without these, all. Raises
+    LocalProtocolError for chosen ones that take nothing."""
     wanted = tuple(dict.fromkeys(name for one in chosen for name in _requests_to(one)))
     if chosen and not wanted:
         names = ", ".join(one.name for one in chosen)
@@ -106,7 +106,7 @@ def _requests_to(agent: DiscoveredAgent) -> list[str]:
 
 
 def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
-    """Results that it says it makes, and those that a capability names for this request."""
+    """Return the results that an agent says it makes, and those that a capability names for this request."""
     made = [definition for role, definition in agent.events if role is EventRole.MAKES]
     for capability in agent.capabilities:
         if not isinstance(capability, str) and capability.consumed_event.event_name == request:
@@ -114,11 +114,11 @@ def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
     return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
 
 
-def draft_schema(means: Material) -> JsonObject:
-    """A branch for each event that can be asked for. The names of events are closed too, as long as providers take
-    so many."""
-    actions: list[Json] = [_request_form(definition) for definition in means.requests.values()]
-    outside: list[Json] = [*means.outside]
+def draft_schema(material: Material) -> JsonObject:
+    """Return the closed schema of a machine, with a branch for each request. The names of events are closed too, unless
+    they are more than providers take."""
+    actions: list[Json] = [_request_form(definition) for definition in material.requests.values()]
+    outside: list[Json] = [*material.outside]
     if outside:
         actions.append(
             {
@@ -126,14 +126,14 @@ def draft_schema(means: Material) -> JsonObject:
                 **_action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}}),
             }
         )
-    names: list[Json] = [*_event_names(means)]
-    schema = _machine_schema(means, actions, {"enum": names})
-    return _machine_schema(means, actions, _TEXT) if is_too_large(schema) else schema
+    names: list[Json] = [*_event_names(material)]
+    schema = _machine_schema(material, actions, {"enum": names})
+    return _machine_schema(material, actions, _TEXT) if is_too_large(schema) else schema
 
 
-def _machine_schema(means: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
+def _machine_schema(material: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
     ways = closed_object({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
-    promised = means.offer.result_schema
+    promised = material.offer.result_schema
     state = closed_object(
         {
             "state_name": {"type": "string", "pattern": STATE_NAME},
@@ -163,15 +163,17 @@ def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
     return closed_object(properties, ("timeout_seconds",))
 
 
-def _event_names(means: Material) -> list[str]:
-    actions = [StateAction(event_type=name, timeout_seconds=1) for name in means.requests]
-    actions += [StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in means.outside]
-    return [*dict.fromkeys(name for action in actions for name in means.after(action))]
+def _event_names(material: Material) -> list[str]:
+    actions = [StateAction(event_type=name, timeout_seconds=1) for name in material.requests]
+    actions += [
+        StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in material.outside
+    ]
+    return [*dict.fromkeys(name for action in actions for name in material.after(action))]
 
 
 def allow_templates(schema: Json) -> Json:
-    """`schema`, or a template wherever it wants something else than free text. It shows the model what is possible; the
-    judge is the document itself."""
+    """Allow a template wherever `schema` wants something else than free text. It only shows the model what is possible;
+    the data is checked against the document itself."""
     inner = _allow_inner_templates(schema)
     if not isinstance(inner, dict) or _is_free_text(inner):
         return inner
@@ -184,7 +186,7 @@ def allow_templates(schema: Json) -> Json:
 
 
 def _allow_inner_templates(schema: Json) -> Json:
-    """Templates within the value, and none for the whole of it."""
+    """Allow templates within the value, and none for the whole of it."""
     if not isinstance(schema, dict):
         return schema
     out: JsonObject = {}
@@ -210,8 +212,8 @@ def _is_free_text(schema: JsonObject) -> bool:
 
 
 def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
-    """The wire form as a machine. Raises MalformedDecision, which names every part that is off the schema. `fault` is
-    what kept the answer from being JSON, if anything did."""
+    """Return the machine that the wire form means. `fault` is what kept the answer from being JSON, if anything did.
+    Raises MalformedDecision, which names every part that is off the schema."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if extra := sorted(value.keys() - {"reasoning", "initial_state", "states"}):
@@ -240,7 +242,7 @@ def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
 
 
 def _drop_nulls(given: Json) -> Json:
-    """But for those in data and results, which may mean null."""
+    """Remove nulls, except in data and results, where they may mean null."""
     if isinstance(given, list):
         return [_drop_nulls(item) for item in given]
     if not isinstance(given, dict):
@@ -250,13 +252,13 @@ def _drop_nulls(given: Json) -> Json:
     }
 
 
-def prepare_machine(machine: PlanDefinition, means: Material) -> PlanDefinition:
-    """As it would be carried out: a null that stands for an absent option is one."""
-    promised = means.offer.result_schema
+def prepare_machine(machine: PlanDefinition, material: Material) -> PlanDefinition:
+    """Return the machine as it would be carried out, without nulls that stand for absent options."""
+    promised = material.offer.result_schema
     states: dict[str, StateConfig] = {}
     for name, config in machine.states.items():
         action = config.action
-        asked = means.requests.get(action.event_type) if action else None
+        asked = material.requests.get(action.event_type) if action else None
         if action and asked and action.data is not None:
             data = strip_wire_nulls(action.data, asked.payload_schema)
             action = action.model_copy(update={"data": data})

@@ -1,4 +1,4 @@
-"""The model proposes, this disposes: parses, offered, payload fits, policy, legal now, limits; in this order.
+"""Judge what a model decided: it parses, is offered, its payload fits, it is legal now, within limits; in this order.
 
 Each refusal is worded for the model: what was found, what is wanted.
 """
@@ -32,7 +32,8 @@ from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, No
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a decision is judged by. `in_flight` counts open expectations, `repeats` this decision in this state."""
+    """Everything by which a decision is judged. `in_flight` counts open expectations, `repeats` this decision in this
+    state."""
 
     plan: PlanRecord
     offer: Offer
@@ -46,7 +47,7 @@ Check = Callable[[PlannerDecision, Situation], None]
 
 
 def parse_decision(value: Json, fault: str) -> PlannerDecision:
-    """The wire form as a decision. `fault` is what kept the answer from being JSON, if anything did."""
+    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     step = value.get("step")
@@ -87,7 +88,7 @@ def _parse_action(step: JsonObject) -> JsonObject:
 
 
 def _parse_requests(items: Json) -> Json:
-    """Each is what it would be alone."""
+    """Parse each request as if it were alone."""
     if not isinstance(items, list):
         raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
     found: list[Json] = []
@@ -106,8 +107,8 @@ def _parse_requests(items: Json) -> Json:
 
 
 def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> JsonObject:
-    """What stands beside the action: exactly what its branch of the schema holds. Null is how strict providers spell
-    an optional field that is left out."""
+    """Return the fields beside the action: exactly those of its branch of the schema. Null is how strict providers
+    spell an optional field that is left out."""
     found = {key: item for key, item in step.items() if key != "action" and (key not in optional or item is not None)}
     missing = [name for name in names if name not in found]
     if missing:
@@ -152,7 +153,7 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
 
 
 def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval | None:
-    """Gates are code: whether a person must approve is never the model's to say."""
+    """Return the approval without which this is not done; code decides that, never the model."""
     match decision.next_action:
         case PublishAction(data=data) | DelegateAction(goal_data=data):
             definition = definition_of(decision, situation.offer)
@@ -204,7 +205,8 @@ CHECKS: tuple[Check, ...] = (must_be_offered, must_fit, must_be_legal, must_be_w
 
 
 def judge(decision: PlannerDecision, situation: Situation) -> Judged:
-    """Raises DecisionError (ask again) or LimitExceeded (do not). `decision` is a prepared one."""
+    """Return the decision, accepted. It has been through `prepare_decision`. Raises DecisionError (ask again) or
+    LimitExceeded (do not)."""
     for check in CHECKS:
         check(decision, situation)
     return _accept(decision, situation)
@@ -223,7 +225,7 @@ def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
 
 
 def _check_each(action: PublishAllAction, check: Check, situation: Situation) -> None:
-    """One that cannot be is the refusal of them all."""
+    """Check each request as if it were alone; the first that is refused refuses them all."""
     for number, request in enumerate(action.requests, 1):
         try:
             check(PlannerDecision(next_action=request), situation)
@@ -251,8 +253,8 @@ def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
 
 
 def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
-    """As it would be carried out. Strict providers must send every optional field; null there means absent, unless
-    the schema knows null."""
+    """Return the decision as it would be carried out. Strict providers must send every optional field; null there
+    means absent, unless the schema knows null."""
     action = decision.next_action
     definition = definition_of(decision, offer)
     match action:

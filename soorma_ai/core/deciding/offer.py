@@ -1,4 +1,4 @@
-"""What may be decided now: the live events of others, what can be waited for, and the goal's own answer."""
+"""The offer: the live events of others, events that can be waited for, and the form of the goal's result."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -25,7 +25,7 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Awaited:
-    """An event that can be waited for, and who may publish it."""
+    """An event that can be waited for, and the agents that may publish it."""
 
     definition: EventDefinition
     producers: tuple[str, ...]
@@ -40,11 +40,11 @@ class Offer:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing to ask of anybody: a plan that meets this is parked, it has not failed."""
+        """Whether nobody can be asked anything; a plan is then parked, not failed."""
         return not (self.events or self.delegates or self.waits)
 
     def takes(self, name: str) -> bool:
-        """An event or a goal of this name; of no name, anything."""
+        """Tell whether an event or a goal of this name is offered; of an empty name, whether anything is."""
         if not name:
             return not self.is_empty
         return self.event(name) is not None or any(d.goal.event_name == name for d in self.delegates)
@@ -71,7 +71,7 @@ class Offer:
 def make_offer(
     planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
 ) -> Offer:
-    """`awaits` are the planner's own external events. Its own goals are not offered to itself."""
+    """Make the offer of a planner. `awaits` are its own external events; its own goals are not offered to itself."""
     events: defaultdict[str, list[EventDefinition]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
     waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
@@ -98,8 +98,8 @@ def make_offer(
 
 
 def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:
-    """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
-    one, and needs a person where any of them wants one."""
+    """Return the one definition of an event that several agents take, each of which gets it: its data must fit every
+    schema, and it needs a person where any of them wants one."""
     first, *others = definitions
     schemas: list[Json] = []
     for definition in definitions:
@@ -119,7 +119,7 @@ def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition
 
 
 def decision_schema(offer: Offer) -> JsonObject:
-    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+    """Return the closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
 
     Publishing several at once shows every event a second time; where that is more than providers take, one can be
     published at a time.

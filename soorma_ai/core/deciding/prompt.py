@@ -1,4 +1,4 @@
-"""What a model is told: goal, bounded history, trigger, offer.
+"""Inputs of the prompts: goal, bounded history, trigger, offer.
 
 No ids, no clock times, no costs, so that recordings match.
 
@@ -52,7 +52,7 @@ def decide_inputs(
     spent: Spent,
     in_flight: int,
 ) -> dict[str, object]:
-    """The inputs that the decide prompt declares."""
+    """Return the inputs that the decide prompt declares."""
     limits = plan.limits
     left = _actions_left(plan, spent)
     free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
@@ -73,16 +73,16 @@ def decide_inputs(
 
 
 def plan_inputs(
-    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, means: Material, spent: Spent
+    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, material: Material, spent: Spent
 ) -> dict[str, object]:
-    """The inputs that the plan prompt declares."""
-    offer = means.offer
+    """Return the inputs that the plan prompt declares."""
+    offer = material.offer
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
         "custom_context": fence(custom_context) if custom_context else "",
-        "requests": [_plan_entry(definition, means) for definition in means.requests.values()],
+        "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
         "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
         "result_schema": compact(offer.result_schema) if offer.result_schema else "",
         "remaining_actions": _actions_left(plan, spent),
@@ -96,7 +96,7 @@ def fence(value: Json, size: int = ENTRY_CHARS * 4) -> str:
 
 
 def _data_of(trigger: Trigger) -> str:
-    """Of several results each gets its share of the room, so that none is cut off by those before it."""
+    """Return the fenced data. Each of several results gets its share of the room, so that none crowds out the next."""
     data = trigger.data
     if data is None:
         return ""
@@ -107,12 +107,12 @@ def _data_of(trigger: Trigger) -> str:
 
 
 def estimate_tokens(texts: Sequence[str]) -> int:
-    """What a prompt is charged before it is sent: about four characters a token."""
+    """Return the tokens that a prompt is charged before it is sent: about four characters a token."""
     return sum(map(len, texts)) // 4
 
 
 def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """The newest first get their data, until the room is used; older lines keep their words."""
+    """Return the lines of the history. The newest keep their data while there is room; older ones keep their words."""
     room = HISTORY_CHARS
     lines: list[dict[str, str]] = []
     for step in reversed([step for step in steps if step.kind in _SAYING and step.kind is not StepKind.GOAL]):
@@ -124,7 +124,7 @@ def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
 
 
 def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
-    """The trigger is told apart, so its own line need not be told twice; nor need what a join brought together."""
+    """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
         told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
         return [step for step in steps if step.fingerprint not in told]
@@ -136,10 +136,10 @@ def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:
     return None if most is None else max(0, most - spent.actions)
 
 
-def _plan_entry(definition: EventDefinition, means: Material) -> dict[str, object]:
-    """`after` are the names by which transitions know what comes back."""
+def _plan_entry(definition: EventDefinition, material: Material) -> dict[str, object]:
+    """Describe a request. `after` are the names by which transitions know what comes back."""
     name = definition.event_name
-    after = means.after(StateAction(event_type=name, timeout_seconds=1))
+    after = material.after(StateAction(event_type=name, timeout_seconds=1))
     return {
         **_entry(name, definition),
         "answer": compact(definition.response_schema) if definition.response_schema else "",

@@ -1,7 +1,7 @@
-"""One schema that stands alone: local references written out, so that it can be nested in a bigger one.
+"""Schemas without references: local ones are written out, so that a schema can be nested in a bigger one.
 
 Where a reference cannot be written out (it is recursive, or points outside) the schema is widened there. Widening one
-place must never narrow the whole, so keywords that turn acceptance around are dropped above it.
+place must never narrow the whole, so above it keywords are dropped that accept less when a part accepts more.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _BOOKKEEPING = frozenset(
     | {"$comment"}
 )
 
-# Where these are widened, what they have evaluated is no longer known.
+# Where these are widened, it is no longer known which fields they have evaluated.
 _IN_PLACE = MANY | {"$ref", "$dynamicRef", "if", "then", "else", "dependentSchemas", "contains"}
 
 # References that branch can grow exponentially when written out; beyond this they are widened instead.
@@ -28,7 +28,7 @@ MAX_NODES = 20_000
 
 @dataclass(frozen=True)
 class _Place:
-    """A schema with the resource its references are relative to, and the references open above it."""
+    """A schema, the resource to which its references are relative, and the references that are open above it."""
 
     schema: Json
     resource: Json
@@ -40,7 +40,8 @@ class _Place:
 
 
 def inline(document: JsonObject) -> JsonObject:
-    """The same schema without references; it accepts all that `document` accepts, and where exact, nothing else."""
+    """Return the schema without references; it accepts all that `document` accepts, and nothing else if nothing had to
+    be widened."""
     written, _ = _Inliner().write(_Place(document, document))
     return written if isinstance(written, dict) else {} if written else {"not": {}}
 
@@ -50,7 +51,7 @@ class _Inliner:
         self._nodes = 0
 
     def write(self, place: _Place) -> tuple[Json, bool]:
-        """The schema written out, and whether it still means exactly the same."""
+        """Return the schema written out, and whether it still means exactly the same."""
         schema = place.schema
         self._nodes += 1
         if not isinstance(schema, dict):
@@ -94,7 +95,7 @@ class _Inliner:
 
 
 def _resolve(reference: str, resource: Json) -> _Place | None:
-    """Where a pointer inside the document leads; None for anything that is not such a pointer."""
+    """Return the place to which a pointer inside the document leads; None for anything else."""
     if reference == "#":
         return _Place(resource, resource)
     if not reference.startswith("#/"):
@@ -114,13 +115,13 @@ def _resolve(reference: str, resource: Json) -> _Place | None:
 
 
 def _hint(schema: Json) -> Json:
-    """What can be said about a recursive place without going round: its type."""
+    """Return all that can be said about a recursive place: its type."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     return {"type": kind} if kind is not None else True
 
 
 def _merge_siblings(target: Json, out: JsonObject) -> Json:
-    """What a reference leads to, together with the keywords written next to it."""
+    """Return the schema to which a reference leads, with the keywords that are written next to it."""
     if target is True:
         return out or True
     if isinstance(target, dict) and out.keys() <= ANNOTATIONS:
@@ -135,7 +136,7 @@ def _require_also(out: JsonObject, schema: Json) -> JsonObject:
 
 
 def _drop_narrowing(out: JsonObject, widened: set[str]) -> None:
-    """Some keywords take less when what is under them takes more: those go, or are written in another way."""
+    """Remove or rewrite the keywords that accept less when what is under them accepts more."""
     if not widened:
         return
     gone = set(ONE_EVALUATED) if widened & _IN_PLACE else set[str]()

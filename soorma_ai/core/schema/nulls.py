@@ -1,4 +1,4 @@
-"""The way back from a wire schema: nulls that only stand for what was left out."""
+"""The way back from a wire schema: nulls that stand only for what was left out are removed."""
 
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
@@ -16,7 +16,7 @@ from soorma_ai.domain.values import Json, JsonObject
 
 
 def strip_wire_nulls(value: Json, document: JsonObject) -> Json:
-    """`value` without the nulls that stand for absent optional properties; a null that `document` takes is kept."""
+    """Remove the nulls that stand for absent optional properties; a null that `document` accepts is kept."""
     return _strip(value, inline(document))
 
 
@@ -39,7 +39,7 @@ def _strip(value: Json, schema: Json) -> Json:
 
 
 def _decide_branches(value: Json, schema: JsonObject) -> JsonObject:
-    """The schema with its alternatives decided by the value: by its tags where these tell, else by trying."""
+    """Return the schema with one of its alternatives chosen: by tags in the value where these tell, else by trying."""
     for keyword in ALTERNATIVES:
         alternatives = [fold_all_of(branch) for branch in list_in(schema.get(keyword)) if isinstance(branch, dict)]
         if not alternatives:

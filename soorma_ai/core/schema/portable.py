@@ -1,4 +1,4 @@
-"""The schema that a model is shown, and the way back.
+"""The schema that a model is shown.
 
 Providers take less than JSON Schema. What they cannot express goes into the description, so the wire schema lets more
 through than the document; the judge is always the document itself.
@@ -35,8 +35,9 @@ _UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperti
 
 @dataclass(frozen=True)
 class Wire:
-    """`strict`: a provider can be held to it. Else `why` names the first thing it cannot be held to, optional
-    properties stay optional and open objects open. `unions` counts choices and nullables: some providers take few."""
+    """A schema for providers. `strict`: they can be held to it. Else `why` names the first thing that they cannot be
+    held to, and optional properties stay optional and open objects open. `unions` counts choices and nullables, of
+    which some providers take few."""
 
     schema: JsonObject
     strict: bool
@@ -45,7 +46,7 @@ class Wire:
 
 
 def wire_of(document: JsonObject) -> Wire:
-    """The widened copy of `document` that most providers accept."""
+    """Return the widened copy of `document` that most providers accept."""
     plain = inline(document)
     closed = _Rewriter(strict=True)
     schema = closed.rewrite(plain, "$", 0)
@@ -59,7 +60,7 @@ def wire_of(document: JsonObject) -> Wire:
 
 
 def is_too_large(document: JsonObject) -> bool:
-    """Is there more in it than the strictest of the big providers takes?"""
+    """Tell whether there is more in it than the strictest of the big providers takes."""
     counted = _Rewriter(strict=True)
     counted.rewrite(document, "$", 0)
     counted.why = ""
@@ -82,7 +83,7 @@ class _Rewriter:
         self.why = self.why or f"{path}: {reason}"
 
     def count(self) -> None:
-        """The limits of the strictest of the big providers."""
+        """Complain of what is over the limits of the strictest of the big providers."""
         for found, most, what in (
             (self.properties, MAX_PROPERTIES, "properties"),
             (self.depth, MAX_DEPTH, "levels of nesting"),
@@ -177,7 +178,7 @@ class _Rewriter:
 
 
 def _branches(schema: JsonObject) -> list[Json] | None:
-    """The alternatives of a schema, each complete in itself; None when there are none worth showing."""
+    """Return the alternatives of a schema, each complete in itself; None when there are none worth showing."""
     for keyword in ALTERNATIVES:
         alternatives = list_in(schema.get(keyword))
         if any(not isinstance(branch, dict) or _shows(branch) for branch in alternatives):
@@ -191,7 +192,7 @@ def _branches(schema: JsonObject) -> list[Json] | None:
 
 
 def _shows(branch: JsonObject) -> bool:
-    """Does it say what the value is, and not only which of its properties must be there?"""
+    """Tell whether a branch says what the value is, and not only which of its properties must be there."""
     return bool(fold_all_of(branch).keys() & (_SAID | set(ALTERNATIVES)) - {"required", "additionalProperties"})
 
 
@@ -206,7 +207,7 @@ def _scalar_rules(schema: JsonObject) -> JsonObject:
 
 
 def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
-    """Why this object cannot be closed without taking something away from it."""
+    """Return the reasons why this object cannot be closed without taking something away from it."""
     reasons: list[str] = []
     extra = schema.get("additionalProperties")
     unseen = schema.get("unevaluatedProperties", False)
@@ -220,7 +221,7 @@ def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str
 
 
 def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
-    """The same, or null for `left out`; and whether that made a new union."""
+    """Return the schema with null, which means `left out`, and whether that made a new union."""
     alternatives = shown.get("anyOf")
     null: JsonObject = {"type": "null"}
     if isinstance(alternatives, list):
@@ -234,7 +235,7 @@ def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
 
 
 def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
-    """What could not be said in the schema is said in words, first what it is and then its rules."""
+    """Add in words what the schema could not say: first what the value is, then its rules."""
     words = schema.get("description")
     rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
     text = " ".join(
@@ -244,6 +245,6 @@ def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObj
 
 
 def closed_object(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
-    """The schema of an object that has these properties, and no others."""
+    """Return the schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

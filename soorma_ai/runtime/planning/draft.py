@@ -18,23 +18,23 @@ from soorma_ai.runtime.planning.decide import Mind
 from soorma_ai.runtime.views.agents import Directory
 
 
-async def means_now(handling: Handling, mind: Mind, chosen: Sequence[DiscoveredAgent]) -> Material:
+async def material_now(handling: Handling, mind: Mind, chosen: Sequence[DiscoveredAgent]) -> Material:
     plan = handling.plan
     live = await Directory(handling.services, Person(plan.lineage.tenant_id)).query()
     return gather_material(plan.agent, live, chosen, mind.awaits, mind.result_schemas.get(plan.goal_event))
 
 
-async def draft(handling: Handling, mind: Mind, means: Material, custom: JsonObject) -> PlanDefinition:
+async def draft(handling: Handling, mind: Mind, material: Material, custom: JsonObject) -> PlanDefinition:
     """Raises as `consult` does."""
     plan, services = handling.plan, handling.services
 
     async def reviewed(value: Json, fault: str) -> PlanDefinition:
-        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), means)
-        review(drawn, means, plan.goal_data)
+        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), material)
+        review(drawn, material, plan.goal_data)
         return drawn
 
     spent = await services.store.spent(plan.root_plan_id)
-    inputs = plan_inputs(plan, instructions=mind.instructions, custom_context=custom, means=means, spent=spent)
+    inputs = plan_inputs(plan, instructions=mind.instructions, custom_context=custom, material=material, spent=spent)
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
-    return await consult(handling, mind.reasoner, Inquiry(prompt, REPLAN, means.schema, means.digest, reviewed))
+    return await consult(handling, mind.reasoner, Inquiry(prompt, REPLAN, material.schema, material.digest, reviewed))
