@@ -1,4 +1,4 @@
-"""Recorded model traffic. A call that was not recorded fails at once, says what differs, and never goes out.
+"""Recorded model traffic. A call that was not recorded fails at once, names the differences, and never goes out.
 
 Bodies are kept as parsed JSON, so that a changed prompt is a readable diff of the file; keys are scrubbed, and hosts
 have names that do not depend on where the recording was made.
@@ -31,7 +31,7 @@ _HOSTS = {
     "api.anthropic.com": "anthropic.test",
     "generativelanguage.googleapis.com": "gemini.test",
 }
-# How a model is called, and whose way that is: the way out of a recording made on this machine.
+# Paths of calls and the providers that have them, by which a call to a server on this machine gets its host.
 _CALLS = {
     "/chat/completions": "openai.test",
     "/responses": "openai.test",
@@ -43,7 +43,7 @@ _CALLS = {
 }
 _KEPT_REQUEST_HEADERS = frozenset({"content-type", "anthropic-version", "anthropic-beta"})
 _KEPT_RESPONSE_HEADERS = frozenset({"content-type", "retry-after"})
-# Clients that no model is called with are left alone: the rest of the program goes on talking.
+# Clients by which no model is called are left alone.
 _UNTOUCHED = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado")
 _MATCHED = ("method", "scheme", "host", "path", "query", "json_body")
 _DIFFERENCES_SHOWN = 6
@@ -51,11 +51,11 @@ _SHOWN = 160
 
 
 class UnmatchedModelCall(BaseException):
-    """Not an Exception: clients turn those into `connection error`, which a retry policy would then repeat."""
+    """A call that no recording answers. It is no Exception: clients turn those into errors that are tried again."""
 
 
 class UnplayedModelCalls(AssertionError):
-    """The recording holds calls that were not made: it is no longer a recording of this program."""
+    """The recording holds calls that the program no longer makes."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def cassette(
     repeat: bool = False,
     allow_unplayed: bool = False,
 ) -> Generator[Cassette | None]:
-    """A bare name is a file in `./cassettes`. `record` calls the model and replaces the file, unless something raises;
-    `live` calls it and keeps nothing. Without a mode, SOORMA_CASSETTES says it, else it is `replay`.
+    """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
+    the file, unless something raises; `live` calls it and keeps nothing. By default SOORMA_CASSETTES, else `replay`.
 
     Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
     """
@@ -105,7 +105,7 @@ def cassette(
             with cassette_in_place():
                 yield played
         finally:
-            # A task may have died of it, and whoever waited for that task only knows that it waited in vain.
+            # A task may have died of it, and what waited for that task knows only that it waited in vain.
             if misses:
                 raise misses[0].with_traceback(None) from None
         if not (allow_unplayed or tape.all_played):
@@ -216,7 +216,7 @@ def _cut(text: str, start: int) -> str:
 
 
 def _stable_request(request: Any) -> Any:
-    """What is kept of a request and compared; None for what is no call of a model. Doing it twice changes nothing."""
+    """Return a request as it is kept and compared; None if it calls no model. Doing it twice changes nothing."""
     uri: str = request.uri
     url = urlsplit(uri)
     local = next((host for ending, host in _CALLS.items() if url.path.endswith(ending)), None)
@@ -294,7 +294,7 @@ def _always(dumper: Any, value: object) -> bool:
 
 
 def _as_lines(dumper: Any, text: str) -> Any:
-    """Prompts are pages of text: they are kept line by line."""
+    """Write a text of several lines, as prompts are, line by line."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
 
 

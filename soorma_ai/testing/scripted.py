@@ -1,4 +1,4 @@
-"""A Reasoner that says what it is told to say: no model, no network, the same every time."""
+"""A Reasoner that answers from a script: no model, no network, the same every time."""
 
 import inspect
 import json
@@ -95,12 +95,12 @@ class ScriptedReasoner:
 
 
 def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) -> JsonObject:
-    """`fields` are the payload; `data=` gives it whole, for names that cannot be written as keywords."""
+    """Publish an event. `fields` are the payload; `data=` gives it whole, for names that are no keywords."""
     return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
 
 
 def publish_all(*requests: JsonObject, need: int | None = None, timeout_seconds: float | None = None) -> JsonObject:
-    """Several of what `publish` gives."""
+    """Publish several requests, each made by `publish`."""
     items: list[Json] = [request["step"] for request in requests]
     given: JsonObject = {"need": need, "timeout_seconds": timeout_seconds}
     optional: JsonObject = {name: value for name, value in given.items() if value is not None}
@@ -121,7 +121,7 @@ def complete(result: Json = None) -> JsonObject:
 
 
 def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
-    """A whole plan, as a model has to say it when `create_plan` asks. It may be one that cannot run."""
+    """Return a whole plan as a model has to write it for `create_plan`. It may be one that cannot run."""
     states: list[Json] = [
         config.model_dump(mode="json", exclude_defaults=True) for config in states_of(machine).values()
     ]
@@ -129,7 +129,7 @@ def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
 
 
 def wire_form(decision: PlannerDecision) -> JsonObject:
-    """The decision as a model would have to say it."""
+    """Return the decision as a model would have to write it."""
     match decision.next_action:
         case PublishAction(event_type=event, data=data):
             said = publish(event, data=data)

@@ -1,5 +1,4 @@
-"""A Reasoner over litellm: instructor shapes the question and takes the answer apart, tenacity repeats what may
-pass."""
+"""A Reasoner over litellm: instructor shapes the question and parses the answer, tenacity repeats what may pass."""
 
 import asyncio
 import copy
@@ -45,11 +44,11 @@ class _Said:
 
 
 class _Unusable(Exception):
-    """Something was said that instructor need not look at."""
+    """The answer is unusable before instructor looks at it."""
 
 
 class LiteLLMReasoner:
-    """One model, with others to fall back on. Named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
+    """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
     `api_base` and `api_key` also serve fallbacks of the same provider. Further keywords go to every call as they are.
     """
@@ -135,7 +134,7 @@ class LiteLLMReasoner:
         raise first_fault
 
     async def _say(self, call: "_Attempt") -> _Said:
-        """One answer of one model: in another form if its provider refuses this one, with more room if it is cut."""
+        """Get one answer of one model: in another form if its provider refuses this one, with more room if cut."""
         mode = mode_for(self._mode, _provider(call.model), call.wire)
         room = self._max_output_tokens
         try:
@@ -177,7 +176,7 @@ class LiteLLMReasoner:
         return _Said(heard[0].text(mode), value, fault)
 
     async def _reach(self, call: "_Attempt", shaped: Mapping[str, Any], room: int) -> Any:
-        """The one owner of transport retries: all other layers are told to make none."""
+        """Call the model, with the only transport retries: all other layers are told to make none."""
         libs = libraries()
         base = self._base(call.model)
         check_allowed(call.model, base)
@@ -238,7 +237,7 @@ _CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
 
 @dataclass(frozen=True)
 class _Attempt:
-    """`spent` collects what every answer of this question cost, the unusable ones too."""
+    """A question to one model. `spent` collects what each of its answers cost, the unusable ones too."""
 
     model: str
     question: ModelQuestion
@@ -247,7 +246,7 @@ class _Attempt:
 
 
 def _answer_despite(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
-    """An answer that is no answer has a fault and is told so; what is no answer at all goes up."""
+    """Return an unusable answer with its fault, which the model is told; raise what is no answer at all."""
     if isinstance(cause, BadGeneration):
         return _Said(
             cause.text, None, "the provider could not read the answer; give one JSON object that fits the schema"
@@ -269,7 +268,7 @@ def _may_pass(fault: BaseException) -> bool:
 
 
 def _pause_as_asked(pause: Callable[[Any], float]) -> Callable[[Any], float]:
-    """As long as the provider asked for, else `pause`."""
+    """Return a wait strategy: as long as the provider asked for, else `pause`."""
 
     def wait(state: Any) -> float:
         fault = state.outcome.exception()
@@ -291,20 +290,20 @@ def _provider(model: str) -> str:
 
 
 def _missing_keys(model: str) -> list[str]:
-    """Only API keys: other ways to be known to a provider (roles, profiles) cannot be seen in the environment."""
+    """Return the API keys that are missing; other credentials (roles, profiles) cannot be seen in the environment."""
     missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]
     return [name for name in missing if name.endswith("_API_KEY")] or _empty_keys(_provider(model))
 
 
 def _empty_keys(provider: str) -> list[str]:
-    """A variable that is there and empty, as a compose file passes it on, counts as a key to litellm."""
+    """Return the key that is set but empty, as a compose file may pass it on; litellm takes that for a key."""
     names = _KEYS.get(provider, (f"{provider.upper()}_API_KEY",))
     given = [os.environ[name] for name in names if name in os.environ]
     return [names[0]] if given and not any(given) else []
 
 
 def _price(model: str) -> Mapping[str, Any] | None:
-    """From the table that comes with litellm: what it computes itself is 0 for some models it does not know."""
+    """Return the price in the table that comes with litellm, whose own sums are 0 for some models it does not know."""
     table: Mapping[str, Mapping[str, Any]] = libraries().litellm.model_cost
     for name in (model, model.partition("/")[2]):
         entry = table.get(name)
