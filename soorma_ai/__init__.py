@@ -27,7 +27,6 @@ if TYPE_CHECKING:
         PublishAllAction,
         WaitAction,
     )
-    from soorma_ai.domain.discovery import DiscoveredAgent
     from soorma_ai.domain.doubts import Done, Failed, NotDone, OutsideEffects, StillUnknown
     from soorma_ai.domain.events import EventEnvelope, EventTopic
     from soorma_ai.domain.expectations import Wait
@@ -36,7 +35,7 @@ if TYPE_CHECKING:
     from soorma_ai.domain.memory import PlanSummary, SessionSummary
     from soorma_ai.domain.people import AnswerOutcome
     from soorma_ai.domain.plans import PlanStatus
-    from soorma_ai.domain.registry import AgentCapability, Approval, EventDefinition
+    from soorma_ai.domain.registry import AgentCapability, Approval, DiscoveredAgent, EventDefinition
     from soorma_ai.domain.states import PlanDefinition, StateAction, StateConfig, StateTransition
     from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
     from soorma_ai.domain.tracking import ActionStatus, DelegationGroup, PlanProgress
@@ -132,7 +131,6 @@ _HOMES = {
         "PublishAllAction",
         "WaitAction",
     ),
-    "domain.discovery": ("DiscoveredAgent",),
     "domain.doubts": (
         "Done",
         "Failed",
@@ -156,6 +154,7 @@ _HOMES = {
     "domain.registry": (
         "AgentCapability",
         "Approval",
+        "DiscoveredAgent",
         "EventDefinition",
     ),
     "domain.states": (

@@ -36,7 +36,7 @@ from typing import cast
 
 
 class SoormaError(Exception):
-    """Root of everything this package raises on purpose.
+    """Root of all errors that this package raises on purpose.
 
     `code` is the stable, lower-case name that travels in failure replies.
     """
@@ -111,7 +111,7 @@ class LimitExceeded(SoormaError):
 
 
 class OutcomeUnknown(SoormaError):
-    """A handler that must not run twice began, and nobody saw it end."""
+    """The end of a handler that must not run twice was not seen."""
 
     code = "in_doubt"
 
@@ -140,7 +140,7 @@ class PlanCancelled(PlanFailed):
 
 
 class TransientError(SoormaError):
-    """`retry_after` is the wait its source asked for, if it did."""
+    """`retry_after` is the wait that its source asked for, if any."""
 
     code = "unavailable"
 
@@ -170,7 +170,7 @@ class Overloaded(TransientError):
 
 
 class VersionConflict(TransientError):
-    """`counts` as an attempt of the handling that meets it, unless it can be met only because others got on."""
+    """Somebody else saved first. With `counts` it is one of the attempts of the handling that meets it."""
 
     code = "version_conflict"
 
@@ -184,7 +184,7 @@ class LeaseLost(VersionConflict):
 
 
 class Retry(Exception):
-    """Raised by a handler: hand this delivery over again, `after` that long (or by the usual back-off)."""
+    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off)."""
 
     def __init__(self, reason: str = "the handler asked for another try", *, after: timedelta | None = None) -> None:
         if not isinstance(cast("object", after), timedelta | None):
@@ -194,7 +194,7 @@ class Retry(Exception):
 
 
 class Reject(Exception):
-    """Raised by a handler: the request is answered with this failure, and that is the end of it."""
+    """Raised by a handler to answer the request with this failure, for good."""
 
     def __init__(self, message: str, *, code: str = "rejected") -> None:
         super().__init__(message)

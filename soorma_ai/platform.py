@@ -25,7 +25,7 @@ from soorma_ai.runtime.client.retention import prune
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, read_settings, shown, sqlite_path
+from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
 
 PRUNED_AT_ONCE = 20
 
@@ -52,7 +52,7 @@ class Platform(Client):
         self._settings = read_settings(store_url, bus_url)
         if self._settings.bus_url != DEFAULT_BUS_URL:
             raise ConfigError(
-                f"bus_url={shown(self._settings.bus_url)!r}: this version has the bus of one process; "
+                f"bus_url={hide_password(self._settings.bus_url)!r}: this version has the bus of one process; "
                 f"leave it out, or give {DEFAULT_BUS_URL!r}"
             )
         self._path = None if store else sqlite_path(self._settings.store_url)

@@ -1,4 +1,4 @@
-"""The environment, read once, where a platform is made."""
+"""The environment, read once, when a platform is made."""
 
 import os
 import re
@@ -28,7 +28,7 @@ class Settings:
 
 
 def read_settings(store_url: str | None = None, bus_url: str | None = None) -> Settings:
-    """An argument wins over the environment, the environment over the default."""
+    """Read the settings. An argument wins over the environment, the environment over the default."""
     folders = os.environ.get(PROMPTS_DIR, "")
     return Settings(
         store_url=store_url or os.environ.get(STORE_URL) or DEFAULT_STORE_URL,
@@ -47,15 +47,15 @@ def _number(name: str, default: int) -> int:
     return int(given)
 
 
-def shown(url: str) -> str:
-    """For messages, which end up in logs: without the user and the password."""
+def hide_password(url: str) -> str:
+    """Return the URL without user and password, for messages, which end up in logs."""
     return re.sub(r"://.*@", "://***@", url)
 
 
 def sqlite_path(store_url: str) -> Path | None:
-    """The file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, which is in memory."""
+    """Return the file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, in memory."""
     scheme, separator, rest = store_url.partition("://")
     if not separator or scheme != "sqlite":
-        raise ConfigError(f"store_url={shown(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
+        raise ConfigError(f"store_url={hide_password(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
     name = rest.removeprefix("/")
     return None if name in ("", ":memory:") else Path(name)

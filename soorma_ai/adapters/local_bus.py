@@ -1,4 +1,4 @@
-"""The bus of one process: what is published is handed to whoever subscribed, and that is all."""
+"""The bus of one process: events that are published go to all subscribers, and that is all."""
 
 from collections.abc import Awaitable, Callable, Sequence
 

@@ -28,7 +28,7 @@ class _Source:
 
 
 class PromptFiles:
-    """Looks in the given folders first, then at the prompts that come with the package."""
+    """Prompts in the given folders, which are looked in first, and those that come with the package."""
 
     def __init__(self, *folders: Path) -> None:
         self._folders = (*folders, packaged_prompts())
@@ -56,7 +56,7 @@ class PromptFiles:
 
 
 def packaged_prompts() -> Path:
-    """Inside the wheel; in a checkout, beside the package."""
+    """Return the folder of prompts inside the wheel; in a checkout, beside the package."""
     inside = Path(str(files("soorma_ai") / "prompts"))
     return inside if inside.is_dir() else inside.parent.parent / "prompts"
 

@@ -6,7 +6,7 @@ from typing import Any
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.core.deciding.judge import judge, prepared
+from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, fingerprint
 from soorma_ai.domain.history import DECIDE
@@ -52,6 +52,6 @@ class ChoreographyPlanner(BasePlanner):
         self.settings.must_have_model()
         offer = await offer_now(handling, self.settings)
         trigger = handling.trigger or Trigger("")
-        decision = prepared(decision, offer)
+        decision = prepare_decision(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, trigger.known))
         await self._engine.carry_out(handling, judge(decision, situation), trigger)

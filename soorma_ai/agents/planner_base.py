@@ -15,12 +15,18 @@ from soorma_ai.agents.typed import Handler, call
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration
+from soorma_ai.domain.registry import (
+    AgentCapability,
+    AgentKind,
+    DiscoveredAgent,
+    EventDefinition,
+    EventRole,
+    Registration,
+)
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
@@ -28,7 +34,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolErro
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.draft import draft, means_now
+from soorma_ai.runtime.planning.draft import draft, material_now
 from soorma_ai.runtime.planning.planner import FirstStep, Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 from soorma_ai.runtime.planning.turn import fail_taken_up
@@ -177,10 +183,10 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        means = await means_now(handling, settings, _chosen(agents))
-        if means.offer.is_empty:
-            raise PutOff(means.wanted)
-        drawn = await draft(handling, settings, means, await self.ask_custom_context(handling))
+        material = await material_now(handling, settings, _chosen(agents))
+        if material.offer.is_empty:
+            raise PutOff(material.wanted)
+        drawn = await draft(handling, settings, material, await self.ask_custom_context(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
     def check(self) -> None:
@@ -226,7 +232,7 @@ class BasePlanner(Agent):
     async def _begin(self, handling: Handling) -> None:
         goal = handling.event
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
-            raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {told(faults)}")
+            raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)
 
     async def _hear(self, handling: Handling, handler: Handler) -> None:

@@ -9,7 +9,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import to_jsonable_python
 
 from soorma_ai.domain.registry import Approval, EventDefinition, approval_of
-from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, schema_of, told, violations
+from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 
@@ -33,7 +33,7 @@ class Shape:
         """Raises RemoteProtocolError for what does not fit."""
         faults = violations(self.schema, data) if self.schema else []
         if faults:
-            raise RemoteProtocolError(f"{what} is off its schema: {told(faults)}")
+            raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
             return data
         try:
@@ -49,7 +49,7 @@ class Shape:
             raise LocalProtocolError(f"{what} is no JSON: {error}") from error
         faults = violations(self.schema, data) if self.schema else []
         if faults:
-            raise LocalProtocolError(f"{what} is off its schema: {told(faults)}")
+            raise LocalProtocolError(f"{what} is off its schema: {describe(faults)}")
         return data
 
 

@@ -1,4 +1,4 @@
-"""What several changes of one remembered value come to, before and after they are stored."""
+"""Changes of one remembered value: several made one, and one applied."""
 
 import math
 from copy import deepcopy
@@ -18,21 +18,22 @@ from soorma_ai.domain.values import UNSTORABLE, Json, clip, compact, is_storable
 from soorma_ai.errors import LocalProtocolError
 
 
-def combined(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
-    """One change that does what both do, in this order. Raises LocalProtocolError where the second cannot follow."""
-    match then:
-        case StoreMemory() | DropMemory():
-            return then
-        case IncrementMemory(at, by):
-            return _incremented(first, at, by)
-        case AppendMemory(at, items):
-            return _appended(first, at, items)
+def combine(first: MemoryChange | None, then: MemoryChange) -> MemoryChange:
+    """Return one change that does what both do, in this order. Raises LocalProtocolError where `then` cannot follow."""
+    if first is None or isinstance(then, StoreMemory | DropMemory):
+        return then
+    value = apply_change(apply_change(Remembered(), first), then).value
+    match first, value:
+        case IncrementMemory(), int() | float():
+            return IncrementMemory(then.at, value)
+        case AppendMemory(), list():
+            return AppendMemory(then.at, tuple(value))
         case _:
-            assert_never(then)
+            return StoreMemory(then.at, value)
 
 
-def seen(stored: Remembered, change: MemoryChange | None) -> Remembered:
-    """What is remembered once the change is stored."""
+def apply_change(stored: Remembered, change: MemoryChange | None) -> Remembered:
+    """Return what is remembered once the change is stored."""
     match change:
         case None:
             return stored
@@ -41,70 +42,38 @@ def seen(stored: Remembered, change: MemoryChange | None) -> Remembered:
         case DropMemory():
             return replace(stored, exists=False, value=None)
         case IncrementMemory(at, by):
-            return replace(stored, exists=True, value=plus(at, stored.value if stored.exists else 0, by))
+            return replace(stored, exists=True, value=add(at, stored.value if stored.exists else 0, by))
         case AppendMemory(at, items):
-            return replace(stored, exists=True, value=[*listed(at, stored.value if stored.exists else []), *items])
+            return replace(stored, exists=True, value=[*as_list(at, stored.value if stored.exists else []), *items])
         case _:
             assert_never(change)
 
 
-def plus(at: MemoryKey, value: Json, by: int | float) -> int | float:
+def add(at: MemoryKey, value: Json, by: int | float) -> int | float:
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_told(value)}; only a number can be incremented")
+        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a number can be incremented")
     total = value + by
     if not math.isfinite(total):
         raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} would be {total}, which is no JSON")
     return total
 
 
-def listed(at: MemoryKey, value: Json) -> list[Json]:
+def as_list(at: MemoryKey, value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise not_a_list(at, value)
     return value
 
 
 def not_a_list(at: MemoryKey, value: Json) -> LocalProtocolError:
-    return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_told(value)}; only a list can be appended to")
+    return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a list can be appended to")
 
 
-def _incremented(first: MemoryChange | None, at: MemoryKey, by: int | float) -> MemoryChange:
-    match first:
-        case None:
-            return IncrementMemory(at, by)
-        case IncrementMemory(by=before):
-            return IncrementMemory(at, plus(at, before, by))
-        case StoreMemory(value=value):
-            return StoreMemory(at, plus(at, value, by))
-        case DropMemory():
-            return StoreMemory(at, plus(at, 0, by))
-        case AppendMemory(items=items):
-            return StoreMemory(at, plus(at, list(items), by))
-        case _:
-            assert_never(first)
-
-
-def _appended(first: MemoryChange | None, at: MemoryKey, items: tuple[Json, ...]) -> MemoryChange:
-    match first:
-        case None:
-            return AppendMemory(at, items)
-        case AppendMemory(items=before):
-            return AppendMemory(at, (*before, *items))
-        case StoreMemory(value=value):
-            return StoreMemory(at, [*listed(at, value), *items])
-        case DropMemory():
-            return StoreMemory(at, [*items])
-        case IncrementMemory(by=by):
-            raise not_a_list(at, by)
-        case _:
-            assert_never(first)
-
-
-def _told(value: Json) -> str:
+def _show(value: Json) -> str:
     return clip(compact(value), 80)
 
 
 def json_value(key: str, value: object) -> Json:
-    """Raises LocalProtocolError for what cannot be kept."""
+    """Return a copy of `value` as JSON. Raises LocalProtocolError for what cannot be kept."""
     found = json_object("working memory", {key: value})[key]
     if not is_storable(found):
         raise LocalProtocolError(f"working memory[{key!r}] cannot be kept: {UNSTORABLE}")

@@ -1,4 +1,4 @@
-"""What became of events that came in."""
+"""Outcomes of events that came in."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,7 +17,7 @@ class Stray:
 
 @dataclass(frozen=True)
 class Arrival:
-    """What became of events that came in: agents with new work, client requests answered, strays."""
+    """The outcome of events that came in: agents with new work, client requests answered, strays."""
 
     agents: frozenset[str]
     answered: frozenset[str]

@@ -23,15 +23,15 @@ class _Program(Protocol):
 def check_condition(expression: str) -> None:
     if expression != ALWAYS:
         try:
-            _compiled(expression)
+            _compile(expression)
         except ConfigError as error:
             raise ConfigError(f"approval={expression!r} is neither 'always' nor a CEL expression: {error}") from error
 
 
 def fault_of(expression: str, known: Sequence[str]) -> str:
-    """Why it is no condition over these values; empty when it is one."""
+    """Return why this is no condition over these values; empty when it is one."""
     try:
-        program = _compiled(expression)
+        program = _compile(expression)
     except ConfigError as error:
         return f"{expression!r} is no CEL expression: {error}"
     unknown = [name for name in program.variables() if name not in (*known, *loops_of(expression))]
@@ -39,20 +39,20 @@ def fault_of(expression: str, known: Sequence[str]) -> str:
 
 
 def loops_of(expression: str) -> list[str]:
-    """The variables by which it goes through lists."""
+    """Return the variables by which the expression goes through lists."""
     return _LOOP.findall(expression)
 
 
 def holds(expression: str, values: Mapping[str, Json]) -> bool:
-    """What cannot be decided does not hold."""
+    """Tell whether a condition holds; one that cannot be decided does not."""
     try:
-        return _compiled(expression).execute(dict(values)) is True
+        return _compile(expression).execute(dict(values)) is True
     except _UNDECIDED:
         return False
 
 
 def any_of(expressions: Sequence[str]) -> str:
-    """One condition that holds where any of these does."""
+    """Return one condition that holds where any of these does."""
     distinct = list(dict.fromkeys(expressions))
     if ALWAYS in distinct:
         return ALWAYS
@@ -60,17 +60,17 @@ def any_of(expressions: Sequence[str]) -> str:
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
-    """Whether an approval is needed. A condition that cannot be decided (a field is missing, say) counts as yes."""
+    """Tell whether an approval is needed; it is where that cannot be decided (a field is missing, say)."""
     if expression == ALWAYS:
         return True
     try:
-        return _compiled(expression).execute({"payload": payload, "context": context}) is not False
+        return _compile(expression).execute({"payload": payload, "context": context}) is not False
     except _UNDECIDED:
         return True
 
 
 @lru_cache(maxsize=512)
-def _compiled(expression: str) -> _Program:
+def _compile(expression: str) -> _Program:
     import cel  # its package imports a command line of its own: 0.7 s that only users of conditions pay
 
     try:

@@ -1,22 +1,18 @@
-"""What a planner may decide: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
+"""Decisions of a planner: four kinds, told apart by `action`. Publishing has a form for one and one for several."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Annotated, Literal, Self, cast
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
 
 
-class _Action(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class PublishAction(_Action):
+class PublishAction(Frozen):
     """Ask a live agent to do something."""
 
     action: Literal["publish"] = "publish"
@@ -24,12 +20,12 @@ class PublishAction(_Action):
     data: JsonObject = Field(default_factory=dict)
 
 
-class PublishAllAction(_Action):
+class PublishAllAction(Frozen):
     """Ask for several things at once, and decide again when `need` of them have come (all, if it is None), or when
     `timeout_seconds` are over. A failure, a refusal by a person and silence after a deadline count as come, too.
 
     All of them are published, or none: each is checked as if it were alone. One that a person must approve is held,
-    and the others go. What comes after the join is told to the planner later, and wakes nobody.
+    and the others go. An answer that comes after the join wakes nobody; the planner is told it at its next decision.
     """
 
     action: Literal["publish_all"] = "publish_all"
@@ -39,24 +35,24 @@ class PublishAllAction(_Action):
 
     @field_validator("requests", mode="before")
     @classmethod
-    def _frozen(cls, given: object) -> object:
+    def _make_tuple(cls, given: object) -> object:
         return tuple(cast("list[object]", given)) if isinstance(given, list) else given
 
     @model_validator(mode="after")
-    def _can_be_reached(self) -> Self:
+    def _check_need(self) -> Self:
         if self.need is not None and self.need > len(self.requests):
             raise ValueError(f"need={self.need} can never come: only {len(self.requests)} requests are published")
         return self
 
 
-class CompleteAction(_Action):
+class CompleteAction(Frozen):
     """The goal is reached; `result` is its answer."""
 
     action: Literal["complete"] = "complete"
     result: Json = None
 
 
-class WaitAction(_Action):
+class WaitAction(Frozen):
     """Stop until `expected_event` comes, or a person answers `message`.
 
     Without `timeout_seconds` the wait may last as long as the plan. Who may answer, who is reminded when, and who may
@@ -74,13 +70,13 @@ class WaitAction(_Action):
     escalate_to: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _can_be_climbed(self) -> Self:
+    def _check_ladder(self) -> Self:
         if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
             raise ValueError(fault)
         return self
 
 
-class DelegateAction(_Action):
+class DelegateAction(Frozen):
     """Give a goal to another planner."""
 
     action: Literal["delegate"] = "delegate"
@@ -94,10 +90,8 @@ PlanAction = Annotated[
 ]
 
 
-class PlannerDecision(BaseModel):
+class PlannerDecision(Frozen):
     """One decision with the reasoning that was given for it."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     next_action: PlanAction
     reasoning: str = ""
@@ -118,5 +112,5 @@ class Judged:
 
 
 def fingerprint(decision: PlannerDecision, state: str) -> str:
-    """Names this decision in this state. `state` is what was known when it was made: the trigger, in words."""
+    """Name this decision in this state: `state` is what was known when it was made, the trigger in words."""
     return derived_id("decision", compact(decision.next_action.model_dump(mode="json")), state)

@@ -1,4 +1,4 @@
-"""What can be found out about a call outside that may or may not have happened."""
+"""Findings about a call outside that may or may not have happened."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -6,10 +6,10 @@ from typing import Any
 
 
 class OutsideEffects(StrEnum):
-    """What a handler does outside, and so what a repetition of it does.
+    """What a handler does outside the platform, and so what a repetition of it does there.
 
-    PURE: nothing. KEYED: it hands its idempotency key on, so that a repetition is recognised there.
-    AT_MOST_ONCE: it cannot, so it is never repeated unless somebody has found out that it was not done.
+    PURE: nothing. KEYED: it passes its idempotency key on, so that a repetition is recognised there.
+    AT_MOST_ONCE: it cannot, so it is repeated only after somebody has found out that it was not done.
     """
 
     PURE = "pure"

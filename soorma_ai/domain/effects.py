@@ -1,4 +1,4 @@
-"""What a handling leads to. A handler records effects; one transaction applies them all, or none."""
+"""Effects and dispositions. A handler records effects; one transaction applies them all, or none."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -15,14 +15,14 @@ from soorma_ai.domain.values import Json
 
 @dataclass(frozen=True)
 class Publish:
-    """Into the outbox."""
+    """Write an event into the outbox."""
 
     event: EventEnvelope
 
 
 @dataclass(frozen=True)
 class SavePlan:
-    """`expected_version` None makes the plan; else it must be the stored version."""
+    """Write the row of a plan: a new one with `expected_version` None, else that must be the stored version."""
 
     plan: PlanRecord
     expected_version: int | None
@@ -35,15 +35,15 @@ class AppendStep:
 
 @dataclass(frozen=True)
 class Expect:
-    """Opens an expectation; its deadline becomes a timer, and an event that came too early meets it at once."""
+    """Open an expectation. Its deadline becomes a timer; an event that came too early meets it at once."""
 
     expectation: Expectation
 
 
 @dataclass(frozen=True)
 class Close:
-    """Closes an expectation if it is still open. `first`: one that is closed by now is a VersionConflict. One for a
-    child's answer that did not come publishes ABANDONED, however it is closed."""
+    """Close an expectation if it is still open; with `first`, one that is closed already is a VersionConflict. One for
+    a child's answer that did not come publishes ABANDONED, however it is closed."""
 
     expectation_id: str
     status: ExpectationStatus
@@ -53,7 +53,7 @@ class Close:
 
 @dataclass(frozen=True)
 class Spend:
-    """Actions on the root plan's budget. Over `at_most` in all is a VersionConflict: the handler looks again."""
+    """Charge actions to the root plan's budget. More than `at_most` in all is a VersionConflict."""
 
     root_plan_id: str
     actions: int
@@ -62,9 +62,9 @@ class Spend:
 
 @dataclass(frozen=True)
 class Schedule:
-    """At `due`, publish `event`, unless the expectation it guards is closed by then. Firing closes it as expired.
+    """At `due`, publish `event` and close the expectation that it guards as expired, unless that is closed by then.
 
-    One of a `series` closes nothing; of those of a series that are overdue together, the last alone is published.
+    A timer of a `series` closes nothing; of several of a series that are overdue, only the last is published.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Unschedule:
 
 @dataclass(frozen=True)
 class SaveTask:
-    """`expected_version` None makes the row; else it must be the stored version."""
+    """Write the row of a task, as SavePlan writes that of a plan."""
 
     task: TaskRecord
     expected_version: int | None
@@ -89,7 +89,7 @@ class SaveTask:
 
 @dataclass(frozen=True)
 class SaveSubTask:
-    """The row of one sub-task; there is one for each `ordinal`, so that a hundred results rewrite nothing big."""
+    """Write the row of one sub-task, one for each `ordinal`, so that a hundred results rewrite nothing big."""
 
     agent: str
     task_id: str
@@ -99,7 +99,7 @@ class SaveSubTask:
 
 @dataclass(frozen=True)
 class SaveValue:
-    """The row of one key, so that what a plan remembers is never rewritten as a whole."""
+    """Write the row of one key, so that what a plan remembers is never rewritten as a whole."""
 
     plan_id: str
     kind: ValueKind
@@ -116,7 +116,7 @@ class DropValue:
 
 @dataclass(frozen=True)
 class EndTask:
-    """Removes the rows of a task, which has been answered."""
+    """Remove the rows of a task, which has been answered."""
 
     agent: str
     task_id: str
@@ -124,7 +124,7 @@ class EndTask:
 
 @dataclass(frozen=True)
 class Declare:
-    """Adds an event to those that a registered agent says it makes."""
+    """Add an event to those that a registered agent says it makes."""
 
     agent: str
     definition: EventDefinition
@@ -166,13 +166,13 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Ack:
-    """Handled."""
+    """The delivery is handled."""
 
 
 @dataclass(frozen=True)
 class RetryAfter:
-    """`undone`: the handler says that it did nothing outside, so that even one that must not repeat may run again.
-    `counts`: as one of the attempts that it has."""
+    """Deliver again, after `delay`. `undone`: the handler did nothing outside, so it may run again even if it must not
+    be repeated. `counts`: as one of its attempts."""
 
     delay: timedelta
     reason: str
@@ -182,7 +182,7 @@ class RetryAfter:
 
 @dataclass(frozen=True)
 class DeadLetter:
-    """`undone` as with RetryAfter: brought back, it may run."""
+    """Set the delivery aside for people. `undone` as with RetryAfter: when redriven, it may run."""
 
     reason: str
     undone: bool = False
@@ -190,7 +190,7 @@ class DeadLetter:
 
 @dataclass(frozen=True)
 class InDoubt:
-    """Whether it was done is not known: the delivery rests until somebody has said."""
+    """Let the delivery rest until somebody has said whether its work was done, which is not known."""
 
     reason: str
 

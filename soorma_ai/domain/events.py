@@ -1,4 +1,4 @@
-"""The one thing that travels: an event, its topic, and the lineage it inherits."""
+"""Events, the one thing that travels: their topics, and the lineage that they inherit."""
 
 import re
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from pydantic import AliasChoices, AwareDatetime, BaseModel, ConfigDict, Field, 
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
-# The sources of what comes from outside through the platform, and of what the platform says itself.
+# Sources of events: CLIENT of what comes from outside, SYSTEM of what the platform publishes itself.
 CLIENT = "client"
 SYSTEM = "soorma"
 
@@ -56,7 +56,7 @@ class Lineage:
 
 @dataclass(frozen=True)
 class ReplyAddress:
-    """Where an answer goes, and the key it must carry."""
+    """The place to which an answer goes, and the key that it must carry."""
 
     correlation_id: str
     response_event: str
@@ -64,7 +64,7 @@ class ReplyAddress:
 
 
 def _wire_name(attribute: str) -> str:
-    """CloudEvents attribute names hold no underscore; `expirytime` is the published extension for a deadline."""
+    """Return the CloudEvents attribute name, which has no underscore; a deadline has a published extension."""
     return "expirytime" if attribute == "deadline" else attribute.replace("_", "")
 
 
@@ -78,7 +78,7 @@ class EventEnvelope(BaseModel):
     specversion: Literal["1.0"] = "1.0"
     id: _Text
     source: _Text
-    # It is told to models outside of any fence, so it is one line.
+    # Models are told it outside of any fence, so it is one line.
     type: Annotated[
         str, Field(min_length=1, pattern=r"^[^\x00-\x1f\x7f]+$", validation_alias=AliasChoices("type", "event_type"))
     ]
@@ -133,7 +133,7 @@ class EventEnvelope(BaseModel):
 
     @classmethod
     def from_json(cls, text: str | bytes) -> Self:
-        """Raises RemoteProtocolError for what is no event."""
+        """Read an event. Raises RemoteProtocolError for anything else."""
         try:
             return cls.model_validate_json(text)
         except ValidationError as error:
@@ -156,7 +156,7 @@ def new_event(
     dataschema: str | None = None,
     target: str | None = None,
 ) -> EventEnvelope:
-    """An event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
+    """Make an event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
 
     `target` names the one agent that a goal is for. Raises LocalProtocolError for what no event can carry.
     """
@@ -188,10 +188,10 @@ def new_event(
 
 
 def caused_id(cause_id: str, source: str, ordinal: int, type: str) -> str:
-    """The id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
+    """Return the id of the `ordinal`-th event that `source` makes of one cause: handling twice makes the same event."""
     return derived_id("event", cause_id, source, str(ordinal), type)
 
 
 def completion_of(request_type: str) -> str:
-    """The reply's name where nobody chose one."""
+    """Return the name of the reply where nobody chose one."""
     return f"{request_type}.completed"

@@ -1,4 +1,4 @@
-"""Everything a plan or a client is waiting for, and the answers people give."""
+"""Everything that a plan, a task or a client is waiting for."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -32,8 +32,8 @@ class ExpectationStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Join:
-    """Several requests that were published together, as (event type, data) in the order they were asked. The plan
-    decides again when `need` of them have come."""
+    """Requests that were published together, in order, as (event type, data). The plan decides again when `need` of
+    them have come."""
 
     asked: tuple[tuple[str, JsonObject], ...]
     need: int
@@ -41,13 +41,13 @@ class Join:
 
 @dataclass(frozen=True)
 class Expectation:
-    """One thing that must come, with its deadline. Closed once, by whoever is first.
+    """One thing that must come, with its deadline. The first event, timer or cancellation closes it, once.
 
-    The id is the reply key of the request it belongs to. `keys` are the names by which an outside event
-    can find it. `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it.
-    `task_id` is the owner key of the delivery it belongs to, where that is no plan's; `group_id` the parallel requests
-    it is one of. `branch_of` is the join that this is number `place` of, from 0; nothing of its own is decided when it
-    comes. `join` is what a join asked for.
+    The id is the reply key of the request it belongs to. `keys` are the names by which an outside event can find it.
+    `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it. `task_id` is the
+    owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
+    one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision.
+    `join` is what a join asked for.
     """
 
     id: str
@@ -81,7 +81,7 @@ class Expectation:
 
     @property
     def is_child_given_up(self) -> bool:
-        """A goal given to another planner whose answer is not waited for any more, and did not come."""
+        """Whether this is a goal of another planner whose answer did not come and is no longer waited for."""
         without_answer = self.status in (ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED)
         return self.kind is ExpectationKind.CHILD and without_answer
 

@@ -1,4 +1,4 @@
-"""What happened to a plan, line by line: its steps, and every answer of a model."""
+"""The history of a plan: its steps, and every answer of a model."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -30,9 +30,8 @@ class StepKind(StrEnum):
 class Step:
     """One line of a plan's history, only ever appended.
 
-    `name` is the event it is about; `event_id` the event that caused it or that it made; `fingerprint`
-    names the decision and the state it was made in, for the repeat limit; or the join that this came for, as number
-    `place` of it.
+    `name` is the event that it is about; `event_id` the event that caused it or that it made; `fingerprint` names the
+    decision and the state that it was made in, for the repeat limit; or the join of which this is number `place`.
     """
 
     plan_id: str
@@ -49,7 +48,7 @@ class Step:
 
 
 class Verdict(StrEnum):
-    """What became of a model's answer; one it declined to give is never asked for again."""
+    """What became of a model's answer. One that it DECLINED to give is never asked for again."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"
@@ -58,7 +57,7 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True)
 class JournalKey:
-    """(agent, cause event, ordinal of the call in this handling): handling again finds the same row."""
+    """The call of a model as number `ordinal` of one handling: handling again finds the same row."""
 
     agent: str
     cause_id: str
@@ -69,7 +68,7 @@ class JournalKey:
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
-    `raw` is what it said, `value` the JSON found in it, `fault` what kept it from being JSON.
+    `raw` is its text, `value` the JSON found in it, `fault` what kept it from being JSON.
     """
 
     key: JournalKey
@@ -93,12 +92,6 @@ class JournalEntry:
 
 
 DECIDE = "planner/decide"
-
-
 REASK = "planner/reask"
-
-
 PLAN = "planner/plan"
-
-
 REPLAN = "planner/replan"

@@ -1,4 +1,4 @@
-"""Dead letters: deliveries that nobody could handle, kept until a person has decided about them."""
+"""Dead letters: deliveries that could not be handled, kept until a person has decided about them."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope
 
-NOBODY = ""  # the agent of a letter whose event could not be brought to any
+NOBODY = ""  # the agent of a letter whose event could be brought to no agent
 
 
 class LetterStatus(StrEnum):
@@ -21,9 +21,9 @@ class Letter:
     """A delivery of `event` to `agent` that could not be handled, and what became of it since.
 
     `reason` begins with a stable code. `attempts` counts since the letter was last redriven. `at` is when it died, or
-    was discarded. `plan_id` is the plan that it came for, else the one that its event belongs to. `hindrance` says why
-    it cannot be redriven; None: it can. The `agent` of an event that could not be brought to any is "". An event that
-    cannot be read comes with what is known of it, and nothing of its own data.
+    was discarded. `plan_id` is the plan that it came for, else that of its event. `hindrance` says why it cannot be
+    redriven; None: it can. The `agent` is "" where the event could be brought to none. Of an event that cannot be read,
+    `event` holds what is known, and none of its data.
     """
 
     letter_id: int

@@ -1,4 +1,4 @@
-"""Budgets of a plan's whole tree, and what of them is spent."""
+"""Budgets of a plan's whole tree, and how much of them is spent."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a plan's tree has used; reservations of calls in flight are in it."""
+    """Amounts that a plan's tree has used, reservations of calls in flight among them."""
 
     actions: int = 0
     llm_calls: int = 0

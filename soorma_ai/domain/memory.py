@@ -18,7 +18,7 @@ class MemoryKey:
 
 @dataclass(frozen=True)
 class Remembered:
-    """`version` grows with every change, a deletion included; 0 is a key that never was."""
+    """A value and its version, which grows with every change, a deletion included; 0 is a key that never was."""
 
     version: int = 0
     exists: bool = False
@@ -27,7 +27,7 @@ class Remembered:
 
 @dataclass(frozen=True)
 class StoreMemory:
-    """In all four: with `expected_version`, the stored one must be that, else it is a VersionConflict."""
+    """Set a value. In all four changes, a stored version other than `expected_version` is a VersionConflict."""
 
     at: MemoryKey
     value: Json
@@ -42,7 +42,7 @@ class DropMemory:
 
 @dataclass(frozen=True)
 class IncrementMemory:
-    """What is not there counts as 0."""
+    """Add to a number; a key that does not exist counts as 0."""
 
     at: MemoryKey
     by: int | float
@@ -51,7 +51,7 @@ class IncrementMemory:
 
 @dataclass(frozen=True)
 class AppendMemory:
-    """What is not there counts as an empty list; each item is a row, so a long list is never rewritten."""
+    """Add to a list, empty where the key does not exist. Each item is a row, so a long list is never rewritten."""
 
     at: MemoryKey
     items: tuple[Json, ...]
@@ -92,7 +92,7 @@ class SessionSummary:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """Of a session that exists, fills in what it does not have yet."""
+    """Make a session, or fill in what an existing one does not have yet."""
 
     tenant_id: str
     session: SessionSummary

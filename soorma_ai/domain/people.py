@@ -1,11 +1,11 @@
-"""Who is asked, what they are asked, and what they say."""
+"""People: the questions that they are asked, and the answers that they give."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 
 
@@ -18,20 +18,20 @@ class AnswerDecision(StrEnum):
 
 @dataclass(frozen=True)
 class Proposal:
-    """The request a gate holds back; `digest` binds the approval to exactly this payload. `target` is the planner
-    that a goal is for."""
+    """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
+    a goal is for."""
 
     event_type: str
     data: JsonObject
     digest: str
     payload_schema: JsonObject
-    reply: Reply | None = None
+    reply: ExpectedReply | None = None
     target: str | None = None
 
 
 @dataclass(frozen=True)
 class Ask:
-    """What a person is asked, and what counts as an answer.
+    """A question to people, and what counts as its answer.
 
     `reminders` and `escalate_after` count from the opening. From the escalation on, the roles of `escalate_to` may
     answer beside the approvers.
@@ -49,13 +49,13 @@ class Ask:
     escalate_to: tuple[str, ...] = ()
 
     def approvers_at(self, opened_at: datetime, now: datetime) -> tuple[str, ...]:
-        """None is anybody, and then an escalation takes nothing away."""
+        """Return the roles that may answer by then; none means anybody, also after an escalation."""
         escalated = self.escalate_after is not None and now >= opened_at + self.escalate_after
         return (*self.approvers, *self.escalate_to) if self.approvers and escalated else self.approvers
 
 
 def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | None, escalate_to: Sequence[str]) -> str:
-    """Why people cannot be reminded in this way, or nobody else asked; nothing when they can."""
+    """Return why people cannot be reminded or escalated to in this way; empty when they can."""
     if isinstance(escalate_to, str):
         return f"escalate_to={escalate_to!r} would be its letters; give a tuple of roles"
     if (escalate_after is None) is not (not escalate_to):
@@ -67,7 +67,7 @@ def ladder_fault(reminders: Sequence[timedelta], escalate_after: timedelta | Non
 
 @dataclass(frozen=True)
 class Answer:
-    """`answer_id` names one act of answering, so that a repeated delivery of it is the same answer."""
+    """A person's answer. `answer_id` names the act of answering, so that a repeated delivery is the same answer."""
 
     answer_id: str
     payload: JsonObject
@@ -93,24 +93,16 @@ class AnswerOutcome(str):
 
 
 ACCEPTED = "accepted"
-
-
 DUPLICATE = "duplicate"
-
-
 LATE = "late"
-
-
 SUPERSEDED = "superseded"
-
-
 INVALID = "invalid"
 
 
 @dataclass(frozen=True)
 class Person:
-    """Who answers. `roles` None is the trusted local operator, who has every role."""
+    """The one who answers. `roles` None is the trusted local operator, who has every role."""
 
     tenant_id: str = "default"
     user_id: str = "local"
-    roles: frozenset[str] | None = field(default=None)
+    roles: frozenset[str] | None = None

@@ -1,4 +1,4 @@
-"""A plan, the steps it took, and the decisions that led to them."""
+"""A plan: its row, the values that it remembers by keys, and all that is stored about it."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -28,12 +28,11 @@ class PlanStatus(StrEnum):
 class PlanRecord:
     """The small row of a plan; its history is in its steps.
 
-    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's
-    answer goes. `steps` counts the steps, and so is the ordinal of the next. `limits` are the root plan's.
-    `agent_version` and `prompt` (id, version, beginning of its hash) are those that it was begun with. `ancestry`
-    names the pursuits from the root down to this one. `is_due`: what its current state asks is still to be asked;
-    of a plan without states, its first step is still to be made.
-    `awaits` is the expectation that its current state opened.
+    `lineage` is what the plan's own events inherit: its plan_id is this plan. `answer_*` is where the goal's answer
+    goes. `steps` counts the steps, so it is the ordinal of the next. `limits` are the root plan's. `agent_version` and
+    `prompt` (id, version, beginning of its hash) are those that it began with. `ancestry` names the pursuits from the
+    root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
+    come. `awaits` is the expectation that its current state opened.
     """
 
     plan_id: str
@@ -67,7 +66,7 @@ class PlanRecord:
 
 
 class ValueKind(StrEnum):
-    """What a plan remembers by keys, beside its row."""
+    """The kinds of values that a plan remembers by keys, beside its row."""
 
     MACHINE = "machine"
     RESULT = "result"
@@ -82,19 +81,19 @@ class PlanValue:
 
 
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
-    """Names one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
+    """Name one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
     return derived_id("pursuit", agent, goal_event, digest(goal_data))
 
 
 def plan_id_of(goal_id: str, agent: str) -> str:
-    """A plan's id is known from its goal's, so whoever submits a goal can follow it before anybody took it."""
+    """Return the plan's id, which the goal's id fixes: a goal can be followed before anybody has taken it."""
     return derived_id("plan", goal_id, agent)
 
 
 @dataclass(frozen=True)
 class PlanDetails:
-    """Everything stored about one plan. `waiting_seconds` is the time people took, which is in no latency. `results`
-    are kept by the state that asked, or by the event where no state did."""
+    """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
+    asked, or by the event where no state did."""
 
     plan_id: str
     status: PlanStatus

@@ -1,17 +1,17 @@
-"""What agents say of themselves: the events they take and make, and the shapes of those."""
+"""Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
 from typing import TYPE_CHECKING, Annotated, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+from pydantic import BeforeValidator, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
-from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
 from soorma_ai.errors import ConfigError
 
 AGENT_GONE_AFTER = timedelta(minutes=5)
@@ -49,9 +49,9 @@ class Approval:
         if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
             raise ConfigError(f"Approval: {fault}")
 
-    def and_also(self, other: "Approval | None") -> "Approval":
-        """Asked for where either is, and silence is a yes only where it is for both. Two that want different people get
-        those of the first."""
+    def combine(self, other: "Approval | None") -> "Approval":
+        """Return the approval that is needed where either is; silence is a yes only where it is for both, and where
+        both name people, those of this one are asked."""
         if other is None:
             return self
         return replace(
@@ -66,15 +66,13 @@ def approval_of(value: Approval | str | None) -> Approval | None:
     return Approval(when=value) if isinstance(value, str) else value
 
 
-class EventDefinition(BaseModel):
+class EventDefinition(Frozen):
     """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
 
     Immutable by (tenant, topic, name, version); without a version, the version is made of the content.
     `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
     as in {"/order_id": "goal_data.order_id"}.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     event_name: str
     topic: EventTopic = EventTopic.ACTION_REQUESTS
@@ -86,7 +84,7 @@ class EventDefinition(BaseModel):
     irreversible: bool = False
     correlate: dict[str, str] | None = None
 
-    if TYPE_CHECKING:  # what the validators take is more than what the fields are
+    if TYPE_CHECKING:  # the validators take more types than the fields have
 
         def __init__(
             self,
@@ -112,7 +110,7 @@ class EventDefinition(BaseModel):
 
     @property
     def given_version(self) -> str:
-        """The one that its author gave it; nothing where it is made of the content."""
+        """Version that its author gave it; empty where it is made of the content."""
         return "" if self.version == self._version_of_content else self.version
 
     @property
@@ -126,10 +124,8 @@ class EventDefinition(BaseModel):
         return f"soorma:{self.topic}/{self.event_name}/{self.version}"
 
 
-class AgentCapability(BaseModel):
-    """Describes; it does not subscribe. Only a handler subscribes."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
+class AgentCapability(Frozen):
+    """A description of what an agent can do. It subscribes to nothing; only a handler does."""
 
     task_name: str
     description: str = ""
@@ -138,15 +134,15 @@ class AgentCapability(BaseModel):
 
     @property
     def result_schema(self) -> JsonObject | None:
-        """Of what answers the request: the one result that it produces. Of several, none is known to be the answer."""
+        """Schema of the answer: the declared one, else that of the only result that it produces."""
         if self.consumed_event.response_schema is not None:
             return self.consumed_event.response_schema
         results = [event for event in self.produced_events if event.topic is EventTopic.ACTION_RESULTS]
         return results[0].payload_schema if len(results) == 1 and results[0].payload_schema != ANY_OBJECT else None
 
     def complete(self, handled: EventDefinition) -> EventDefinition:
-        """What a handler registers, with what this says of the same event. Both hold: where either asks for an
-        approval, there is one. Shapes that the handler gives are the ones that it takes and gives."""
+        """Return what a handler registers, completed by what this says of the same event. Where either asks for an
+        approval, there is one; shapes that the handler gives are kept."""
         described = self.consumed_event
         payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
         response = handled.response_schema or described.response_schema
@@ -158,7 +154,7 @@ class AgentCapability(BaseModel):
             payload_schema=payload,
             response_schema=response,
             version=handled.given_version or (described.given_version if is_as_described else ""),
-            approval=handled.approval.and_also(described.approval) if handled.approval else described.approval,
+            approval=handled.approval.combine(described.approval) if handled.approval else described.approval,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,
         )
@@ -172,7 +168,7 @@ class AgentKind(StrEnum):
 
 
 class EventRole(StrEnum):
-    """How an agent stands to an event it registers."""
+    """What an agent does with an event that it registers."""
 
     TAKES = "takes"
     TAKES_AS_GOAL = "takes as goal"
@@ -188,7 +184,7 @@ class Subscription:
 
 @dataclass(frozen=True)
 class Registration:
-    """All that one agent puts into the registry when it starts. `tenant_id` None is an agent shared by all.
+    """Everything that one agent puts into the registry when it starts. `tenant_id` None: all tenants share it.
 
     A capability that is only a name describes nothing but itself.
     """
@@ -200,14 +196,49 @@ class Registration:
     tenant_id: str | None = None
     capabilities: tuple[AgentCapability | str, ...] = ()
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
-    subscriptions: tuple[Subscription, ...] = field(default=())
+    subscriptions: tuple[Subscription, ...] = ()
 
 
 @dataclass(frozen=True)
 class RegisteredEvent:
-    """A definition with who stands behind it."""
+    """A definition, and the agent that registered it."""
 
     agent: str
     kind: AgentKind
     role: EventRole
     definition: EventDefinition
+
+
+@dataclass(frozen=True)
+class DiscoveredAgent:
+    """A registered agent as others find it. A capability that is only a name has no events."""
+
+    agent_id: str
+    name: str
+    description: str
+    version: str
+    capabilities: tuple[AgentCapability | str, ...]
+    kind: AgentKind = AgentKind.AGENT
+    events: tuple[tuple[EventRole, EventDefinition], ...] = ()
+    live: bool = True
+
+    def has(self, capability: str) -> bool:
+        return capability in map(name_of, self.capabilities)
+
+    def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
+        """Return the request by which the capability is asked for; None where it is not described."""
+        found = self._described(capability)
+        return found.consumed_event if found else None
+
+    def get_produced_event_schema(self, capability: str) -> EventDefinition | None:
+        """Return the first of the answers that it may give; None where there is none."""
+        found = self._described(capability)
+        return found.produced_events[0] if found and found.produced_events else None
+
+    def _described(self, capability: str) -> AgentCapability | None:
+        found = (one for one in self.capabilities if not isinstance(one, str))
+        return next((one for one in found if one.task_name == capability), None)
+
+
+def name_of(capability: AgentCapability | str) -> str:
+    return capability if isinstance(capability, str) else capability.task_name

@@ -1,4 +1,4 @@
-"""The form of a reply, on the wire: how it is written, how it is read, and what a requester takes for one."""
+"""The wire form of a reply: how it is written, how it is read, and what a requester takes for one."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -8,16 +8,16 @@ from soorma_ai.domain.values import Json, JsonObject
 
 @dataclass(frozen=True)
 class Failure:
-    """Why something did not work, for whoever asked: a stable code and words. `ends_plan`: the plan that was worked on
-    cannot go on, whoever worked on it; its model gave up, or a limit is reached."""
+    """Why something did not work, told to the requester: a stable code, and words. `ends_plan`: the plan cannot go on,
+    since its model gave up or a limit is reached."""
 
     code: str
     message: str
     ends_plan: bool = False
 
 
-def said_in(data: JsonObject) -> Json:
-    """The result or the error of a reply; an event of another form is what it says itself."""
+def content_of(data: JsonObject) -> Json:
+    """Return the result or the error of a reply; of an event in another form, all of its data."""
     if "success" not in data and "result" not in data:
         return data
     return data.get("error") if data.get("success") is False else data.get("result")
@@ -33,8 +33,8 @@ def failure_reply(code: str, message: str) -> JsonObject:
 
 
 @dataclass(frozen=True)
-class Reply:
-    """What counts as the answer of a request, `event_type` or one of the `others`, and how long it may take."""
+class ExpectedReply:
+    """The answer that a request waits for: an event of `event_type` or one of the `others`, within `timeout`."""
 
     event_type: str
     others: tuple[str, ...] = ()

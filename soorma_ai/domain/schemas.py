@@ -1,6 +1,6 @@
-"""JSON Schema 2020-12: what a payload must be, and where it is not.
+"""JSON Schema 2020-12: schemas of payloads, and the places where a payload does not fit.
 
-`format` is asserted: a payload that only looks right would be refused by the typed handler behind the event anyway.
+`format` is checked too: the typed handler behind the event would refuse such a payload anyway.
 References to the network are never followed.
 """
 
@@ -39,7 +39,7 @@ class Violation:
 
 
 def schema_of(source: SchemaSource) -> JsonObject:
-    """The schema document of a mapping, a pydantic model or any type pydantic can describe."""
+    """Return the schema of a mapping, a pydantic model or any type that pydantic can describe."""
     if isinstance(source, Mapping):
         try:
             document = cast(JsonObject, json.loads(json.dumps(source)))
@@ -55,26 +55,29 @@ def schema_of(source: SchemaSource) -> JsonObject:
 
 
 def check_schema(document: JsonObject) -> None:
+    """Raise ConfigError for a malformed schema."""
     _validator(compact(document))
 
 
 def violations(
     document: JsonObject, value: Json, *, passing: Callable[[str, Json], bool] | None = None
 ) -> list[Violation]:
-    """Empty when the value fits; else the first few places where it does not.
+    """Return the first few places where the value does not fit.
 
-    `passing(rule, found)` says of what breaks a rule that it may do so, since it is not yet what it will be.
+    `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be.
     """
     found: dict[Violation, None] = {}  # in order, each once
     for error in _validator(compact(document)).iter_errors(value):
-        faults = [f for f in _meant(error) if passing is None or not passing(f.kind.name, cast(Json, f.instance))]
+        faults = [
+            f for f in _closest_faults(error) if passing is None or not passing(f.kind.name, cast(Json, f.instance))
+        ]
         found |= {_violation(fault, document): None for fault in faults}
         if len(found) >= MAX_REPORTED:
             break
     return list(found)[:MAX_REPORTED]
 
 
-def told(faults: list[Violation]) -> str:
+def describe(faults: list[Violation]) -> str:
     return "; ".join(str(fault) for fault in faults)
 
 
@@ -87,25 +90,25 @@ def _validator(spelled: str) -> jsonschema_rs.Draft202012Validator:
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error
 
 
-def _meant(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
-    """Of alternatives, the faults of the one that was meant, where type or tag tell it; else the fault as it is."""
+def _closest_faults(error: jsonschema_rs.ValidationError) -> Iterator[jsonschema_rs.ValidationError]:
+    """Yield the faults of the alternative that was meant, where type or tag tell which; else the fault as it is."""
     depth = len(error.instance_path)
     meant: list[list[jsonschema_rs.ValidationError]] = []
     match error.kind:
         case Kind.AnyOf(context=alternatives) | Kind.OneOfNotValid(context=alternatives):
-            meant = [faults for faults in alternatives if not _breaks(faults, ("type",), depth)]
+            meant = [faults for faults in alternatives if not _has_fault(faults, ("type",), depth)]
             if len(meant) > 1:
-                meant = [faults for faults in meant if not _breaks(faults, ("const", "enum"), depth + 1)]
+                meant = [faults for faults in meant if not _has_fault(faults, ("const", "enum"), depth + 1)]
         case _:
             pass
     if len(meant) == 1:
         for fault in meant[0]:
-            yield from _meant(fault)
+            yield from _closest_faults(fault)
     else:
         yield error
 
 
-def _breaks(faults: list[jsonschema_rs.ValidationError], rules: tuple[str, ...], depth: int) -> bool:
+def _has_fault(faults: list[jsonschema_rs.ValidationError], rules: tuple[str, ...], depth: int) -> bool:
     return any(fault.kind.name in rules and len(fault.instance_path) <= depth for fault in faults)
 
 
@@ -113,7 +116,7 @@ def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Vi
     where = error.schema_path
     is_named = not where or isinstance(where[-1], int) or where[-2:-1] in (["properties"], ["patternProperties"])
     return Violation(
-        path="$" + "".join(map(_step, error.instance_path)),
+        path="$" + "".join(map(_path_part, error.instance_path)),
         rule="false" if is_named else str(where[-1]),
         found=clip(json.dumps(error.instance, default=str), 120),
         wanted=clip(json.dumps(_at(document, where, error.kind.value), default=str), 200),
@@ -121,12 +124,12 @@ def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Vi
     )
 
 
-def _step(part: str | int) -> str:
+def _path_part(part: str | int) -> str:
     return f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{json.dumps(part)}]"
 
 
 def _at(document: Json, path: list[str | int], otherwise: object) -> object:
-    """What stands there; `otherwise` when the path leads through another document."""
+    """Return what stands at the path; `otherwise` where it leads through another document."""
     for part in path:
         if isinstance(document, dict) and part in document:
             document = document[str(part)]

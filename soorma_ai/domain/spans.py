@@ -8,7 +8,7 @@ LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
 
 
 def span_of(what: str, given: object) -> timedelta:
-    """A span that may be waited for, of seconds or as it is. Raises LocalProtocolError, which calls it `what`."""
+    """Return a span that may be waited for, given in seconds or as it is. Raises LocalProtocolError, naming `what`."""
     seconds = given.total_seconds() if isinstance(given, timedelta) else given
     if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= LONGEST_WAIT_SECONDS:
         return timedelta(seconds=seconds)

@@ -1,13 +1,13 @@
-"""The state machine of a plan, as its author writes it: what is asked in a state, and which event leads where."""
+"""The state machine of a plan as its author writes it: the action of each state, and the event that leads on."""
 
 from collections.abc import Mapping
 from typing import Any, Literal, TypeAlias, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from soorma_ai.domain.events import completion_of
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Frozen, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 START = "start"
@@ -20,11 +20,7 @@ TIMEOUT = "timeout"
 REJECTED = "rejected"
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class StateAction(_Part):
+class StateAction(Frozen):
     """A request that is published when its state is entered; `notification.human_input` is a question to people.
 
     In `data`, `{goal_data.x}`, `{results.state.field}` and `{state.x}` stand for what they name, with one brace or two;
@@ -46,7 +42,7 @@ class StateAction(_Part):
         return self.event_type == HUMAN_INPUT
 
 
-class StateTransition(_Part):
+class StateTransition(Frozen):
     """`condition` is CEL over `payload` (what was answered), `data` (the whole event), `goal_data`, `results` and
     `state`; where it cannot be decided, it does not hold.
 
@@ -60,7 +56,7 @@ class StateTransition(_Part):
     condition: str | None = None
 
 
-class StateConfig(_Part):
+class StateConfig(Frozen):
     """A state with an action goes on with the answer; one without goes on with `default_next` at once, or waits for an
     event that its transitions name. Beside an action, `default_next` is where an answer leads that no transition takes.
 
@@ -83,11 +79,11 @@ class StateConfig(_Part):
 
     @property
     def passes_on(self) -> str | None:
-        """The state that follows without an event."""
+        """State that follows without an event; None where an event or the end does."""
         return self.default_next if self.action is None and not self.is_terminal else None
 
 
-class PlanDefinition(_Part):
+class PlanDefinition(Frozen):
     plan_type: str = Field(min_length=1)
     description: str = ""
     initial_state: str = START
@@ -103,7 +99,7 @@ def initial_of(machine: StateMachine) -> str:
 
 
 def states_of(machine: StateMachine) -> dict[str, StateConfig]:
-    """Raises ConfigError, which names every part that is malformed."""
+    """Return the states by name. Raises ConfigError, which names every part that is malformed."""
     if isinstance(machine, PlanDefinition):
         return dict(machine.states)
     made: dict[str, StateConfig] = {}

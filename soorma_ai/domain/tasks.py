@@ -1,4 +1,4 @@
-"""A task that a worker has taken and not ended, and what it has asked of others."""
+"""Tasks that workers have taken and not ended, and the requests that these make to others."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,8 +14,8 @@ SubTaskStatus = Literal["pending", "completed", "failed"]
 class TaskRecord:
     """The row of a task that waits for something; one that ends at once never has one.
 
-    `task_id` is the id of the request that began it, and the owner key of its deliveries. `lineage` is what its own
-    events inherit; `answer_*` is where its result goes.
+    `task_id` is the id of the request that began it, and the owner key of its deliveries. Its own events inherit
+    `lineage`; its result goes to `answer_*`.
     """
 
     task_id: str
@@ -34,7 +34,7 @@ class TaskRecord:
 
 @dataclass
 class SubTaskInfo:
-    """Something asked of another agent. `result` is the reply as it came: {success, status, result | error}."""
+    """A request to another agent. `result` is the reply as it came: {success, status, result | error}."""
 
     sub_task_id: str
     event_type: str

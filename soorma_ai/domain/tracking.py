@@ -1,4 +1,4 @@
-"""How far plans are, as it is told to whoever watches."""
+"""The progress of plans, as watchers see it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +12,7 @@ PROGRESS = "task.progress"
 
 
 class ActionStatus(StrEnum):
-    """Pending: nobody has begun. The last four are final."""
+    """PENDING: nobody has begun. The last four are final."""
 
     PENDING = "pending"
     RUNNING = "running"
@@ -28,7 +28,7 @@ class ActionStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Handed:
-    """One event that came to one agent. `has_begun`: it was taken in hand at least once. `has_ended`: nothing more will
+    """One event that came to one agent. `has_begun`: its handling began at least once. `has_ended`: nothing more will
     be done about it; a task that waits for something, and a goal, have not ended with their handling."""
 
     event_id: str
@@ -40,7 +40,7 @@ class Handed:
 
 @dataclass(frozen=True)
 class Report:
-    """What a worker said last about how far its task is: `progress` as it gave it."""
+    """The last report of a worker about its task; `progress` is as the worker gave it."""
 
     progress: float
     message: str

@@ -1,4 +1,4 @@
-"""JSON, digests and derived ids: what every other noun is made of."""
+"""JSON, digests and derived ids, of which every other noun is made."""
 
 import hashlib
 import json
@@ -7,7 +7,7 @@ import uuid
 from typing import TypeAlias
 
 import rfc8785
-from pydantic import ConfigDict, JsonValue, TypeAdapter, ValidationError
+from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
 from soorma_ai.errors import LocalProtocolError
 
@@ -22,13 +22,19 @@ _SAFE_INTEGER = 2**53 - 1
 _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 
 
+class Frozen(BaseModel):
+    """Base of the models that authors give: nothing in them can be changed, and unknown fields are refused."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
 def derived_id(*parts: str) -> str:
-    """The same id for the same parts, so that doing something twice makes the same thing."""
+    """Return the same id for the same parts, so that doing something twice makes the same thing."""
     return str(uuid.uuid5(_NAMESPACE, compact([*parts])))
 
 
 def json_object(what: str, value: object) -> JsonObject:
-    """Raises LocalProtocolError, which calls it `what`, for anything but a JSON object."""
+    """Return `value` if it is a JSON object; else raise LocalProtocolError, which calls it `what`."""
     try:
         return _OBJECT.validate_python(value)
     except ValidationError as error:
@@ -39,23 +45,23 @@ def json_object(what: str, value: object) -> JsonObject:
 
 
 def must_be_text(what: str, given: object) -> None:
-    """Raises LocalProtocolError, which says `what=given`, for anything but text of at least one character."""
+    """Raise LocalProtocolError, which says `what=given`, for anything but text of at least one character."""
     if not isinstance(given, str) or not given:
         raise LocalProtocolError(f"{what}={given!r}: give text, at least one character")
 
 
 def compact(value: Json) -> str:
-    """One spelling for one value: sorted keys, no spaces, ASCII."""
+    """Return the one spelling of a value: sorted keys, no spaces, ASCII."""
     return json.dumps(value, sort_keys=True, separators=(",", ":"))
 
 
 def digest(value: Json) -> str:
-    """SHA-256 of the RFC 8785 form: two people who compute it over the same payload get the same."""
-    return hashlib.sha256(rfc8785.dumps(_within_range(value))).hexdigest()
+    """Return the SHA-256 of the RFC 8785 form, which others who compute it for the same payload get as well."""
+    return hashlib.sha256(rfc8785.dumps(_canonical(value))).hexdigest()
 
 
 def is_storable(value: Json) -> bool:
-    """Whether it can be written and read back: not too deep for a parser, and nothing that is no Unicode."""
+    """Tell whether a value can be written and read back: not too deep for a parser, and all of it Unicode."""
     level: list[Json] = [value]
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
@@ -73,7 +79,7 @@ def is_storable(value: Json) -> bool:
 def _is_unicode(value: Json) -> bool:
     try:
         json.dumps(value, ensure_ascii=False).encode()
-    except ValueError:  # of an integer too long to be spelled, as well
+    except ValueError:  # also for an integer that is too long to be spelled
         return False
     return True
 
@@ -82,8 +88,8 @@ def clip(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size - 1]}…"
 
 
-def at_pointer(value: Json, pointer: str) -> Json:
-    """What a JSON Pointer (RFC 6901) or a dotted path finds; None where nothing is."""
+def value_at(value: Json, pointer: str) -> Json:
+    """Return what a JSON Pointer (RFC 6901) or a dotted path leads to; None where there is nothing."""
     parts = pointer[1:].split("/") if pointer.startswith("/") else pointer.split(".")
     for raw in parts:
         part = raw.replace("~1", "/").replace("~0", "~")
@@ -96,12 +102,12 @@ def at_pointer(value: Json, pointer: str) -> Json:
     return value
 
 
-def _within_range(value: Json) -> Json:
-    """RFC 8785 numbers are doubles; a larger integer is digested by its decimal digits."""
+def _canonical(value: Json) -> Json:
+    """Write integers beyond 2**53 as their digits, since the numbers of RFC 8785 are doubles."""
     if isinstance(value, dict):
-        return {key: _within_range(item) for key, item in value.items()}
+        return {key: _canonical(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [_within_range(item) for item in value]
+        return [_canonical(item) for item in value]
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return {"$integer": str(value)}
     return value

@@ -2,7 +2,7 @@
 
 from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.ports.bus import Bus, Clock
-from soorma_ai.ports.model import Message, ModelAnswer, Prompt, Prompts, Question, Reasoner
+from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, Prompt, Prompts, Reasoner
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, Registry, Store, Upkeep
 
@@ -18,11 +18,11 @@ __all__ = [
     "Memory",
     "Message",
     "ModelAnswer",
+    "ModelQuestion",
     "Plans",
     "Prompt",
     "Prompts",
     "Pruned",
-    "Question",
     "Queue",
     "Reasoner",
     "Registry",

@@ -1,4 +1,4 @@
-"""What a model is asked, and with which words."""
+"""Questions to a model, its answers, and the prompts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ class Message:
 
 
 @dataclass(frozen=True)
-class Question:
+class ModelQuestion:
     """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it."""
 
     messages: tuple[Message, ...]
@@ -23,7 +23,7 @@ class Question:
 
 @dataclass(frozen=True)
 class ModelAnswer:
-    """`text` is what the model said. `value` is the JSON found in it, or None and `fault` says why not.
+    """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
 
     `cost_usd` None means: the price of this model is not known.
     """
@@ -48,15 +48,15 @@ class Reasoner(Protocol):
     def max_output_tokens(self) -> int: ...
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        """US dollars, by the dearest model it may call; None when a price is not known."""
+        """Return US dollars, by the dearest model that it may call; None when a price is not known."""
         ...
 
     def check(self) -> None:
-        """Raises ConfigError for what can be known before the first call: no library, no key, no such model."""
+        """Raise ConfigError for what can be known before the first call: no library, no key, no such model."""
         ...
 
-    async def ask(self, question: Question) -> ModelAnswer:
-        """Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, ConfigError."""
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
+        """Ask. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, ConfigError."""
         ...
 
 
@@ -72,9 +72,9 @@ class Prompt:
 
 class Prompts(Protocol):
     def label(self, prompt_id: str) -> str:
-        """Id, version and the beginning of the hash, as a plan keeps them. Raises ConfigError for an unknown prompt."""
+        """Return id, version and the beginning of the hash, as a plan keeps them. Raises ConfigError if unknown."""
         ...
 
     def render(self, prompt_id: str, inputs: Mapping[str, object]) -> Prompt:
-        """Raises ConfigError for an unknown prompt, or inputs that are not those it declares."""
+        """Render a prompt. Raises ConfigError if it is unknown, or declares other inputs."""
         ...

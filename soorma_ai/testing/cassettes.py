@@ -1,4 +1,4 @@
-"""Recorded model traffic. A call that was not recorded fails at once, says what differs, and never goes out.
+"""Recorded model traffic. A call that was not recorded fails at once, names the differences, and never goes out.
 
 Bodies are kept as parsed JSON, so that a changed prompt is a readable diff of the file; keys are scrubbed, and hosts
 have names that do not depend on where the recording was made.
@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from soorma_ai.adapters.litellm.faults import known_secrets, scrubbed
+from soorma_ai.adapters.litellm.faults import find_secrets, scrub
 from soorma_ai.adapters.litellm.guard import cassette_in_place, is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
@@ -31,7 +31,7 @@ _HOSTS = {
     "api.anthropic.com": "anthropic.test",
     "generativelanguage.googleapis.com": "gemini.test",
 }
-# How a model is called, and whose way that is: the way out of a recording made on this machine.
+# Paths of calls and the providers that have them, by which a call to a server on this machine gets its host.
 _CALLS = {
     "/chat/completions": "openai.test",
     "/responses": "openai.test",
@@ -43,7 +43,7 @@ _CALLS = {
 }
 _KEPT_REQUEST_HEADERS = frozenset({"content-type", "anthropic-version", "anthropic-beta"})
 _KEPT_RESPONSE_HEADERS = frozenset({"content-type", "retry-after"})
-# Clients that no model is called with are left alone: the rest of the program goes on talking.
+# Clients by which no model is called are left alone.
 _UNTOUCHED = ("httplib", "requests", "boto3", "urllib3", "httplib2", "tornado")
 _MATCHED = ("method", "scheme", "host", "path", "query", "json_body")
 _DIFFERENCES_SHOWN = 6
@@ -51,11 +51,11 @@ _SHOWN = 160
 
 
 class UnmatchedModelCall(BaseException):
-    """Not an Exception: clients turn those into `connection error`, which a retry policy would then repeat."""
+    """A call that no recording answers. It is no Exception: clients turn those into errors that are tried again."""
 
 
 class UnplayedModelCalls(AssertionError):
-    """The recording holds calls that were not made: it is no longer a recording of this program."""
+    """The recording holds calls that the program no longer makes."""
 
 
 @dataclass(frozen=True)
@@ -82,8 +82,8 @@ def cassette(
     repeat: bool = False,
     allow_unplayed: bool = False,
 ) -> Generator[Cassette | None]:
-    """A bare name is a file in `./cassettes`. `record` calls the model and replaces the file, unless something raises;
-    `live` calls it and keeps nothing. Without a mode, SOORMA_CASSETTES says it, else it is `replay`.
+    """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
+    the file, unless something raises; `live` calls it and keeps nothing. By default SOORMA_CASSETTES, else `replay`.
 
     Each recorded call is played once, the same ones in order; with `repeat`, as often as it is asked.
     """
@@ -105,7 +105,7 @@ def cassette(
             with cassette_in_place():
                 yield played
         finally:
-            # A task may have died of it, and whoever waited for that task only knows that it waited in vain.
+            # A task may have died of it, and what waited for that task knows only that it waited in vain.
             if misses:
                 raise misses[0].with_traceback(None) from None
         if not (allow_unplayed or tape.all_played):
@@ -157,14 +157,14 @@ def _refuse_what_is_not_recorded(played: Cassette, misses: list[UnmatchedModelCa
             return True
         stable = tape.filter_request(request)
         if stable is not None:
-            misses.append(UnmatchedModelCall(_told(played, stable)))
+            misses.append(UnmatchedModelCall(_describe_miss(played, stable)))
             raise misses[-1]
         return None
 
     tape.can_play_response_for = can_play_or_fail
 
 
-def _told(played: Cassette, asked: Any) -> str:
+def _describe_miss(played: Cassette, asked: Any) -> str:
     tape = played.tape
     text = f"{played.path} holds no answer to {asked.method} {asked.uri} ({played.played} of {played.calls} played)"
     compared = [(_differences(request, asked), number) for number, request in enumerate(tape.requests)]
@@ -185,22 +185,22 @@ def _differences(recorded: Any, asked: Any) -> list[str]:
         for part in ("method", "uri")
         if getattr(recorded, part) != getattr(asked, part)
     ]
-    return found + list(_unlike("$", _body(recorded), _body(asked)))
+    return found + list(_compare("$", _body(recorded), _body(asked)))
 
 
-def _unlike(path: str, recorded: Json, asked: Json) -> Iterator[str]:
+def _compare(path: str, recorded: Json, asked: Json) -> Iterator[str]:
     match recorded, asked:
         case dict(), dict():
             for key in sorted(recorded.keys() | asked.keys()):
                 if key not in asked or key not in recorded:
                     yield f"{path}.{key}: {'only recorded' if key in recorded else 'only asked'}"
                 else:
-                    yield from _unlike(f"{path}.{key}", recorded[key], asked[key])
+                    yield from _compare(f"{path}.{key}", recorded[key], asked[key])
         case list(), list():
             if len(recorded) != len(asked):
                 yield f"{path}: recorded {len(recorded)} items, asked {len(asked)}"
             for number, (one, other) in enumerate(zip(recorded, asked, strict=False)):
-                yield from _unlike(f"{path}[{number}]", one, other)
+                yield from _compare(f"{path}[{number}]", one, other)
         case str(), str() if recorded != asked:
             at = next((i for i, (a, b) in enumerate(zip(recorded, asked, strict=False)) if a != b), 0)
             start = max(0, at - _SHOWN // 4)
@@ -216,7 +216,7 @@ def _cut(text: str, start: int) -> str:
 
 
 def _stable_request(request: Any) -> Any:
-    """What is kept of a request and compared; None for what is no call of a model. Doing it twice changes nothing."""
+    """Return a request as it is kept and compared; None if it calls no model. Doing it twice changes nothing."""
     uri: str = request.uri
     url = urlsplit(uri)
     local = next((host for ending, host in _CALLS.items() if url.path.endswith(ending)), None)
@@ -230,7 +230,7 @@ def _stable_request(request: Any) -> Any:
     request.uri = urlunsplit(url._replace(scheme="https", query=query))
     request.headers = {key: value for key, value in request.headers.items() if key.lower() in _KEPT_REQUEST_HEADERS}
     if request.body:
-        request.body = scrubbed(_text(request.body), known_secrets(None)).encode()
+        request.body = scrub(_text(request.body), find_secrets(None)).encode()
     return request
 
 
@@ -238,7 +238,7 @@ def _stable_response(response: Any) -> Any:
     headers = response["headers"].items()
     response["headers"] = {key.lower(): value for key, value in headers if key.lower() in _KEPT_RESPONSE_HEADERS}
     body = response["body"].get("string") or b""
-    response["body"] = {"string": scrubbed(_text(body), known_secrets(None)).encode()}
+    response["body"] = {"string": scrub(_text(body), find_secrets(None)).encode()}
     return response
 
 
@@ -251,11 +251,11 @@ def _same_body(recorded: Any, asked: Any) -> None:
 
 
 def _body(request: Any) -> Json:
-    return _parsed(_text(request.body or b""))
+    return _parse(_text(request.body or b""))
 
 
 @lru_cache(maxsize=512)
-def _parsed(text: str) -> Json:
+def _parse(text: str) -> Json:
     try:
         return cast(Json, json.loads(text))
     except ValueError:
@@ -272,8 +272,8 @@ class _Serializer:
         readable.add_representer(str, _as_lines)
         interactions = [
             {
-                "request": {**kept["request"], "body": _unpacked(kept["request"]["body"] or "")},
-                "response": {**kept["response"], "body": _unpacked(kept["response"]["body"]["string"])},
+                "request": {**kept["request"], "body": _unpack(kept["request"]["body"] or "")},
+                "response": {**kept["response"], "body": _unpack(kept["response"]["body"]["string"])},
             }
             for kept in recorded["interactions"]
         ]
@@ -284,8 +284,8 @@ class _Serializer:
     def deserialize(text: str) -> dict[str, Any]:
         recorded: dict[str, Any] = importlib.import_module("yaml").safe_load(text)
         for kept in recorded["interactions"]:
-            kept["request"]["body"] = _packed(kept["request"]["body"])
-            kept["response"]["body"] = {"string": _packed(kept["response"]["body"])}
+            kept["request"]["body"] = _pack(kept["request"]["body"])
+            kept["response"]["body"] = {"string": _pack(kept["response"]["body"])}
         return recorded
 
 
@@ -294,15 +294,15 @@ def _always(dumper: Any, value: object) -> bool:
 
 
 def _as_lines(dumper: Any, text: str) -> Any:
-    """Prompts are pages of text: they are kept line by line."""
+    """Write a text of several lines, as prompts are, line by line."""
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, "|" if "\n" in text else None)
 
 
-def _unpacked(body: str | bytes) -> JsonObject:
+def _unpack(body: str | bytes) -> JsonObject:
     text = _text(body)
-    value = _parsed(text)
+    value = _parse(text)
     return {"text": text} if isinstance(value, str) else {"json": value}
 
 
-def _packed(body: JsonObject) -> str:
+def _pack(body: JsonObject) -> str:
     return json.dumps(body["json"], ensure_ascii=False) if "json" in body else str(body["text"])

@@ -1,4 +1,4 @@
-"""A clock that a test moves, so that days pass in no time and nothing sleeps."""
+"""A clock that tests move, so that days pass in no time and nothing sleeps."""
 
 import asyncio
 import heapq
@@ -39,13 +39,13 @@ class VirtualClock:
 
     @property
     def next_wake(self) -> datetime | None:
-        """When the first of those who sleep wakes."""
+        """Moment at which the first sleeper wakes; None where nothing sleeps."""
         while self._sleepers and self._sleepers[0][2].done():
             heapq.heappop(self._sleepers)
         return self._sleepers[0][0] if self._sleepers else None
 
     async def advance(self, span: timedelta | float) -> None:
-        """Wakes every sleeper whose time comes, in order; what they do about it goes on after this returns."""
+        """Wake every sleeper whose time comes, in order; what they do then goes on after this returns."""
         until = self._now + (span if isinstance(span, timedelta) else timedelta(seconds=span))
         while self._sleepers and self._sleepers[0][0] <= until:
             due, _, future = heapq.heappop(self._sleepers)

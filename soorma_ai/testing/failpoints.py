@@ -20,8 +20,8 @@ _BOUNDARIES = ("begin", "commit", "rollback")
 
 
 class Failpoints:
-    """`target` is 'name:n', n from 1, or 'any:n' for the n-th point of whatever name; without one, nothing is
-    killed. Counts are written to `counts_file`."""
+    """Points that are counted, one of which kills. `target` is 'name:n', n from 1, or 'any:n' for the n-th point of any
+    name; without one, nothing is killed. Counts are written to `counts_file`."""
 
     def __init__(self, target: str = "", counts_file: Path | None = None) -> None:
         name, _, ordinal = target.rpartition(":")
@@ -37,7 +37,7 @@ class Failpoints:
                 os.kill(os.getpid(), signal.SIGKILL)
 
     def watch(self, connection: sqlite3.Connection) -> None:
-        """Every writing statement of this connection becomes a point, passed just before it runs."""
+        """Make every writing statement of this connection a point, passed just before it runs."""
         connection.set_trace_callback(self._statement)
 
     def save_counts(self) -> None:
@@ -50,7 +50,7 @@ class Failpoints:
 
 
 def point_of(sql: str) -> str | None:
-    """'sql.insert.event', 'sql.commit'; None for a statement that writes nothing."""
+    """Return the name of a statement, as in 'sql.insert.event' or 'sql.commit'; None for one that writes nothing."""
     found = _WRITES.match(sql)
     if found is None:
         return None

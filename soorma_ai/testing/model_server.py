@@ -18,7 +18,7 @@ _COMPLETIONS = "/chat/completions"
 
 @dataclass(frozen=True)
 class Reply:
-    """What the model answers. `text` goes where it was asked for: into the content, or into a call of the offered tool.
+    """An answer of the model. `text` goes where it was asked for: into the content, or into a call of the offered tool.
 
     `tool_calls` are (name, arguments) pairs instead; name None is the first offered tool. `raw` is the whole body as
     it stands. `silent` never answers: the client waits until it gives up or the server closes.
@@ -39,13 +39,13 @@ Respond = Callable[[JsonObject], Reply]
 
 
 def failure(status: int, message: str, *, code: str | None = None, headers: Mapping[str, str] | None = None) -> Reply:
-    """An error in the shape providers give it."""
+    """Return an error in the shape that providers give it."""
     body: JsonObject = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return Reply(status=status, raw=json.dumps(body), headers=headers or {})
 
 
 class ModelServer:
-    """`respond` gets the body of each request and is called by one thread at a time.
+    """A server whose `respond` gets the body of each request, in one thread at a time.
 
     An exception in it cuts the connection, and is raised again when the server closes. `requests` are the bodies, in
     order of arrival.
@@ -113,7 +113,7 @@ class _Server(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
-        """A client that hangs up is no fault; all else was raised by the script."""
+        """Keep what the script raised; a client that hangs up is no fault."""
         error = sys.exc_info()[1]
         if error is not None and not isinstance(error, OSError):
             self._faults.append(error)

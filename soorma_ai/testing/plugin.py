@@ -1,4 +1,4 @@
-"""For pytest: models are not called by tests, and answers can be recorded.
+"""The pytest plugin: tests call no models, and answers can be recorded.
 
 Loaded by every pytest run of an environment that has this package, so it imports nothing before it is needed.
 """
@@ -31,7 +31,7 @@ def _records(request: pytest.FixtureRequest) -> bool:
 
 @pytest.fixture(autouse=True)
 def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None]:
-    """A call that would leave this machine is a ConfigError, in processes that the test starts as well."""
+    """Make a call that would leave this machine a ConfigError, also in processes that the test starts."""
     if _records(request) or request.node.get_closest_marker(LIVE):
         yield
         return
@@ -43,7 +43,7 @@ def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None
 
 @pytest.fixture
 def soorma_cassette(request: pytest.FixtureRequest) -> "Generator[Cassette]":
-    """Replays `cassettes/<test file>/<test>.yaml` next to the test's file; with --soorma-record, records it."""
+    """Replay `cassettes/<test file>/<test>.yaml` next to the test's file; with --soorma-record, record it."""
     from soorma_ai.testing.cassettes import cassette
 
     name = re.sub(r"[^\w.-]+", "-", request.node.name).strip("-")

@@ -1,4 +1,4 @@
-"""A Reasoner that says what it is told to say: no model, no network, the same every time."""
+"""A Reasoner that answers from a script: no model, no network, the same every time."""
 
 import inspect
 import json
@@ -16,10 +16,10 @@ from soorma_ai.domain.decisions import (
 from soorma_ai.domain.states import StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import ModelAnswer, Question
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 Item: TypeAlias = JsonObject | str | PlannerDecision | Exception | ModelAnswer
-Script: TypeAlias = Iterable[Item] | Callable[[Question], Item | Awaitable[Item]]
+Script: TypeAlias = Iterable[Item] | Callable[[ModelQuestion], Item | Awaitable[Item]]
 
 REASONING = "scripted"
 _CHARS_PER_TOKEN = 4
@@ -40,7 +40,7 @@ class ScriptedReasoner:
         max_output_tokens: int = 1000,
         usd_per_token: float | None = 0.0,
     ) -> None:
-        self.questions: list[Question] = []
+        self.questions: list[ModelQuestion] = []
         self._model = model
         self._max_output_tokens = max_output_tokens
         self._usd_per_token = usd_per_token
@@ -61,7 +61,7 @@ class ScriptedReasoner:
     def check(self) -> None:
         pass
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         self.questions.append(question)
         item = self._respond(question)
         if inspect.isawaitable(item):
@@ -78,7 +78,7 @@ class ScriptedReasoner:
             case _:
                 return self._answer(question, json.dumps(item))
 
-    def _answer(self, question: Question, text: str) -> ModelAnswer:
+    def _answer(self, question: ModelQuestion, text: str) -> ModelAnswer:
         value, fault = _read(text)
         prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
         completion_tokens = len(text) // _CHARS_PER_TOKEN
@@ -95,12 +95,12 @@ class ScriptedReasoner:
 
 
 def publish(event: str, /, *, data: JsonObject | None = None, **fields: Json) -> JsonObject:
-    """`fields` are the payload; `data=` gives it whole, for names that cannot be written as keywords."""
+    """Publish an event. `fields` are the payload; `data=` gives it whole, for names that are no keywords."""
     return _decision({"action": f"publish:{event}", "data": {**(data or {}), **fields}})
 
 
 def publish_all(*requests: JsonObject, need: int | None = None, timeout_seconds: float | None = None) -> JsonObject:
-    """Several of what `publish` gives."""
+    """Publish several requests, each made by `publish`."""
     items: list[Json] = [request["step"] for request in requests]
     given: JsonObject = {"need": need, "timeout_seconds": timeout_seconds}
     optional: JsonObject = {name: value for name, value in given.items() if value is not None}
@@ -121,7 +121,7 @@ def complete(result: Json = None) -> JsonObject:
 
 
 def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
-    """A whole plan, as a model has to say it when `create_plan` asks. It may be one that cannot run."""
+    """Return a whole plan as a model has to write it for `create_plan`. It may be one that cannot run."""
     states: list[Json] = [
         config.model_dump(mode="json", exclude_defaults=True) for config in states_of(machine).values()
     ]
@@ -129,7 +129,7 @@ def draw(machine: StateMachine, initial_state: str | None = None) -> JsonObject:
 
 
 def wire_form(decision: PlannerDecision) -> JsonObject:
-    """The decision as a model would have to say it."""
+    """Return the decision as a model would have to write it."""
     match decision.next_action:
         case PublishAction(event_type=event, data=data):
             said = publish(event, data=data)
@@ -149,10 +149,10 @@ def _decision(step: JsonObject) -> JsonObject:
     return {"reasoning": REASONING, "step": step}
 
 
-def _in_order(script: Iterable[Item]) -> Callable[[Question], Item]:
+def _in_order(script: Iterable[Item]) -> Callable[[ModelQuestion], Item]:
     items = iter(script)
 
-    def respond(question: Question) -> Item:
+    def respond(question: ModelQuestion) -> Item:
         for item in items:
             return item
         asked = question.messages[-1].content if question.messages else compact(question.schema)

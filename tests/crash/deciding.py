@@ -7,7 +7,7 @@ from typing import Any
 
 from life import Life
 
-from soorma_ai.ports import ModelAnswer, Question
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 
 class DecidingModel:
@@ -27,7 +27,7 @@ class DecidingModel:
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         return 0.001
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:16]
         self._life.outside.note("model", asked=name)
         value: Any = {"reasoning": name, "step": self._step(question.messages[-1].content)}

@@ -27,7 +27,7 @@ from soorma_ai import (
     Tool,
     TransitionContext,
 )
-from soorma_ai.core.schema.portable import portable
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import ConfigError, ContentFiltered, LocalProtocolError, ModelRefused
@@ -128,7 +128,7 @@ async def test_what_the_model_may_say_is_a_closed_schema_that_providers_can_be_h
     plan = await platform.submit(GOAL, ORDER)
     await plan.result(timeout=PATIENCE)
     assert isinstance(minds.reasoner, ScriptedReasoner)
-    wire = portable(minds.reasoner.questions[0].schema)
+    wire = wire_of(minds.reasoner.questions[0].schema)
     assert (wire.strict, wire.why) == (True, "")
     nothing = dict.fromkeys(("action", "default_next", "outcome", "result"))
     said = [

@@ -33,7 +33,7 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.errors import ConfigError, TransientError
-from soorma_ai.ports import Question
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -68,7 +68,7 @@ class Bank:
 
 
 def buying() -> Any:
-    def decide(question: Question) -> Any:
+    def decide(question: ModelQuestion) -> Any:
         """Knows by what it is told how far the plan is, in whichever process."""
         asked = f"You published {ASKED}" in question.messages[-1].content
         return complete({"paid": True}) if asked else publish(ASKED, amount=5)

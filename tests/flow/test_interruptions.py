@@ -13,7 +13,7 @@ from kit import PATIENCE, ended, held_for, killed, open_platform, payments, plan
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.ports import Delivery, ModelAnswer, Question
+from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
 from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
@@ -50,7 +50,7 @@ class SlowReasoner(ScriptedReasoner):
         self.slow = asyncio.Event()
         self.calls = 0
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         self.calls += 1
         if self.calls > self.answers:
             self.slow.set()

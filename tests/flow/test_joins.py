@@ -24,7 +24,7 @@ from soorma_ai import (
     TransitionContext,
 )
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
-from soorma_ai.ports import Question
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
@@ -196,7 +196,7 @@ async def test_what_was_withdrawn_is_not_published_though_a_person_lets_it_go_wh
     thinking, go_on = asyncio.Event(), asyncio.Event()
     script = iter([publish_all(CHARGE, RESERVE, need=1), CHARGE, complete({"ok": 1})])
 
-    async def answer(question: Question) -> Any:
+    async def answer(question: ModelQuestion) -> Any:
         step = next(script)
         if step is CHARGE:
             thinking.set()

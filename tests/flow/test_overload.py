@@ -23,7 +23,7 @@ from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import Overloaded, StoreUnavailable
-from soorma_ai.ports import Question
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -116,7 +116,7 @@ async def _backlog_is(platform: Platform, count: int) -> bool:
     return await platform.services.store.backlog(99) == count
 
 
-def _by_what_it_is_told(question: Question) -> Any:
+def _by_what_it_is_told(question: ModelQuestion) -> Any:
     told = question.messages[-1].content
     if "You published payment.charge.requested" in told:
         return complete({"ok": True})
@@ -169,7 +169,7 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
     store, go_on, began = SmallDisk(path), asyncio.Event(), asyncio.Event()
     asked = 0
 
-    def decide(question: Question) -> Any:
+    def decide(question: ModelQuestion) -> Any:
         nonlocal asked
         asked += 1
         return complete({"ok": True}) if "You published" in question.messages[-1].content else RESERVE

@@ -17,7 +17,7 @@ from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
 from soorma_ai.cli.follow.traces import trace_of
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import Pruned, Question
+from soorma_ai.ports import ModelQuestion, Pruned
 from soorma_ai.runtime.client import retention
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -30,7 +30,7 @@ STIRRING = """
 """
 
 
-def decide(question: Question) -> Any:
+def decide(question: ModelQuestion) -> Any:
     """Reserve; then, as the order says, pay (which a person approves), wait for the buyer, or be done."""
     told = question.messages[1].content.split("Events you can publish")[0]
     if "inventory.reserve.requested answered" not in told and "inventory.reserve.requested was" not in told:

@@ -11,7 +11,7 @@ from typing import Any
 
 from soorma_ai import Agent, ChoreographyPlanner, EventDefinition, GoalContext, InvocationContext, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
-from soorma_ai.ports import Question
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, wait
 
 SLOT = EventDefinition(event_name="slot.chosen", topic="business-facts", correlate={"/order_id": "goal_data.order_id"})
@@ -126,7 +126,7 @@ class Shop:
 
         return tool
 
-    async def _decide(self, question: Question) -> Any:
+    async def _decide(self, question: ModelQuestion) -> Any:
         told = question.messages[1].content.split("Events you can publish")[0]
         goal = next(goal for goal in PLOTS if f"Goal: {goal}\n" in told or f"Goal: {goal} " in told)
         if goal in self.halts.goals:

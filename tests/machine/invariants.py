@@ -11,7 +11,7 @@ from machine.world import DECISIONS, GOAL, LIMITS, STEP_OF, World
 from soorma_ai.core.expecting.wakeups import STRANDED
 from soorma_ai.core.plan.status import TABLE
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 
 FINAL = tuple(str(status) for status in PlanStatus if status.is_final)
 BY_MODEL = ("orders", "buyer")
@@ -54,7 +54,7 @@ def every_request_fits_its_receivers_schema(audit: Audit, known: Known) -> Itera
         for taker in takers:
             faults = violations(taker["payload_schema"], event["data"])
             if faults:
-                yield f"{event['type']} was published off its schema: {told(faults)}"
+                yield f"{event['type']} was published off its schema: {describe(faults)}"
 
 
 def a_held_request_is_published_only_as_it_was_approved(audit: Audit, known: Known) -> Iterator[str]:

@@ -28,7 +28,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.ports import ModelAnswer, Question
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 
 GOAL = "order.received"
@@ -146,7 +146,7 @@ class RouteFollower:
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         return 0.001
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         told = question.messages[1].content
         goal = json.loads(re.findall(r"<data [\w-]+>(.*)</data", told)[0])
         name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:20]

@@ -13,21 +13,21 @@ CHECKS = ("validation", "offer", "gate")
 @contextmanager
 def without(check: str | None) -> Generator[None]:
     """Every place that makes this check, and no other."""
-    before = validate.CHECKS, validate.policy, flow.validate
+    before = validate.CHECKS, validate.approval_needed, flow.validate
     match check:
         case "validation":
-            validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.fits)
+            validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.must_fit)
             flow.validate = _nothing
         case "offer":
-            validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.offered)
+            validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.must_be_offered)
         case "gate":
-            validate.policy = _no_approval
+            validate.approval_needed = _no_approval
         case _:
             pass
     try:
         yield
     finally:
-        validate.CHECKS, validate.policy, flow.validate = before
+        validate.CHECKS, validate.approval_needed, flow.validate = before
 
 
 async def _nothing(handling: Any) -> None:

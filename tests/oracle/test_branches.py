@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.deciding.judge import parsed
+from soorma_ai.core.deciding.judge import parse_decision
 from soorma_ai.domain.decisions import WaitAction
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import MalformedDecision
@@ -33,10 +33,10 @@ def without(step: JsonObject, name: str) -> JsonObject:
 )
 def test_a_step_beside_its_branch_of_the_schema_is_no_decision(step: JsonObject, told: str) -> None:
     with pytest.raises(MalformedDecision, match=told):
-        parsed({"reasoning": "?", "step": step}, "")
+        parse_decision({"reasoning": "?", "step": step}, "")
 
 
 def test_an_optional_field_may_be_left_out_or_null() -> None:
     for step in (WAIT, WAIT | {"timeout_seconds": None}):
-        action = parsed({"reasoning": "?", "step": step}, "").next_action
+        action = parse_decision({"reasoning": "?", "step": step}, "").next_action
         assert action == WaitAction(expected_event="user.replied", message="Which one?")

@@ -3,7 +3,7 @@ from typing import Any
 
 from soorma_ai.adapters.litellm import LiteLLMReasoner
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Message, Question
+from soorma_ai.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply, Respond
 
 RESULT: JsonObject = {
@@ -35,8 +35,8 @@ SAID = json.dumps(DECISION)
 MODEL = "openai/gpt-4o"
 
 
-def question(text: str = "What next?", schema: JsonObject = SCHEMA) -> Question:
-    return Question((Message("system", "You decide."), Message("user", text)), schema)
+def question(text: str = "What next?", schema: JsonObject = SCHEMA) -> ModelQuestion:
+    return ModelQuestion((Message("system", "You decide."), Message("user", text)), schema)
 
 
 def always(reply: Reply) -> Respond:

@@ -271,9 +271,9 @@ import os
 import pytest
 from soorma_ai.adapters.litellm import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
-from soorma_ai.ports import Message, Question
+from soorma_ai.ports import Message, ModelQuestion
 
-ASKED = Question((Message("user", "hello"),), {"type": "object", "properties": {}})
+ASKED = ModelQuestion((Message("user", "hello"),), {"type": "object", "properties": {}})
 
 async def test_asks(soorma_cassette):
     answer = await LiteLLMReasoner("openai/gpt-4o", api_base=os.environ.get("BASE")).ask(ASKED)

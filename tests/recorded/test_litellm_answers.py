@@ -6,9 +6,9 @@ from itertools import count
 import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
 
-from soorma_ai.core.schema.portable import portable
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Message, Question
+from soorma_ai.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 
@@ -23,7 +23,7 @@ async def test_the_schema_is_sent_strict_and_closed() -> None:
     with ModelServer(always(Reply(SAID))) as server:
         await reasoner(server).ask(question())
     (request,) = server.requests
-    wire = portable(SCHEMA)
+    wire = wire_of(SCHEMA)
     assert wire.strict
     expected = {"name": "Decision", "schema": wire.schema, "strict": True}
     assert request["response_format"] == {"type": "json_schema", "json_schema": expected}
@@ -33,7 +33,7 @@ async def test_a_schema_that_cannot_be_strict_is_sent_as_such() -> None:
     loose: JsonObject = {"type": "object", "properties": {"anything": {"type": "object"}}, "required": ["anything"]}
     with ModelServer(always(Reply("{}"))) as server:
         await reasoner(server).ask(question(schema=loose))
-    expected = {"name": "Decision", "schema": portable(loose).schema, "strict": False}
+    expected = {"name": "Decision", "schema": wire_of(loose).schema, "strict": False}
     assert server.requests[0]["response_format"] == {"type": "json_schema", "json_schema": expected}
 
 
@@ -43,7 +43,7 @@ async def test_tools_are_asked_for_without_a_name_and_one_at_a_time() -> None:
     (request,) = server.requests
     assert (request["tool_choice"], request["parallel_tool_calls"]) == ("required", False)
     (tool,) = request["tools"]
-    assert tool["function"]["parameters"] == portable(SCHEMA).schema
+    assert tool["function"]["parameters"] == wire_of(SCHEMA).schema
     assert tool["function"]["strict"] is True
 
 
@@ -67,7 +67,7 @@ async def test_the_question_is_not_changed_by_asking_it() -> None:
 @pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
 async def test_messages_are_no_templates(mode: str) -> None:
     text = "{{ 7*7 }} {% for x in y %} {{ oops\n    indented"
-    asked = Question((Message("system", text), Message("user", text), Message("assistant", text)), SCHEMA)
+    asked = ModelQuestion((Message("system", text), Message("user", text), Message("assistant", text)), SCHEMA)
     with ModelServer(always(Reply(SAID))) as server:
         await reasoner(server, mode=mode).ask(asked)
     messages = server.requests[0]["messages"]

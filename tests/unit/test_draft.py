@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from soorma_ai import AgentCapability, DiscoveredAgent, EventDefinition, PlanDefinition
-from soorma_ai.core.deciding.drafts import Means, drafted, make_means, prepared, templated
+from soorma_ai.core.deciding.drafts import Material, allow_templates, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.review import review
-from soorma_ai.core.schema.portable import portable
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentKind, EventRole
 from soorma_ai.domain.schemas import violations
@@ -42,8 +42,8 @@ def agent(name: str, *taken: EventDefinition, makes: Any = (), capabilities: Any
 A, B = agent("a", ASKED), agent("b", GATED)
 
 
-def means(*live: DiscoveredAgent, chosen: Any = (), result: JsonObject | None = None) -> Means:
-    return make_means("planner", live or (A, B), chosen, [REPLIED], result)
+def material(*live: DiscoveredAgent, chosen: Any = (), result: JsonObject | None = None) -> Material:
+    return gather_material("planner", live or (A, B), chosen, [REPLIED], result)
 
 
 def way(on: str, to: str = "end", condition: str | None = None) -> dict[str, Any]:
@@ -57,10 +57,10 @@ ONE: dict[str, Any] = {
 }
 
 
-def faults(machine: dict[str, Any], what: Means | None = None, **goal_data: Json) -> str:
+def faults(machine: dict[str, Any], what: Material | None = None, **goal_data: Json) -> str:
     drawn = PlanDefinition(plan_type="p", states=states_of(machine))
     try:
-        review(drawn, what or means(), goal_data)
+        review(drawn, what or material(), goal_data)
     except InvalidPlan as error:
         return str(error)
     return ""
@@ -171,7 +171,7 @@ def test_what_is_filled_in_from_the_goal_is_data_whatever_it_looks_like() -> Non
 
 
 def test_the_result_is_what_the_goal_promises() -> None:
-    promised = means(result=obj("total", total=NUMBER))
+    promised = material(result=obj("total", total=NUMBER))
     assert faults(ending({"total": "{results.start.total}"}), promised) == ""
     assert faults(ending("{results.start}"), promised) == ""
     assert "without a result" in faults(ONE, promised)
@@ -183,25 +183,25 @@ def test_other_answers_are_those_of_the_agents_and_of_their_capabilities() -> No
     capability = AgentCapability(task_name="t", consumed_event=ASKED, produced_events=(RESULT,))
     empty = ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.empty")]}}
     assert "a.empty" in faults(empty)
-    assert faults(empty, means(agent("a", ASKED, makes=[RESULT]))) == ""
-    assert faults(empty, means(agent("a", ASKED, capabilities=[capability]))) == ""
+    assert faults(empty, material(agent("a", ASKED, makes=[RESULT]))) == ""
+    assert faults(empty, material(agent("a", ASKED, capabilities=[capability]))) == ""
     read = {"end": {"is_terminal": True, "result": "{results.start.whatever}"}}
-    assert faults(empty | read, means(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
-    assert "whatever" in faults(ONE | read, means(agent("a", ASKED, makes=[RESULT])))
+    assert faults(empty | read, material(agent("a", ASKED, makes=[RESULT]))) == "", "it may be that of another event"
+    assert "whatever" in faults(ONE | read, material(agent("a", ASKED, makes=[RESULT])))
 
 
 def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
     fact = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
     maker = agent("b", GATED, makes=[fact])
-    assert [*means(A, maker).requests] == ["a.asked", "b.asked"]
-    assert means(A, maker).outside == ["goods.came", "user.replied"]
-    assert ([*means(A, maker, chosen=[A]).requests], means(A, maker, chosen=[A]).outside) == (
+    assert [*material(A, maker).requests] == ["a.asked", "b.asked"]
+    assert material(A, maker).outside == ["goods.came", "user.replied"]
+    assert ([*material(A, maker, chosen=[A]).requests], material(A, maker, chosen=[A]).outside) == (
         ["a.asked"],
         ["user.replied"],
     )
-    assert means(maker, chosen=[A]).wanted == ("a.asked",)
+    assert material(maker, chosen=[A]).wanted == ("a.asked",)
     with pytest.raises(LocalProtocolError, match="nobody, nothing"):
-        means(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
+        material(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
 
 
 @pytest.mark.parametrize(
@@ -223,21 +223,21 @@ def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
     ],
 )
 def test_the_shown_schema_lets_templates_stand_for_what_is_wanted(schema: Json, fits: list[Json]) -> None:
-    shown = templated(schema)
+    shown = allow_templates(schema)
     for value in fits:
         assert not isinstance(shown, dict) or violations(shown, value) == []
 
 
 def test_the_shown_schema_says_no_to_what_is_neither() -> None:
-    shown = templated(obj("n", n=NUMBER))
+    shown = allow_templates(obj("n", n=NUMBER))
     assert isinstance(shown, dict)
     for value in ({"n": "some {goal_data.x}"}, {"n": "much"}, {}, {"n": 1, "m": 1}):
         assert violations(shown, value)
 
 
 def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
-    few = means().schema
-    assert portable(few).strict is False, "b.asked takes anything"
+    few = material().schema
+    assert wire_of(few).strict is False, "b.asked takes anything"
     on_event = _at(few, "states", "items", "transitions", "items", "on_event")
     assert isinstance(on_event, dict)
     assert on_event["enum"] == [
@@ -255,7 +255,7 @@ def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
         "user.replied.timeout",
         f"{HUMAN_INPUT}.timeout",
     ]
-    many = means(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
+    many = material(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
     assert _at(many, "states", "items", "transitions", "items", "on_event") == TEXT
 
 
@@ -269,7 +269,7 @@ def _at(schema: Json, *path: str) -> Json:
 
 
 def test_what_is_drawn_is_read_back() -> None:
-    drawn = drafted(draw(ONE), "", "p")
+    drawn = parse_machine(draw(ONE), "", "p")
     assert (drawn.plan_type, drawn.initial_state, drawn.states) == ("p", "start", states_of(ONE))
 
 
@@ -277,8 +277,8 @@ def test_a_null_is_kept_where_it_means_something() -> None:
     takes_null = EventDefinition(
         event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
     )
-    drawn = drafted(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
-    action = prepared(drawn, means(agent("a", takes_null))).states["start"].action
+    drawn = parse_machine(draw(asking({"n": 1, "m": None, "k": None})), "", "p")
+    action = prepare_machine(drawn, material(agent("a", takes_null))).states["start"].action
     assert action is not None
     assert action.data == {"n": 1, "m": None}
 
@@ -298,4 +298,4 @@ def test_a_null_is_kept_where_it_means_something() -> None:
 )
 def test_what_is_no_machine_is_told_by_its_place(said: Any, words: str) -> None:
     with pytest.raises(MalformedDecision, match=words):
-        drafted(said, "it was cut off", "p")
+        parse_machine(said, "it was cut off", "p")

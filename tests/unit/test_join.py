@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
+from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.offer import Offer, decision_schema
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark, receive_branch
 from soorma_ai.core.plan.lifecycle import begin
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.schema.portable import portable
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
 from soorma_ai.domain.events import EventEnvelope, EventTopic
@@ -89,14 +89,14 @@ def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
     answer: Any, error: type[DecisionError], words: str
 ) -> None:
     with pytest.raises(error) as refused:
-        judge(prepared(parsed(answer, ""), OFFER), situation())
+        judge(prepare_decision(parse_decision(answer, ""), OFFER), situation())
     assert words in str(refused.value)
 
 
 def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
     answer = publish_all(publish("part.asked", n=1))
     answer["step"] |= {"need": None, "timeout_seconds": None}  # type: ignore[operator]
-    action = parsed(answer, "").next_action
+    action = parse_decision(answer, "").next_action
     assert isinstance(action, PublishAllAction)
     assert (action.need, action.timeout_seconds) == (None, None)
 
@@ -224,7 +224,7 @@ def test_several_at_once_are_offered_as_long_as_providers_take_the_schema() -> N
         return {branch["properties"]["action"]["const"] for branch in step["step"]["anyOf"]}
 
     assert "publish_all" in actions(wide(200))
-    assert portable(decision_schema(wide(200))).strict
+    assert wire_of(decision_schema(wide(200))).strict
     assert "publish_all" not in actions(wide(300)), "6,600 properties are more than 5,000"
-    assert portable(decision_schema(wide(300))).strict
+    assert wire_of(decision_schema(wide(300))).strict
     assert actions(Offer()) == {"complete"}

@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from soorma_ai.core.memory import combined, json_value, number, seen
+from soorma_ai.core.memory import apply_change, combine, json_value, number
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -32,7 +32,7 @@ def result(stored: Remembered, *changes: MemoryChange) -> Remembered | None:
     """One after the other; None where one cannot be."""
     try:
         for change in changes:
-            stored = seen(stored, change)
+            stored = apply_change(stored, change)
     except LocalProtocolError:
         return None
     return stored
@@ -43,7 +43,7 @@ def test_combined_is_one_after_the_other(changes: tuple[MemoryChange, ...]) -> N
     together: MemoryChange | None = None
     try:
         for change in changes:
-            together = combined(together, change)
+            together = combine(together, change)
     except LocalProtocolError:
         assert [result(stored, *changes) for stored in STORED] == [None] * 3, "refused only where nothing could do it"
         return

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, Field
 
-from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, schema_of, told, violations
+from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
@@ -126,7 +126,7 @@ def test_all_faults_are_told_at_once_each_once_and_not_without_end() -> None:
 
 
 def test_what_is_told_is_never_long_however_long_the_payload() -> None:
-    text = told(violations({"properties": {"a": {"enum": ["y" * 5_000]}}}, {"a": "x" * 100_000}))
+    text = describe(violations({"properties": {"a": {"enum": ["y" * 5_000]}}}, {"a": "x" * 100_000}))
     assert "$.a" in text
     assert len(text) < 1_000
 

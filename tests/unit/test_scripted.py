@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.judge import parsed
+from soorma_ai.core.deciding.judge import parse_decision
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -21,10 +21,10 @@ from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import LocalProtocolError, RateLimited
-from soorma_ai.ports import Message, ModelAnswer, Question, Reasoner
+from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Reasoner
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
 
-ASKED = Question((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
+ASKED = ModelQuestion((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
 
 
 def said(asking: Coroutine[Any, Any, ModelAnswer]) -> ModelAnswer:
@@ -69,7 +69,7 @@ def test_a_whole_answer_is_given_as_it_is() -> None:
 
 
 def test_a_function_is_asked_each_time_and_may_be_async() -> None:
-    async def later(question: Question) -> str:
+    async def later(question: ModelQuestion) -> str:
         await asyncio.sleep(0)
         return f'{{"asked": "{question.messages[-1].content}"}}'
 
@@ -110,7 +110,7 @@ def test_every_decision_has_a_wire_form_that_means_it(
     decision = PlannerDecision(next_action=action, reasoning="because")
     answer = said(ScriptedReasoner([decision]).ask(ASKED))
     assert answer.value == wire_form(decision)
-    assert parsed(answer.value, answer.fault) == decision
+    assert parse_decision(answer.value, answer.fault) == decision
 
 
 def test_the_helpers_speak_the_schema_of_an_offer() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soorma_ai.core.expecting.opening import WAIT_OPENED
-from soorma_ai.core.report.lines import Line, LineKind, flattened
+from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import MOST_LEVELS, Trace, trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -220,7 +220,7 @@ def kinds(lines: Sequence[Line]) -> list[LineKind]:
 
 
 def only(told: Trace, kind: LineKind) -> Line:
-    (found,) = [line for line in flattened(told.lines) if line.kind is kind]
+    (found,) = [line for line in flatten(told.lines) if line.kind is kind]
     return found
 
 
@@ -490,7 +490,7 @@ def test_a_request_between_agents_shows_its_reply_too() -> None:
     inner = event("count", 3, because="reserve", source="stock")
     counted = reply("count-reply", 4, to="count", source="shelf", result={"left": 3})
     told = traced(story, [*events, inner, counted])
-    line = next(line for line in flattened(told.lines) if line.event_id == "count-reply")
+    line = next(line for line in flatten(told.lines) if line.event_id == "count-reply")
     assert (line.kind, line.took, line.data) == (LineKind.REPLY, timedelta(seconds=1), {"left": 3})
 
 
@@ -507,10 +507,10 @@ def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_th
     woken = event("wake-1", 61, because=GOAL, source=SYSTEM, type="plan.wait.answered")
     cancelled = event("wake-2", 62, because=GOAL, source=SYSTEM, type="plan.cancel.requested")
     told = traced(story, [goal_event(), announced, woken, cancelled])
-    assert LineKind.EVENT not in kinds(list(flattened(told.lines)))
+    assert LineKind.EVENT not in kinds(list(flatten(told.lines)))
     ended = only(traced(*reserving()), LineKind.END)
     assert ended.event_id == "order.place.completed"
-    assert [line.event_id for line in flattened(traced(*reserving()).lines)].count("order.place.completed") == 1
+    assert [line.event_id for line in flatten(traced(*reserving()).lines)].count("order.place.completed") == 1
 
 
 def test_an_event_that_nothing_explains_is_not_hidden() -> None:
@@ -524,7 +524,7 @@ def test_an_event_that_nothing_explains_is_not_hidden() -> None:
 def test_events_that_cause_each_other_end() -> None:
     story, events = reserving()
     circle = [event("hen", 3, because="egg", source="a"), event("egg", 4, because="hen", source="b")]
-    told = [line.event_id for line in flattened(traced(story, [*events, *circle]).lines)]
+    told = [line.event_id for line in flatten(traced(story, [*events, *circle]).lines)]
     assert (told.count("hen"), told.count("egg")) == (1, 1)
 
 
@@ -533,7 +533,7 @@ def test_a_very_long_chain_of_agents_is_told_to_its_end() -> None:
     length = 3000
     chain = [event(f"e{n}", 3, because=f"e{n - 1}" if n else "reserve", source="echo") for n in range(length)]
     told = traced(story, [*events, *chain])
-    assert sum(line.who == "echo" for line in flattened(told.lines)) == length
+    assert sum(line.who == "echo" for line in flatten(told.lines)) == length
     assert depth(told.lines) <= MOST_LEVELS + 2
     assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "all of it below its request"
 
@@ -547,7 +547,7 @@ def test_every_event_is_told_exactly_once_whatever_caused_it(made: list[tuple[in
     story, events = reserving()
     for number, (cause, source) in enumerate(made):
         events.append(event(f"x{number}", 3, because=events[cause % len(events)].id, source=source))
-    told = [line.event_id for line in flattened(traced(story, events).lines)]
+    told = [line.event_id for line in flatten(traced(story, events).lines)]
     # The turn that a reply woke names it once more, as its cause.
     expected = sorted([*(one.id for one in events), "reply-1"])
     assert sorted(id for id in told if id) == expected
@@ -556,7 +556,7 @@ def test_every_event_is_told_exactly_once_whatever_caused_it(made: list[tuple[in
 def test_a_plan_without_any_events_is_told_from_its_own_rows() -> None:
     story, _ = reserving()
     told = traced(story)
-    assert kinds(list(flattened(told.lines))) == [
+    assert kinds(list(flatten(told.lines))) == [
         LineKind.TURN,
         LineKind.DECISION,
         LineKind.REQUEST,

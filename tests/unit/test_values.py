@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.domain.values import Json, JsonObject, at_pointer, clip, compact, derived_id, digest
+from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id, digest, value_at
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 documents = st.recursive(
@@ -103,4 +103,4 @@ def test_clipped_text_is_never_longer_than_asked_and_says_that_it_was_clipped(te
 )
 def test_a_pointer_or_a_dotted_path_finds_what_is_there_and_none_where_nothing_is(path: str, found: Json) -> None:
     document: Json = {"order": {"id": "o-1", "items": [{"sku": "a"}, {"sku": "b"}]}, "a/b": 1, "m~n": 2, "~1": 3}
-    assert at_pointer(document, path) == found
+    assert value_at(document, path) == found

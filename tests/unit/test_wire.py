@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.schema.nulls import without_wire_nulls
-from soorma_ai.core.schema.portable import inlined, portable
+from soorma_ai.core.schema.nulls import strip_wire_nulls
+from soorma_ai.core.schema.portable import inline, wire_of
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
@@ -58,28 +58,28 @@ def test_local_references_are_written_out() -> None:
         "$defs": {"Address": address},
         "$schema": "https://json-schema.org/draft/2020-12/schema",
     }
-    assert inlined(document) == obj({"to": {**address, "description": "where to"}, "from": address})
+    assert inline(document) == obj({"to": {**address, "description": "where to"}, "from": address})
 
 
 def test_a_rule_beside_a_reference_holds_too() -> None:
     document: JsonObject = {"$ref": "#/$defs/Word", "maxLength": 3, "$defs": {"Word": {"type": "string"}}}
-    assert inlined(document) == {"allOf": [{"type": "string"}], "maxLength": 3}
+    assert inline(document) == {"allOf": [{"type": "string"}], "maxLength": 3}
 
 
 def test_a_recursive_reference_keeps_its_type_and_takes_anything_of_it() -> None:
     tree = obj({"name": {"type": "string"}, "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}, "name")
-    plain = inlined({"$ref": "#/$defs/Tree", "$defs": {"Tree": tree}})
+    plain = inline({"$ref": "#/$defs/Tree", "$defs": {"Tree": tree}})
     assert plain["properties"]["below"]["items"] == {"type": "object"}
     assert violations(plain, {"name": "a", "below": [{"below": []}]}) == []
 
 
 def test_a_reference_to_elsewhere_takes_anything() -> None:
-    assert inlined(obj({"x": {"$ref": "https://example.com/schema.json"}})) == obj({"x": True})
+    assert inline(obj({"x": {"$ref": "https://example.com/schema.json"}})) == obj({"x": True})
 
 
 def test_what_only_looks_like_a_reference_is_left_alone() -> None:
     document = obj({"$ref": {"type": "string"}, "x": {"const": {"$ref": "#/nowhere"}}, "y": {"enum": [{"$ref": "#"}]}})
-    assert inlined(document) == document
+    assert inline(document) == document
 
 
 @pytest.mark.parametrize(
@@ -93,7 +93,7 @@ def test_what_only_looks_like_a_reference_is_left_alone() -> None:
     ],
 )
 def test_taking_more_in_one_place_never_takes_less_in_all(keyword: str, document: JsonObject, value: Json) -> None:
-    assert violations(inlined(document), value) == [], keyword
+    assert violations(inline(document), value) == [], keyword
 
 
 def test_references_that_would_explode_are_cut_short() -> None:
@@ -101,7 +101,7 @@ def test_references_that_would_explode_are_cut_short() -> None:
         f"L{n}": obj({"a": {"$ref": f"#/$defs/L{n + 1}"}, "b": {"$ref": f"#/$defs/L{n + 1}"}}) for n in range(40)
     }
     document: JsonObject = {"$ref": "#/$defs/L0", "$defs": {**levels, "L40": {"type": "string"}}}
-    assert len(json.dumps(inlined(document))) < 5_000_000
+    assert len(json.dumps(inline(document))) < 5_000_000
 
 
 def test_inlining_never_refuses_what_the_document_takes() -> None:
@@ -110,7 +110,7 @@ def test_inlining_never_refuses_what_the_document_takes() -> None:
         schema = case["schema"]
         if not isinstance(schema, dict) or "format" in case["file"] or "vocabulary" in case["file"]:
             continue
-        took = not violations(inlined(schema), case["data"])
+        took = not violations(inline(schema), case["data"])
         assert took or not case["valid"], (case["file"], case["case"], case["test"])
         checked += 1
         exact += took == case["valid"]
@@ -131,7 +131,7 @@ def test_what_every_provider_knows_is_strict() -> None:
         "id",
         "qty",
     )
-    wire = portable(document)
+    wire = wire_of(document)
     assert (wire.strict, wire.why, wire.unions) == (True, "", 1)
     note: JsonObject = {"anyOf": [{"type": "string"}, {"type": "null"}]}
     properties: JsonObject = {**document["properties"], "note": note}
@@ -175,14 +175,14 @@ def test_what_every_provider_knows_is_strict() -> None:
     ],
 )
 def test_a_rule_is_said_in_the_words_that_providers_know(given_: JsonObject, shown: JsonObject) -> None:
-    wire = portable(obj({"x": given_}, "x"))
+    wire = wire_of(obj({"x": given_}, "x"))
     assert wire.strict, wire.why
     assert wire.schema["properties"]["x"] == shown
 
 
 def test_alternatives_beside_properties_are_each_complete() -> None:
     kinds: list[Json] = [obj({"kind": {"const": k}, k: {"type": "string"}}, "kind", k) for k in ("card", "iban")]
-    wire = portable(obj({"pay": obj({"amount": {"type": "number"}}, "amount", oneOf=kinds)}, "pay"))
+    wire = wire_of(obj({"pay": obj({"amount": {"type": "number"}}, "amount", oneOf=kinds)}, "pay"))
     assert wire.strict, wire.why
     branches = wire.schema["properties"]["pay"]["anyOf"]
     assert [list(branch["properties"]) for branch in branches] == [
@@ -192,7 +192,7 @@ def test_alternatives_beside_properties_are_each_complete() -> None:
 
 
 def test_alternatives_that_only_require_are_said_in_words() -> None:
-    wire = portable(
+    wire = wire_of(
         obj({"a": {"type": "string"}, "b": {"type": "string"}}, anyOf=[{"required": ["a"]}, {"required": ["b"]}])
     )
     assert wire.strict, wire.why
@@ -216,7 +216,7 @@ def test_alternatives_that_only_require_are_said_in_words() -> None:
     ],
 )
 def test_what_cannot_be_strict_says_why(schema: JsonObject, why: str) -> None:
-    wire = portable(schema)
+    wire = wire_of(schema)
     assert not wire.strict
     assert wire.why.startswith(why)
 
@@ -225,20 +225,20 @@ def test_nesting_too_deep_is_not_strict() -> None:
     schema: JsonObject = {"type": "string"}
     for _ in range(11):
         schema = obj({"in": schema}, "in")
-    assert portable(schema).why == "$: 11 levels of nesting, 10 are possible"
-    assert portable(schema["properties"]["in"]).strict
+    assert wire_of(schema).why == "$: 11 levels of nesting, 10 are possible"
+    assert wire_of(schema["properties"]["in"]).strict
 
 
 def test_where_it_is_not_strict_optional_stays_optional_and_open_stays_open() -> None:
-    wire = portable(obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free"))
+    wire = wire_of(obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free"))
     assert wire.schema == obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free")
 
 
 def test_the_document_is_not_changed() -> None:
     document = obj({"x": {"oneOf": [obj({"k": {"const": "a"}}), {"type": "null"}]}})
     before = json.dumps(document)
-    portable(document)
-    without_wire_nulls({"x": {"k": None}}, document)
+    wire_of(document)
+    strip_wire_nulls({"x": {"k": None}}, document)
     assert json.dumps(document) == before
 
 
@@ -273,7 +273,7 @@ def test_the_document_is_not_changed() -> None:
     ],
 )
 def test_a_null_goes_where_it_stands_for_nothing(schema: JsonObject, said: Json, meant: Json) -> None:
-    assert without_wire_nulls(said, schema) == meant
+    assert strip_wire_nulls(said, schema) == meant
 
 
 def test_alternatives_are_told_apart_by_their_tags_and_else_by_trying() -> None:
@@ -283,16 +283,16 @@ def test_alternatives_are_told_apart_by_their_tags_and_else_by_trying() -> None:
             obj({"action": {"const": "b"}, "note": {"type": ["string", "null"]}}, "action"),
         ]
     }
-    assert without_wire_nulls({"action": "a", "note": None}, tagged) == {"action": "a"}
-    assert without_wire_nulls({"action": "b", "note": None}, tagged) == {"action": "b", "note": None}
+    assert strip_wire_nulls({"action": "a", "note": None}, tagged) == {"action": "a"}
+    assert strip_wire_nulls({"action": "b", "note": None}, tagged) == {"action": "b", "note": None}
     untagged = {
         "oneOf": [
             obj({"card": {"type": "string"}, "note": {"type": "string"}}, "card"),
             obj({"iban": {"type": "string"}, "note": {"type": ["string", "null"]}}, "iban"),
         ]
     }
-    assert without_wire_nulls({"iban": "x", "note": None}, untagged) == {"iban": "x", "note": None}
-    assert without_wire_nulls({"card": "x", "note": None}, untagged) == {"card": "x"}
+    assert strip_wire_nulls({"iban": "x", "note": None}, untagged) == {"iban": "x", "note": None}
+    assert strip_wire_nulls({"card": "x", "note": None}, untagged) == {"card": "x"}
 
 
 SCALARS = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": ["string", "null"]}, {"enum": ["a", "b"]}])
@@ -333,13 +333,13 @@ def fitting(draw: st.DrawFn, schema: Any) -> Any:
 @given(SCHEMAS.flatmap(lambda schema: st.tuples(st.just(schema), fitting(schema))))
 def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tuple[JsonObject, Json]) -> None:
     schema, value = pair
-    wire = portable(schema)
+    wire = wire_of(schema)
     assert wire.strict, wire.why
     shown = with_every_null(value, wire.schema)
     assert violations(wire.schema, shown) == []
-    back = without_wire_nulls(shown, schema)
+    back = strip_wire_nulls(shown, schema)
     assert violations(schema, back) == []
-    assert without_wire_nulls(back, schema) == back
+    assert strip_wire_nulls(back, schema) == back
 
 
 # -- real material
@@ -347,7 +347,7 @@ def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tup
 
 def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
     schemas = {row["name"]: row["payload_schema"] for row in rows("plans-dev/events.jsonl")}
-    wires = {name: portable(schema) for name, schema in schemas.items()}
+    wires = {name: wire_of(schema) for name, schema in schemas.items()}
     assert sum(wire.strict for wire in wires.values()) / len(wires) > 0.95
     checked = 0
     for plan in rows("plans-dev/plans.jsonl"):
@@ -356,7 +356,7 @@ def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
                 wire, data = wires[step["event"]], step["data"]
                 shown = with_every_null(data, wire.schema) if wire.strict else data
                 assert violations(wire.schema, shown) == []
-                assert without_wire_nulls(shown, schemas[step["event"]]) == data
+                assert strip_wire_nulls(shown, schemas[step["event"]]) == data
                 checked += 1
     assert checked > 200
 
@@ -367,8 +367,8 @@ def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
         if row["schema"] is None:
             continue
         arguments = json.loads(row["args"] or "{}") if isinstance(row["args"], str) else row["args"]
-        wire = portable(row["schema"])
-        back = without_wire_nulls(arguments, row["schema"])
+        wire = wire_of(row["schema"])
+        back = strip_wire_nulls(arguments, row["schema"])
         assert (not violations(row["schema"], back)) == (row["verdict"] == "valid"), row
         shown = with_every_null(arguments, wire.schema) if wire.strict else arguments
         if row["verdict"] == "valid":
@@ -378,7 +378,7 @@ def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
 
 
 def test_every_real_tool_can_be_shown() -> None:
-    wires = [portable(row.get("payload_schema") or row["schema"]) for row in rows("registry-dev/events.jsonl.gz")]
+    wires = [wire_of(row.get("payload_schema") or row["schema"]) for row in rows("registry-dev/events.jsonl.gz")]
     assert sum(wire.strict for wire in wires) / len(wires) > 0.95
 
 
@@ -389,7 +389,7 @@ def test_real_payloads_fit_the_wire_schema_of_what_they_fit() -> None:
     checked = 0
     for row in rows("webhooks/payloads.jsonl.gz"):
         schema = schemas[row["event"]]
-        wire = portable(schema)
+        wire = wire_of(schema)
         # Some timestamps in them are none, which is not the question here; strict schemas are closed, these are not.
         if row["valid"] and not wire.strict and not violations(schema, row["payload"]):
             assert violations(wire.schema, row["payload"]) == [], row["event"]
@@ -399,6 +399,6 @@ def test_real_payloads_fit_the_wire_schema_of_what_they_fit() -> None:
 
 def test_a_broken_schema_is_a_config_error_when_it_is_used_not_here() -> None:
     broken: JsonObject = {"type": "object", "properties": {"a": {"type": "nonsense"}}}
-    portable(broken)
+    wire_of(broken)
     with pytest.raises(ConfigError):
         violations(broken, {})

@@ -1,11 +1,11 @@
-"""What a model said, read out of litellm's response: the text of it, what it cost, and what is wrong with it."""
+"""Answers of models, read out of litellm's responses: the text, what it cost, and what is wrong with it."""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from soorma_ai.adapters.litellm.faults import scrubbed
+from soorma_ai.adapters.litellm.faults import scrub
 from soorma_ai.adapters.litellm.shapes import ANSWER, Mode
 from soorma_ai.domain.values import Json, clip
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
@@ -22,7 +22,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Heard:
-    """`calls` are the (name, arguments) of the tools that the model called."""
+    """An answer as it came. `calls` are the (name, arguments) of the tools that the model called."""
 
     finish: str
     content: str
@@ -35,8 +35,8 @@ class Heard:
         return self.content
 
 
-def heard_in(response: Any, model: str) -> Heard:
-    """Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
+def read_answer(response: Any, model: str) -> Heard:
+    """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
     choices: list[Any] = list(getattr(response, "choices", None) or ())
     if not choices:
         raise ModelUnavailable(f"{model}: the provider answered without choices")
@@ -49,7 +49,7 @@ def heard_in(response: Any, model: str) -> Heard:
         calls=tuple(_call(call) for call in (message.tool_calls or ())),
     )
     if heard.refusal:
-        raise ModelRefused(f"{model} refused: {clip(scrubbed(heard.refusal), 400)}")
+        raise ModelRefused(f"{model} refused: {clip(scrub(heard.refusal), 400)}")
     if heard.finish == "content_filter":
         raise ContentFiltered(f"{model}: the provider filtered the answer")
     return heard
@@ -61,7 +61,7 @@ def _call(call: Any) -> tuple[str, str]:
 
 
 def fault_in(heard: Heard, mode: Mode) -> str:
-    """What keeps this from being one answer, before it is taken apart; in words for the model."""
+    """Return what keeps this from being one answer, before it is parsed, in words for the model; empty if nothing."""
     if heard.finish == "length":
         return "the answer was cut off before its end; answer more briefly"
     if mode == "tools":
@@ -78,7 +78,7 @@ def fault_in(heard: Heard, mode: Mode) -> str:
 
 
 def object_in(made: Any) -> tuple[Json, str]:
-    """The object that was found, or what kept it from being one."""
+    """Return (the object, what kept it from being one)."""
     value = cast(Json, made.model_extra or {})
     try:
         json.dumps(value, allow_nan=False)
@@ -87,8 +87,8 @@ def object_in(made: Any) -> tuple[Json, str]:
     return value, ""
 
 
-def misread(cause: BaseException | None) -> str:
-    """Why the text could not be taken apart, as the parser puts it."""
+def describe_misreading(cause: BaseException | None) -> str:
+    """Return in words for the model why the text could not be parsed."""
     errors = getattr(cause, "errors", None)
     found = errors() if callable(errors) else None
     reason = cast(list[dict[str, Any]], found)[0]["msg"] if found else str(cause)

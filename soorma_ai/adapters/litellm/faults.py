@@ -1,4 +1,4 @@
-"""Every way in which a call can fail, in our words. Read from what providers send, not from how a client wraps it."""
+"""Faults of calls as errors of ours, read from what providers send and not from how a client wraps it."""
 
 import json
 import os
@@ -33,42 +33,43 @@ _MAY_WORK_LATER = frozenset({409, 425, 499})
 
 
 class SchemaRejected(Exception):
-    """The provider does not take the schema in this form; another form may do."""
+    """The provider does not take the schema in this form; it may take another."""
 
 
 class BadGeneration(Exception):
-    """The provider threw away what the model said, because it was malformed. `text` is what it said."""
+    """The provider refused the model's answer as malformed. `text` is that answer."""
 
     def __init__(self, text: str) -> None:
         super().__init__(text)
         self.text = text
 
 
-def scrubbed(text: str, secrets: Iterable[str] = ()) -> str:
-    """`text` without what looks like a key, and without what is known to be one."""
+def scrub(text: str, secrets: Iterable[str] = ()) -> str:
+    """Remove from `text` whatever looks like a key, and these secrets."""
     for secret in secrets:
         text = text.replace(secret, "<scrubbed>")
     return _SECRET.sub("<scrubbed>", text)
 
 
-def known_secrets(given: str | None) -> list[str]:
+def find_secrets(given: str | None) -> list[str]:
+    """Return the given key and those in the environment."""
     set_here = [value for name, value in os.environ.items() if name.endswith("_API_KEY")]
     return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
 
 
 def names_a_key(error: Exception, secrets: Iterable[str]) -> bool:
     text = str(error)
-    return getattr(error, "status_code", None) in (401, 403) or scrubbed(text, secrets) != text
+    return getattr(error, "status_code", None) in (401, 403) or scrub(text, secrets) != text
 
 
-def translated(
+def translate(
     error: Exception, model: str, secrets: Iterable[str] = ()
 ) -> SoormaError | SchemaRejected | BadGeneration:
     kinds = {kind.__name__ for kind in type(error).__mro__}
     status = getattr(error, "status_code", None)
-    told = _told(error)
-    code, text = str(told.get("code") or ""), str(error)
-    said = clip(scrubbed(str(told.get("message") or _words(text)), secrets), 400)
+    body = _error_object(error)
+    code, text = str(body.get("code") or ""), str(error)
+    said = clip(scrub(str(body.get("message") or _words(text)), secrets), 400)
     retry_after = _retry_after(error, text)
     if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
@@ -80,7 +81,7 @@ def translated(
         return RateLimited(f"{model}: too many requests: {said}", retry_after=retry_after)
     if status == 408 or kinds & {"Timeout", "TimeoutError"}:
         return ModelUnavailable(f"{model}: no answer in time")
-    if isinstance(generation := told.get("failed_generation"), str):
+    if isinstance(generation := body.get("failed_generation"), str):
         return BadGeneration(generation)
     if _is_final(status, text):
         return _refusal(status, kinds, text, model, said)
@@ -88,7 +89,7 @@ def translated(
 
 
 def _is_final(status: object, text: str) -> bool:
-    """The request is at fault. 422 is also what an unreadable answer is turned into."""
+    """Tell whether the request is at fault. A client also turns an unreadable answer into 422."""
     if not isinstance(status, int) or not 400 <= status < 500 or status in _MAY_WORK_LATER:
         return False
     return _UNREADABLE.search(text) is None
@@ -107,8 +108,8 @@ def _refusal(status: object, kinds: set[str], text: str, model: str, said: str) 
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")
 
 
-def _told(error: Exception) -> JsonObject:
-    """The provider's own error object: the client keeps it as `body`, or has put its JSON into the text."""
+def _error_object(error: Exception) -> JsonObject:
+    """Return the provider's own error object, which the client keeps as `body` or has put into the text as JSON."""
     body = getattr(error, "body", None)
     if isinstance(body, dict):
         return cast(JsonObject, body)
@@ -125,13 +126,13 @@ def _told(error: Exception) -> JsonObject:
 
 
 def _words(text: str) -> str:
-    """The provider's part of what litellm says."""
+    """Return the provider's part of litellm's message."""
     _, _, said = text.partition("Exception - ")
     return _BESIDES.split(said or text)[0].strip()
 
 
 def _retry_after(error: Exception, text: str) -> timedelta | None:
-    """Given in seconds; a date is not read, since there is no clock here to measure it by."""
+    """Return the wait that is asked for in seconds; a date is not read, since there is no clock here."""
     headers = getattr(error, "litellm_response_headers", None)
     given = cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None
     delay = _RETRY_DELAY.search(text)

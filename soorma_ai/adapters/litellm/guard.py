@@ -1,4 +1,4 @@
-"""May a model be called now? Tests say no; a cassette in place answers instead of the network."""
+"""Permission to call a model: tests forbid it, and a cassette in place answers instead of the network."""
 
 import os
 from collections.abc import Generator
@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 from soorma_ai.errors import ConfigError
 
-# An environment variable, so that what a test starts as a process of its own is held to it too.
+# An environment variable, so that processes started by a test are held to it too.
 SWITCH, FORBIDDEN = "SOORMA_MODEL_CALLS", "forbidden"
 
 _cassettes = 0

@@ -1,4 +1,4 @@
-"""litellm takes seconds to import and reaches out while it does, so it is imported at first use, and told not to."""
+"""The libraries behind litellm, imported at first use since that takes seconds, and kept from calling out meanwhile."""
 
 import asyncio
 import importlib
@@ -25,7 +25,7 @@ _SWITCHES = {
 
 @dataclass(frozen=True)
 class Libraries:
-    """The untyped outside. `faults` is all that a call of litellm has been seen to raise."""
+    """The untyped libraries. `faults` are all errors that a call of litellm has been seen to raise."""
 
     litellm: Any
     instructor: Any
@@ -53,7 +53,7 @@ def libraries() -> Libraries:
             ) from error
         litellm.ModelResponse()  # builds its models now, while their warnings are not heard
     litellm.suppress_debug_info = True
-    # They print what failed; the caller gets that as an error, and decides how bad it is.
+    # They print their failures; the caller gets these as errors, and decides how bad they are.
     logging.getLogger("instructor").setLevel(logging.CRITICAL)
     logging.getLogger("LiteLLM").setLevel(logging.CRITICAL)
     defects = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
@@ -70,8 +70,8 @@ _keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None, None
 
 
 async def close_clients_with_loop() -> None:
-    """litellm keeps its connections per event loop and never closes them. The only thing a loop is sure to do before
-    it is closed is to finish its open generators, so one of these waits for that."""
+    """Close litellm's connections, which it keeps per event loop and never closes, when the running loop ends. All that
+    a loop is sure to do before it is closed is to finish its open generators, so one of these waits for that."""
     loop = asyncio.get_running_loop()
     if loop not in _keepers:
         _keepers[loop] = _keeper(f"-{id(loop)}")

@@ -1,5 +1,4 @@
-"""A Reasoner over litellm: instructor shapes the question and takes the answer apart, tenacity repeats what may
-pass."""
+"""A Reasoner over litellm: instructor shapes the question and parses the answer, tenacity repeats what may pass."""
 
 import asyncio
 import copy
@@ -10,15 +9,24 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.adapters.litellm.answers import Heard, Usage, cost_by, fault_in, heard_in, misread, object_in, usage_in
-from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, known_secrets, names_a_key, translated
+from soorma_ai.adapters.litellm.answers import (
+    Heard,
+    Usage,
+    cost_by,
+    describe_misreading,
+    fault_in,
+    object_in,
+    read_answer,
+    usage_in,
+)
+from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, find_secrets, names_a_key, translate
 from soorma_ai.adapters.litellm.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.litellm.libraries import close_clients_with_loop, libraries
-from soorma_ai.adapters.litellm.shapes import MODES, Mode, fitting_mode, response_model, sent
-from soorma_ai.core.schema.portable import Wire, portable
+from soorma_ai.adapters.litellm.shapes import MODES, Mode, arguments_for, mode_for, response_model
+from soorma_ai.core.schema.portable import Wire, wire_of
 from soorma_ai.domain.values import Json
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, SoormaError
-from soorma_ai.ports import ModelAnswer, Question
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 TRANSPORT_RETRIES = 2
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
@@ -36,11 +44,11 @@ class _Said:
 
 
 class _Unusable(Exception):
-    """Something was said that instructor need not look at."""
+    """The answer is unusable before instructor looks at it."""
 
 
 class LiteLLMReasoner:
-    """One model, with others to fall back on. Named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
+    """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
     `api_base` and `api_key` also serve fallbacks of the same provider. Further keywords go to every call as they are.
     """
@@ -100,14 +108,14 @@ class LiteLLMReasoner:
                     f"no key for {model}: set {' or '.join(_missing_keys(model))} in the environment, or give api_key="
                 )
 
-    async def ask(self, question: Question) -> ModelAnswer:
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
         started = self._monotonic()
         spent: list[Usage] = []
-        wire = portable(question.schema)
+        wire = wire_of(question.schema)
         first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
         for model in (self._model, *self._fallbacks):
             try:
-                said = await self._say(_Call(model, question, wire, spent))
+                said = await self._say(_Attempt(model, question, wire, spent))
             except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
                 first_fault = first_fault or fault
                 continue
@@ -125,9 +133,9 @@ class LiteLLMReasoner:
         assert first_fault is not None
         raise first_fault
 
-    async def _say(self, call: "_Call") -> _Said:
-        """One answer of one model: in another form if its provider refuses this one, with more room if it is cut."""
-        mode = fitting_mode(self._mode, _provider(call.model), call.wire)
+    async def _say(self, call: "_Attempt") -> _Said:
+        """Get one answer of one model: in another form if its provider refuses this one, with more room if cut."""
+        mode = mode_for(self._mode, _provider(call.model), call.wire)
         room = self._max_output_tokens
         try:
             try:
@@ -141,13 +149,13 @@ class LiteLLMReasoner:
                 f"{call.model}: the provider takes the decision's schema in no form: {refusal}"
             ) from refusal
 
-    async def _exchange(self, call: "_Call", mode: Mode, room: int) -> _Said:
+    async def _exchange(self, call: "_Attempt", mode: Mode, room: int) -> _Said:
         heard: list[Heard] = []
 
         async def complete(**shaped: Any) -> Any:
             response = await self._reach(call, shaped, room)
             call.spent.append(usage_in(response, _price(call.model)))
-            heard.append(heard_in(response, call.model))
+            heard.append(read_answer(response, call.model))
             if fault := fault_in(heard[0], mode):
                 raise _Unusable(fault)
             return response
@@ -163,19 +171,19 @@ class LiteLLMReasoner:
                 max_retries=0,
             )
         except libs.wrapped as wrapped:
-            return _said_nevertheless(wrapped.__cause__, heard, mode)
+            return _answer_despite(wrapped.__cause__, heard, mode)
         value, fault = object_in(made)
         return _Said(heard[0].text(mode), value, fault)
 
-    async def _reach(self, call: "_Call", shaped: Mapping[str, Any], room: int) -> Any:
-        """The one owner of transport retries: all other layers are told to make none."""
+    async def _reach(self, call: "_Attempt", shaped: Mapping[str, Any], room: int) -> Any:
+        """Call the model, with the only transport retries: all other layers are told to make none."""
         libs = libraries()
         base = self._base(call.model)
         check_allowed(call.model, base)
         await close_clients_with_loop()
         supported = frozenset(libs.litellm.get_supported_openai_params(model=call.model) or ())
         arguments = {
-            **sent(shaped, call.wire, supported),
+            **arguments_for(shaped, call.wire, supported),
             **self._extra,
             "max_tokens": room,
             "timeout": self._timeout,
@@ -187,7 +195,7 @@ class LiteLLMReasoner:
         retrying = libs.tenacity.AsyncRetrying(
             stop=libs.tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
             retry=libs.tenacity.retry_if_exception(_may_pass),
-            wait=_asked_or(growing + libs.tenacity.wait_random(0, FIRST_PAUSE / 2)),
+            wait=_pause_as_asked(growing + libs.tenacity.wait_random(0, FIRST_PAUSE / 2)),
             sleep=self._sleep,
             reraise=True,
         )
@@ -199,9 +207,9 @@ class LiteLLMReasoner:
             async with asyncio.timeout(self._timeout):
                 return await libs.litellm.acompletion(**copy.deepcopy(arguments))
         except libs.faults as error:
-            secrets = known_secrets(self._api_key)
+            secrets = find_secrets(self._api_key)
             # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
-            raise translated(error, model, secrets) from (None if names_a_key(error, secrets) else error)
+            raise translate(error, model, secrets) from (None if names_a_key(error, secrets) else error)
 
     def _is_kin(self, model: str) -> bool:
         return _provider(model) == _provider(self._model)
@@ -228,17 +236,17 @@ _CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
 
 
 @dataclass(frozen=True)
-class _Call:
-    """`spent` collects what every answer of this question cost, the unusable ones too."""
+class _Attempt:
+    """A question to one model. `spent` collects what each of its answers cost, the unusable ones too."""
 
     model: str
-    question: Question
+    question: ModelQuestion
     wire: Wire
     spent: list[Usage]
 
 
-def _said_nevertheless(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
-    """An answer that is no answer has a fault and is told so; what is no answer at all goes up."""
+def _answer_despite(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
+    """Return an unusable answer with its fault, which the model is told; raise what is no answer at all."""
     if isinstance(cause, BadGeneration):
         return _Said(
             cause.text, None, "the provider could not read the answer; give one JSON object that fits the schema"
@@ -250,7 +258,7 @@ def _said_nevertheless(cause: BaseException | None, heard: list[Heard], mode: Mo
     text = heard[0].text(mode)
     if isinstance(cause, _Unusable):
         return _Said(text, None, str(cause), was_cut=heard[0].finish == "length")
-    return _Said(text, None, misread(cause))
+    return _Said(text, None, describe_misreading(cause))
 
 
 def _may_pass(fault: BaseException) -> bool:
@@ -259,8 +267,8 @@ def _may_pass(fault: BaseException) -> bool:
     return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
 
 
-def _asked_or(pause: Callable[[Any], float]) -> Callable[[Any], float]:
-    """As long as the provider asked for, else `pause`."""
+def _pause_as_asked(pause: Callable[[Any], float]) -> Callable[[Any], float]:
+    """Return a wait strategy: as long as the provider asked for, else `pause`."""
 
     def wait(state: Any) -> float:
         fault = state.outcome.exception()
@@ -282,20 +290,20 @@ def _provider(model: str) -> str:
 
 
 def _missing_keys(model: str) -> list[str]:
-    """Only API keys: other ways to be known to a provider (roles, profiles) cannot be seen in the environment."""
+    """Return the API keys that are missing; other credentials (roles, profiles) cannot be seen in the environment."""
     missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]
     return [name for name in missing if name.endswith("_API_KEY")] or _empty_keys(_provider(model))
 
 
 def _empty_keys(provider: str) -> list[str]:
-    """A variable that is there and empty, as a compose file passes it on, counts as a key to litellm."""
+    """Return the key that is set but empty, as a compose file may pass it on; litellm takes that for a key."""
     names = _KEYS.get(provider, (f"{provider.upper()}_API_KEY",))
     given = [os.environ[name] for name in names if name in os.environ]
     return [names[0]] if given and not any(given) else []
 
 
 def _price(model: str) -> Mapping[str, Any] | None:
-    """From the table that comes with litellm: what it computes itself is 0 for some models it does not know."""
+    """Return the price in the table that comes with litellm, whose own sums are 0 for some models it does not know."""
     table: Mapping[str, Mapping[str, Any]] = libraries().litellm.model_cost
     for name in (model, model.partition("/")[2]):
         entry = table.get(name)

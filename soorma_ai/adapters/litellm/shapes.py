@@ -1,4 +1,4 @@
-"""The same question in the forms that providers take."""
+"""Questions in the forms that providers take."""
 
 import copy
 from collections.abc import Mapping
@@ -14,13 +14,12 @@ from soorma_ai.domain.values import JsonObject
 Mode = Literal["json_schema", "tools", "json", "md_json"]
 MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
 ANSWER = "Decision"
-
-# Anthropic's grammar takes no more choices than this.
 _MAX_ANTHROPIC_UNIONS = 16
 
 
-def fitting_mode(wanted: Mode, provider: str, wire: Wire) -> Mode:
-    """Anthropic's structured output closes open objects so that only {} fits; tools leave them open."""
+def mode_for(wanted: Mode, provider: str, wire: Wire) -> Mode:
+    """Return the mode that works. Anthropic's structured output closes open objects so that only {} fits, and takes few
+    choices; tools leave them open."""
     if wanted == "json_schema" and provider == "anthropic":
         return "json_schema" if wire.strict and wire.unions <= _MAX_ANTHROPIC_UNIONS else "tools"
     return wanted
@@ -47,8 +46,8 @@ def response_model(wire: Wire) -> type[AnyObject]:
     )
 
 
-def sent(shaped: Mapping[str, Any], wire: Wire, supported: frozenset[str]) -> dict[str, Any]:
-    """What instructor shaped, in the order and strictness of the wire schema. A copy: litellm writes into schemas."""
+def arguments_for(shaped: Mapping[str, Any], wire: Wire, supported: frozenset[str]) -> dict[str, Any]:
+    """Return what instructor shaped, in the order and strictness of the wire schema; a copy, as litellm changes it."""
     out = {key: value for key, value in shaped.items() if key not in ("response_format", "tools", "tool_choice")}
     form = shaped.get("response_format")
     if form is not None and form.get("type") == "json_schema":

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from soorma_ai.core.memory import json_value, number
-from soorma_ai.core.report.summaries import plan_told, task_told
+from soorma_ai.core.report.summaries import plan_summary, task_summary
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -114,7 +114,7 @@ class MemoryClient:
         if plan is None:
             return None
         state: JsonObject = {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
-        return plan_told(plan, state)
+        return plan_summary(plan, state)
 
     async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject | None:
         """The plan by the reply key of anything that it or one of its workers asked, or of its goal."""
@@ -223,7 +223,7 @@ class MemoryClient:
         task = await store.task(agent, task_id)
         if task is None or task.lineage.tenant_id != self._tenant_id:
             return None
-        return task_told(task, task.state, await store.sub_tasks(agent, task_id))
+        return task_summary(task, task.state, await store.sub_tasks(agent, task_id))
 
     def _summary(self, task: TaskInHand) -> dict[str, Json]:
-        return task_told(task.record, task.state, task.sub_tasks.values())
+        return task_summary(task.record, task.state, task.sub_tasks.values())

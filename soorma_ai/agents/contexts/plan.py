@@ -12,7 +12,7 @@ from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
@@ -70,7 +70,7 @@ class GoalContext:
         must_be_in_hand(self, handling)
         await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
-        reply = Reply(response_event or completion_of(event_type))
+        reply = ExpectedReply(response_event or completion_of(event_type))
         opened = await MachineInHand(handling).request(AgentRequest(event_type, payload, reply))
         if opened is None:
             raise UnknownEvent(f"no agent takes {event_type!r}; start one that does, and look at the event's name")

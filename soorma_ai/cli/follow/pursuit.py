@@ -7,7 +7,7 @@ from soorma_ai.cli.follow.traces import trace_begun
 from soorma_ai.cli.view.render import Printer
 from soorma_ai.cli.view.story import more, told
 from soorma_ai.cli.view.wording import offset
-from soorma_ai.core.report.lines import Line, LineKind, flattened
+from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
@@ -29,7 +29,7 @@ class LiveStory:
         self._seen: set[tuple[object, ...]] = set()
 
     def tell(self, trace: Trace) -> None:
-        new = [line for line in flattened(trace.lines) if self._is_new(line)]
+        new = [line for line in flatten(trace.lines) if self._is_new(line)]
         for line in sorted(new, key=lambda line: line.time):
             self._printer.line(*told(line), label=f"{offset(line.time):<{INDENT}}")
             if why := more(line):

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 
 from soorma_ai.cli.view.wording import said, shown
-from soorma_ai.core.schema.inline import inlined
+from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
@@ -55,7 +55,7 @@ class Field:
 
 def fields(schema: JsonObject) -> list[Field]:
     """Empty for a schema that names no properties."""
-    shape = inlined(schema)
+    shape = inline(schema)
     properties, required = shape.get("properties"), shape.get("required")
     needed = required if isinstance(required, list) else []
     if not isinstance(properties, dict):

@@ -1,4 +1,4 @@
-"""A state machine as a model draws it: what it can be made of, the closed schema it must fit, and the way back.
+"""State machines drawn by a model: their material, the closed schema that they must fit, and the way back.
 
 The wire form is that of `PlanDefinition`, its states as a list; null is how strict providers say that nothing is given.
 """
@@ -13,23 +13,22 @@ from pydantic import ValidationError
 from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
-from soorma_ai.core.schema.nulls import without_wire_nulls
-from soorma_ai.core.schema.portable import closed, inlined, is_too_large
-from soorma_ai.domain.discovery import DiscoveredAgent
+from soorma_ai.core.schema.nulls import strip_wire_nulls
+from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
 
 STATE_NAME = "^[A-Za-z_][A-Za-z0-9_-]*$"
-QUESTION = closed({"question": {"type": "string"}})
+QUESTION_DATA = closed_object({"question": {"type": "string"}})
 
 _TEXT: JsonObject = {"type": "string"}
 _TEMPLATE: JsonObject = {"type": "string", "pattern": r"^\{[A-Za-z_][A-Za-z0-9_.-]*\}$"}
 _RULES_OF_TEXT = frozenset({"enum", "const", "pattern", "format", "minLength", "maxLength"})
-# What a template inside may seem to break, and need not when it is filled in.
+# Rules that a value may seem to break as long as a template in it is not filled in.
 _LEFT_OUT = frozenset(
     {"not", "if", "then", "else", "contains", "minContains", "maxContains", "uniqueItems", "dependentSchemas"}
     | {"unevaluatedProperties", "unevaluatedItems"}
@@ -37,9 +36,9 @@ _LEFT_OUT = frozenset(
 
 
 @dataclass(frozen=True)
-class Means:
-    """What a machine can be made of. `answers` are other events by which an event may be answered. `wanted` are the
-    requests that it is to be made of, offered now or not; none means all."""
+class Material:
+    """All that a machine can be made of. `answers` are further events by which a request may be answered. `wanted` are
+    the requests that it is to be made of, offered now or not; none means all."""
 
     offer: Offer
     answers: Mapping[str, tuple[str, ...]]
@@ -47,7 +46,7 @@ class Means:
 
     @cached_property
     def requests(self) -> dict[str, EventDefinition]:
-        """By name; a goal of another planner is asked for like an event."""
+        """Definitions by name; a goal of another planner is asked for like an event."""
         found: dict[str, EventDefinition] = {}
         for definition in (*self.offer.events, *(delegate.goal for delegate in self.offer.delegates)):
             found.setdefault(definition.event_name, definition)
@@ -59,7 +58,7 @@ class Means:
         return [awaited.definition.event_name for awaited in self.offer.waits]
 
     def after(self, action: StateAction) -> list[str]:
-        """All names by which a transition can mean what an action leads to."""
+        """Return all names by which a transition can mean what an action leads to."""
         asked = self.requests.get(action.event_type)
         names = names_after(action, is_gated=asked is not None and asked.approval is not None)
         return [*dict.fromkeys((*names, *self.answers.get(action.event_type, ())))]
@@ -73,16 +72,16 @@ class Means:
         return derived_id("offer", compact(self.schema))
 
 
-def make_means(
+def gather_material(
     planner: str,
     live: Iterable[DiscoveredAgent],
     chosen: Sequence[DiscoveredAgent],
     awaits: Iterable[EventDefinition],
     result_schema: JsonObject | None,
-) -> Means:
-    """Of what `live` agents take, that which the `chosen` ones do, or all. Raises LocalProtocolError for chosen ones
-    that take nothing."""
-    wanted = tuple(dict.fromkeys(name for one in chosen for name in _taken_by(one)))
+) -> Material:
+    """Gather what `live` agents take: the requests that `chosen` ones take too, or without these, all. Raises
+    LocalProtocolError for chosen ones that take nothing."""
+    wanted = tuple(dict.fromkeys(name for one in chosen for name in _requests_to(one)))
     if chosen and not wanted:
         names = ", ".join(one.name for one in chosen)
         raise LocalProtocolError(f"no request is known that {names} would take: discover agents with their events")
@@ -94,20 +93,20 @@ def make_means(
             is_made = role is EventRole.MAKES
             if not wanted or (one.name in makers if is_made else definition.event_name in wanted):
                 registered.append(RegisteredEvent(one.name, one.kind, role, definition))
-        for name in _taken_by(one):
+        for name in _requests_to(one):
             answers[name] += _answers_of(one, name)
     offer = make_offer(planner, registered, awaits, result_schema)
-    return Means(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
+    return Material(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
 
 
-def _taken_by(agent: DiscoveredAgent) -> list[str]:
+def _requests_to(agent: DiscoveredAgent) -> list[str]:
     taking = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
     requests = [made for role, made in agent.events if role in taking and made.topic is EventTopic.ACTION_REQUESTS]
     return [definition.event_name for definition in requests]
 
 
 def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
-    """Results that it says it makes, and those that a capability names for this request."""
+    """Return the results that an agent says it makes, and those that a capability names for this request."""
     made = [definition for role, definition in agent.events if role is EventRole.MAKES]
     for capability in agent.capabilities:
         if not isinstance(capability, str) and capability.consumed_event.event_name == request:
@@ -115,24 +114,27 @@ def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
     return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
 
 
-def draft_schema(means: Means) -> JsonObject:
-    """A branch for each event that can be asked for. The names of events are closed too, as long as providers take
-    so many."""
-    actions: list[Json] = [_asking(definition) for definition in means.requests.values()]
-    outside: list[Json] = [*means.outside]
+def draft_schema(material: Material) -> JsonObject:
+    """Return the closed schema of a machine, with a branch for each request. The names of events are closed too, unless
+    they are more than providers take."""
+    actions: list[Json] = [_request_form(definition) for definition in material.requests.values()]
+    outside: list[Json] = [*material.outside]
     if outside:
         actions.append(
-            {"description": "Ask a person.", **_action(HUMAN_INPUT, QUESTION, {"response_event": {"enum": outside}})}
+            {
+                "description": "Ask a person.",
+                **_action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}}),
+            }
         )
-    names: list[Json] = [*_event_names(means)]
-    schema = _machine(means, actions, {"enum": names})
-    return _machine(means, actions, _TEXT) if is_too_large(schema) else schema
+    names: list[Json] = [*_event_names(material)]
+    schema = _machine_schema(material, actions, {"enum": names})
+    return _machine_schema(material, actions, _TEXT) if is_too_large(schema) else schema
 
 
-def _machine(means: Means, actions: list[Json], on_event: JsonObject) -> JsonObject:
-    ways = closed({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
-    promised = means.offer.result_schema
-    state = closed(
+def _machine_schema(material: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
+    ways = closed_object({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
+    promised = material.offer.result_schema
+    state = closed_object(
         {
             "state_name": {"type": "string", "pattern": STATE_NAME},
             "description": _TEXT,
@@ -141,36 +143,38 @@ def _machine(means: Means, actions: list[Json], on_event: JsonObject) -> JsonObj
             "default_next": _TEXT,
             "is_terminal": {"type": "boolean"},
             "outcome": {"enum": ["completed", "failed"]},
-            "result": templated(inlined(promised)) if promised else _TEXT,
+            "result": allow_templates(inline(promised)) if promised else _TEXT,
         },
         ("action", "default_next", "outcome", "result"),
     )
-    drawn = closed({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
+    drawn = closed_object({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
     return {"description": "The whole plan, as a state machine.", **drawn}
 
 
-def _asking(definition: EventDefinition) -> JsonObject:
-    shown = _inside(inlined(definition.payload_schema))
-    asking = _action(definition.event_name, shown, {})
+def _request_form(definition: EventDefinition) -> JsonObject:
+    shown = _allow_inner_templates(inline(definition.payload_schema))
+    asking = _action_form(definition.event_name, shown, {})
     return {"description": definition.description, **asking} if definition.description else asking
 
 
-def _action(event_type: str, data: Json, more: JsonObject) -> JsonObject:
+def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
     timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
     properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
-    return closed(properties, ("timeout_seconds",))
+    return closed_object(properties, ("timeout_seconds",))
 
 
-def _event_names(means: Means) -> list[str]:
-    actions = [StateAction(event_type=name, timeout_seconds=1) for name in means.requests]
-    actions += [StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in means.outside]
-    return [*dict.fromkeys(name for action in actions for name in means.after(action))]
+def _event_names(material: Material) -> list[str]:
+    actions = [StateAction(event_type=name, timeout_seconds=1) for name in material.requests]
+    actions += [
+        StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in material.outside
+    ]
+    return [*dict.fromkeys(name for action in actions for name in material.after(action))]
 
 
-def templated(schema: Json) -> Json:
-    """`schema`, or a template wherever it wants something else than free text. It shows the model what is possible; the
-    judge is the document itself."""
-    inner = _inside(schema)
+def allow_templates(schema: Json) -> Json:
+    """Allow a template wherever `schema` wants something else than free text. It only shows the model what is possible;
+    the data is checked against the document itself."""
+    inner = _allow_inner_templates(schema)
     if not isinstance(inner, dict) or _is_free_text(inner):
         return inner
     alternatives = inner.get("anyOf")
@@ -181,21 +185,21 @@ def templated(schema: Json) -> Json:
     return {**described, "anyOf": [{key: item for key, item in inner.items() if key != "description"}, _TEMPLATE]}
 
 
-def _inside(schema: Json) -> Json:
-    """Templates within the value, and none for the whole of it."""
+def _allow_inner_templates(schema: Json) -> Json:
+    """Allow templates within the value, and none for the whole of it."""
     if not isinstance(schema, dict):
         return schema
     out: JsonObject = {}
     for keyword, value in fold_all_of(schema).items():
         match keyword, value:
             case (("properties" | "patternProperties"), dict()):
-                out[keyword] = {name: templated(child) for name, child in value.items()}
+                out[keyword] = {name: allow_templates(child) for name, child in value.items()}
             case (("items" | "additionalProperties"), _):
-                out[keyword] = templated(value)
+                out[keyword] = allow_templates(value)
             case "prefixItems", list():
-                out[keyword] = [templated(child) for child in value]
+                out[keyword] = [allow_templates(child) for child in value]
             case (("anyOf" | "oneOf"), list()):
-                out["anyOf"] = [_inside(branch) for branch in value]
+                out["anyOf"] = [_allow_inner_templates(branch) for branch in value]
             case _ if keyword not in _LEFT_OUT:
                 out[keyword] = value
             case _:
@@ -207,9 +211,9 @@ def _is_free_text(schema: JsonObject) -> bool:
     return schema.get("type") == "string" and not _RULES_OF_TEXT & schema.keys()
 
 
-def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
-    """The wire form as a machine. Raises MalformedDecision, which names every part that is off the schema. `fault` is
-    what kept the answer from being JSON, if anything did."""
+def parse_machine(value: Json, fault: str, plan_type: str) -> PlanDefinition:
+    """Return the machine that the wire form means. `fault` is what kept the answer from being JSON, if anything did.
+    Raises MalformedDecision, which names every part that is off the schema."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     if extra := sorted(value.keys() - {"reasoning", "initial_state", "states"}):
@@ -223,7 +227,7 @@ def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     faults: list[str] = []
     for number, given in enumerate(states):
         try:
-            config = StateConfig.model_validate_json(compact(_without_nulls(given)), strict=True)
+            config = StateConfig.model_validate_json(compact(_drop_nulls(given)), strict=True)
         except ValidationError as error:
             faults += [f"{'.'.join(map(str, ('states', number, *e['loc'])))}: {e['msg']}" for e in error.errors()]
             continue
@@ -237,29 +241,27 @@ def drafted(value: Json, fault: str, plan_type: str) -> PlanDefinition:
     return PlanDefinition(plan_type=plan_type, description=description, initial_state=initial, states=made)
 
 
-def _without_nulls(given: Json) -> Json:
-    """But for those in data and results, which may mean null."""
+def _drop_nulls(given: Json) -> Json:
+    """Remove nulls, except in data and results, where they may mean null."""
     if isinstance(given, list):
-        return [_without_nulls(item) for item in given]
+        return [_drop_nulls(item) for item in given]
     if not isinstance(given, dict):
         return given
     return {
-        key: item if key in ("data", "result") else _without_nulls(item)
-        for key, item in given.items()
-        if item is not None
+        key: item if key in ("data", "result") else _drop_nulls(item) for key, item in given.items() if item is not None
     }
 
 
-def prepared(machine: PlanDefinition, means: Means) -> PlanDefinition:
-    """As it would be carried out: a null that stands for an absent option is one."""
-    promised = means.offer.result_schema
+def prepare_machine(machine: PlanDefinition, material: Material) -> PlanDefinition:
+    """Return the machine as it would be carried out, without nulls that stand for absent options."""
+    promised = material.offer.result_schema
     states: dict[str, StateConfig] = {}
     for name, config in machine.states.items():
         action = config.action
-        asked = means.requests.get(action.event_type) if action else None
+        asked = material.requests.get(action.event_type) if action else None
         if action and asked and action.data is not None:
-            data = without_wire_nulls(action.data, asked.payload_schema)
+            data = strip_wire_nulls(action.data, asked.payload_schema)
             action = action.model_copy(update={"data": data})
-        result = without_wire_nulls(config.result, promised) if promised else config.result
+        result = strip_wire_nulls(config.result, promised) if promised else config.result
         states[name] = config.model_copy(update={"action": action, "result": result})
     return machine.model_copy(update={"states": states})

@@ -1,4 +1,4 @@
-"""The model proposes, this disposes: parses, offered, payload fits, policy, legal now, limits; in this order.
+"""Judge what a model decided: it parses, is offered, its payload fits, it is legal now, within limits; in this order.
 
 Each refusal is worded for the model: what was found, what is wanted.
 """
@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pydantic import ValidationError
 
 from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, PUBLISH_ALL, Offer
-from soorma_ai.core.schema.nulls import without_wire_nulls
+from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.domain.conditions import applies
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -25,14 +25,15 @@ from soorma_ai.domain.decisions import (
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 
 @dataclass(frozen=True)
 class Situation:
-    """All that a decision is judged by. `in_flight` counts open expectations, `repeats` this decision in this state."""
+    """Everything by which a decision is judged. `in_flight` counts open expectations, `repeats` this decision in this
+    state."""
 
     plan: PlanRecord
     offer: Offer
@@ -45,8 +46,8 @@ class Situation:
 Check = Callable[[PlannerDecision, Situation], None]
 
 
-def parsed(value: Json, fault: str) -> PlannerDecision:
-    """The wire form as a decision. `fault` is what kept the answer from being JSON, if anything did."""
+def parse_decision(value: Json, fault: str) -> PlannerDecision:
+    """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
     step = value.get("step")
@@ -58,14 +59,15 @@ def parsed(value: Json, fault: str) -> PlannerDecision:
         raise MalformedDecision(f"only 'reasoning' and 'step' are allowed at the top, found also {', '.join(extra)}")
     try:
         return PlannerDecision.model_validate(
-            {"next_action": _action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""}, strict=True
+            {"next_action": _parse_action(step), "reasoning": reasoning if isinstance(reasoning, str) else ""},
+            strict=True,
         )
     except ValidationError as error:
         faults = "; ".join(f"{'.'.join(map(str, ('step', *e['loc'][2:])))}: {e['msg']}" for e in error.errors())
         raise MalformedDecision(f"the step does not fit its branch: {faults}") from error
 
 
-def _action(step: JsonObject) -> JsonObject:
+def _parse_action(step: JsonObject) -> JsonObject:
     action = step.get("action")
     if not isinstance(action, str):
         raise MalformedDecision("'step.action' is missing; it names what to do")
@@ -73,7 +75,7 @@ def _action(step: JsonObject) -> JsonObject:
         return {"action": "publish", "event_type": action.removeprefix(PUBLISH), "data": _fields(step, "data")["data"]}
     if action == PUBLISH_ALL:
         fields = _fields(step, "requests", optional=("need", "timeout_seconds"))
-        return {"action": PUBLISH_ALL, **fields, "requests": _requests(fields["requests"])}
+        return {"action": PUBLISH_ALL, **fields, "requests": _parse_requests(fields["requests"])}
     if action.startswith(DELEGATE):
         planner, _, goal = action.removeprefix(DELEGATE).partition("/")
         data = _fields(step, "data")["data"]
@@ -85,8 +87,8 @@ def _action(step: JsonObject) -> JsonObject:
     raise MalformedDecision(f"'step.action' is {action!r}; it must be one of the actions of the schema")
 
 
-def _requests(items: Json) -> Json:
-    """Each is what it would be alone."""
+def _parse_requests(items: Json) -> Json:
+    """Parse each request as if it were alone."""
     if not isinstance(items, list):
         raise MalformedDecision(f"'step.requests' must be a list, found {compact(items)[:200]}")
     found: list[Json] = []
@@ -98,15 +100,15 @@ def _requests(items: Json) -> Json:
                 f"the schema, found {compact(item)[:200]}"
             )
         try:
-            found.append(_action(item))
+            found.append(_parse_action(item))
         except MalformedDecision as error:
             raise MalformedDecision(f"request {number} of {len(items)}: {error}") from error
     return found
 
 
 def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> JsonObject:
-    """What stands beside the action: exactly what its branch of the schema holds. Null is how strict providers spell
-    an optional field that is left out."""
+    """Return the fields beside the action: exactly those of its branch of the schema. Null is how strict providers
+    spell an optional field that is left out."""
     found = {key: item for key, item in step.items() if key != "action" and (key not in optional or item is not None)}
     missing = [name for name in names if name not in found]
     if missing:
@@ -117,41 +119,41 @@ def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> Json
     return found
 
 
-def offered(decision: PlannerDecision, situation: Situation) -> None:
+def must_be_offered(decision: PlannerDecision, situation: Situation) -> None:
     offer = situation.offer
     match decision.next_action:
         case PublishAction(event_type=name):
             if offer.event(name) is None:
-                raise UnknownEvent(not_among("event", name, [event.event_name for event in offer.events]))
+                raise UnknownEvent(describe_unknown("event", name, [event.event_name for event in offer.events]))
         case PublishAllAction() as action:
-            _each(action, offered, situation)
+            _check_each(action, must_be_offered, situation)
         case DelegateAction(target_planner=planner, goal_event=goal):
             if offer.goal(planner, goal) is None:
                 known = [f"{d.planner}/{d.goal.event_name}" for d in offer.delegates]
-                raise UnknownEvent(not_among("planner and goal", f"{planner}/{goal}", known))
+                raise UnknownEvent(describe_unknown("planner and goal", f"{planner}/{goal}", known))
         case WaitAction() | CompleteAction():
             pass
 
 
-def fits(decision: PlannerDecision, situation: Situation) -> None:
+def must_fit(decision: PlannerDecision, situation: Situation) -> None:
     offer = situation.offer
     match decision.next_action:
         case PublishAction(event_type=name, data=data):
-            _must_fit(f"data for event {name!r}", offer.event(name), data)
+            _check_payload(f"data for event {name!r}", offer.event(name), data)
         case PublishAllAction() as action:
-            _each(action, fits, situation)
+            _check_each(action, must_fit, situation)
         case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
-            _must_fit(f"data for goal {goal!r}", offer.goal(planner, goal), data)
+            _check_payload(f"data for goal {goal!r}", offer.goal(planner, goal), data)
         case CompleteAction(result=result):
             faults = violations(offer.result_schema or ANY_OBJECT, result)
             if faults:
-                raise PayloadMismatch(f"the result does not match its schema: {told(faults)}")
+                raise PayloadMismatch(f"the result does not match its schema: {describe(faults)}")
         case WaitAction():
             pass
 
 
-def policy(decision: PlannerDecision, situation: Situation) -> Approval | None:
-    """Gates are code: whether a person must approve is never the model's to say."""
+def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval | None:
+    """Return the approval without which this is not done; code decides that, never the model."""
     match decision.next_action:
         case PublishAction(data=data) | DelegateAction(goal_data=data):
             definition = definition_of(decision, situation.offer)
@@ -161,11 +163,11 @@ def policy(decision: PlannerDecision, situation: Situation) -> Approval | None:
     return approval if approval and applies(approval.when, data, situation.plan.goal_data) else None
 
 
-def legal_now(decision: PlannerDecision, situation: Situation) -> None:
+def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:
     action = decision.next_action
     if isinstance(action, WaitAction) and situation.offer.awaited(action.expected_event) is None:
         known = [awaited.definition.event_name for awaited in situation.offer.waits]
-        raise NotAllowed(not_among("event to wait for", action.expected_event, known))
+        raise NotAllowed(describe_unknown("event to wait for", action.expected_event, known))
     if isinstance(action, DelegateAction):
         pursuit = pursuit_of(action.target_planner, action.goal_event, action.goal_data)
         if pursuit in situation.plan.ancestry:
@@ -175,7 +177,7 @@ def legal_now(decision: PlannerDecision, situation: Situation) -> None:
             )
 
 
-def within_limits(decision: PlannerDecision, situation: Situation) -> None:
+def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> None:
     limits = situation.plan.limits
     deadline = situation.plan.deadline
     if deadline is not None and situation.now >= deadline:
@@ -199,30 +201,31 @@ def within_limits(decision: PlannerDecision, situation: Situation) -> None:
         )
 
 
-CHECKS: tuple[Check, ...] = (offered, fits, legal_now, within_limits)
+CHECKS: tuple[Check, ...] = (must_be_offered, must_fit, must_be_legal, must_be_within_limits)
 
 
 def judge(decision: PlannerDecision, situation: Situation) -> Judged:
-    """Raises DecisionError (ask again) or LimitExceeded (do not). `decision` is a prepared one."""
+    """Return the decision, accepted. It has been through `prepare_decision`. Raises DecisionError (ask again) or
+    LimitExceeded (do not)."""
     for check in CHECKS:
         check(decision, situation)
-    return _judged(decision, situation)
+    return _accept(decision, situation)
 
 
-def _judged(decision: PlannerDecision, situation: Situation) -> Judged:
+def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
     action, definition = decision.next_action, definition_of(decision, situation.offer)
     requests = action.requests if isinstance(action, PublishAllAction) else ()
     return Judged(
         decision,
         definition,
-        policy(decision, situation),
+        approval_needed(decision, situation),
         _producers(decision, situation.offer),
-        parts=tuple(_judged(PlannerDecision(next_action=request), situation) for request in requests),
+        parts=tuple(_accept(PlannerDecision(next_action=request), situation) for request in requests),
     )
 
 
-def _each(action: PublishAllAction, check: Check, situation: Situation) -> None:
-    """One that cannot be is the refusal of them all."""
+def _check_each(action: PublishAllAction, check: Check, situation: Situation) -> None:
+    """Check each request as if it were alone; the first that is refused refuses them all."""
     for number, request in enumerate(action.requests, 1):
         try:
             check(PlannerDecision(next_action=request), situation)
@@ -249,32 +252,32 @@ def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
     return awaited.producers if awaited else ()
 
 
-def prepared(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
-    """As it would be carried out. Strict providers must send every optional field; null there means absent, unless
-    the schema knows null."""
+def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
+    """Return the decision as it would be carried out. Strict providers must send every optional field; null there
+    means absent, unless the schema knows null."""
     action = decision.next_action
     definition = definition_of(decision, offer)
     match action:
         case PublishAction(data=data) if definition:
-            stripped = without_wire_nulls(data, definition.payload_schema)
+            stripped = strip_wire_nulls(data, definition.payload_schema)
             return decision.model_copy(update={"next_action": action.model_copy(update={"data": stripped})})
         case PublishAllAction(requests=requests):
-            each = (prepared(PlannerDecision(next_action=request), offer).next_action for request in requests)
+            each = (prepare_decision(PlannerDecision(next_action=request), offer).next_action for request in requests)
             return decision.model_copy(update={"next_action": action.model_copy(update={"requests": tuple(each)})})
         case DelegateAction(goal_data=data) if definition:
-            stripped = without_wire_nulls(data, definition.payload_schema)
+            stripped = strip_wire_nulls(data, definition.payload_schema)
             return decision.model_copy(update={"next_action": action.model_copy(update={"goal_data": stripped})})
         case CompleteAction(result=result):
-            stripped = without_wire_nulls(result, offer.result_schema or ANY_OBJECT)
+            stripped = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
             return decision.model_copy(update={"next_action": action.model_copy(update={"result": stripped})})
         case _:
             return decision
 
 
-def _must_fit(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+def _check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
     faults = violations(definition.payload_schema, data) if definition else []
     if faults:
-        raise PayloadMismatch(f"{what} does not match its schema: {told(faults)}")
+        raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
 
 
 def _repeats_within(limits: Limits, repeats: int) -> None:
@@ -282,7 +285,7 @@ def _repeats_within(limits: Limits, repeats: int) -> None:
         raise LimitExceeded("max_repeats", f"the same decision in the same state was made {repeats} times")
 
 
-def not_among(what: str, found: str, known: list[str]) -> str:
+def describe_unknown(what: str, found: str, known: list[str]) -> str:
     close = get_close_matches(found, known, n=1)
     hint = f"; did you mean {close[0]!r}" if close else ""
     return f"{what} {found!r} is not offered{hint}. Possible now: {', '.join(known) or 'none'}."

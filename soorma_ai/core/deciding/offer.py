@@ -1,11 +1,11 @@
-"""What may be decided now: the live events of others, what can be waited for, and the goal's own answer."""
+"""The offer: the live events of others, events that can be waited for, and the form of the goal's result."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from soorma_ai.core.schema.portable import closed, inlined, is_too_large
+from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -25,7 +25,7 @@ class Delegate:
 
 @dataclass(frozen=True)
 class Awaited:
-    """An event that can be waited for, and who may publish it."""
+    """An event that can be waited for, and the agents that may publish it."""
 
     definition: EventDefinition
     producers: tuple[str, ...]
@@ -40,11 +40,11 @@ class Offer:
 
     @property
     def is_empty(self) -> bool:
-        """Nothing to ask of anybody: a plan that meets this is parked, it has not failed."""
+        """Whether nobody can be asked anything; a plan is then parked, not failed."""
         return not (self.events or self.delegates or self.waits)
 
     def takes(self, name: str) -> bool:
-        """An event or a goal of this name; of no name, anything."""
+        """Tell whether an event or a goal of this name is offered; of an empty name, whether anything is."""
         if not name:
             return not self.is_empty
         return self.event(name) is not None or any(d.goal.event_name == name for d in self.delegates)
@@ -71,7 +71,7 @@ class Offer:
 def make_offer(
     planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
 ) -> Offer:
-    """`awaits` are the planner's own external events. Its own goals are not offered to itself."""
+    """Make the offer of a planner. `awaits` are its own external events; its own goals are not offered to itself."""
     events: defaultdict[str, list[EventDefinition]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
     waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
@@ -90,16 +90,16 @@ def make_offer(
             case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
                 pass
     return Offer(
-        events=tuple(merged(events[name]) for name in sorted(events)),
+        events=tuple(merge_definitions(events[name]) for name in sorted(events)),
         delegates=tuple(delegates[key] for key in sorted(delegates)),
         waits=tuple(waits[name] for name in sorted(waits)),
         result_schema=result_schema,
     )
 
 
-def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
-    """What may be published where several agents take an event, as each of them gets it: it fits the schema of every
-    one, and needs a person where any of them wants one."""
+def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:
+    """Return the one definition of an event that several agents take, each of which gets it: its data must fit every
+    schema, and it needs a person where any of them wants one."""
     first, *others = definitions
     schemas: list[Json] = []
     for definition in definitions:
@@ -113,33 +113,33 @@ def merged(definitions: Sequence[EventDefinition]) -> EventDefinition:
         update={
             "description": described,
             "payload_schema": ANY_OBJECT if not schemas else schemas[0] if len(schemas) == 1 else {"allOf": schemas},
-            "approval": reduce(Approval.and_also, approvals) if approvals else None,
+            "approval": reduce(Approval.combine, approvals) if approvals else None,
         }
     )
 
 
 def decision_schema(offer: Offer) -> JsonObject:
-    """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+    """Return the closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
 
     Publishing several at once shows every event a second time; where that is more than providers take, one can be
     published at a time.
     """
     if offer.events:
-        several = _schema(offer, [_several(offer)])
+        several = _schema(offer, [_publish_all_branch(offer)])
         if not is_too_large(several):
             return several
     return _schema(offer, [])
 
 
-def _publishing(offer: Offer) -> list[Json]:
+def _publish_branches(offer: Offer) -> list[Json]:
     return [
-        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inlined(event.payload_schema)})
+        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inline(event.payload_schema)})
         for event in offer.events
     ]
 
 
-def _several(offer: Offer) -> JsonObject:
-    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publishing(offer)}}
+def _publish_all_branch(offer: Offer) -> JsonObject:
+    requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publish_branches(offer)}}
     need = "How many of them must have come before you decide again; leave it out to wait for all."
     return _branch(
         PUBLISH_ALL,
@@ -154,10 +154,10 @@ def _several(offer: Offer) -> JsonObject:
 
 
 def _schema(offer: Offer, more: list[Json]) -> JsonObject:
-    branches = [*_publishing(offer), *more]
+    branches = [*_publish_branches(offer), *more]
     branches += [
         _branch(
-            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inlined(d.goal.payload_schema)}
+            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inline(d.goal.payload_schema)}
         )
         for d in offer.delegates
     ]
@@ -171,9 +171,9 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
         )
-    result = inlined(offer.result_schema or ANY_OBJECT)
+    result = inline(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
-    return closed({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+    return closed_object({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
 
 def _timeout() -> JsonObject:
@@ -182,5 +182,5 @@ def _timeout() -> JsonObject:
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
-    branch = closed(tagged | properties, optional)
+    branch = closed_object(tagged | properties, optional)
     return {"description": description, **branch} if description else branch

@@ -1,4 +1,4 @@
-"""What a model is told: goal, bounded history, trigger, offer.
+"""Inputs of the prompts: goal, bounded history, trigger, offer.
 
 No ids, no clock times, no costs, so that recordings match.
 
@@ -8,7 +8,7 @@ so nothing inside can spell its end; nothing from outside is ever a template.
 
 from collections.abc import Sequence
 
-from soorma_ai.core.deciding.drafts import Means
+from soorma_ai.core.deciding.drafts import Material
 from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.plan.joins import came_mark, fired_mark
 from soorma_ai.core.plan.triggers import Trigger
@@ -40,7 +40,7 @@ _SAYING = {
 }
 
 
-def inputs_for(
+def decide_inputs(
     plan: PlanRecord,
     *,
     instructions: str,
@@ -52,102 +52,102 @@ def inputs_for(
     spent: Spent,
     in_flight: int,
 ) -> dict[str, object]:
-    """The inputs that the decide prompt declares."""
+    """Return the inputs that the decide prompt declares."""
     limits = plan.limits
-    left = _left(plan, spent)
+    left = _actions_left(plan, spent)
     free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
-        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
-        "history": _history(_before(history, trigger)),
+        "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
+        "history": _history(_steps_before(history, trigger)),
         "trigger": {"text": trigger.text, "data": _data_of(trigger)},
-        "custom_context": fenced(custom_context) if custom_context else "",
-        "events": [_told(event.event_name, event) for event in offer.events],
-        "delegates": [_told(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
-        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "custom_context": fence(custom_context) if custom_context else "",
+        "events": [_entry(event.event_name, event) for event in offer.events],
+        "delegates": [_entry(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
+        "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
     }
 
 
 def plan_inputs(
-    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, means: Means, spent: Spent
+    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, material: Material, spent: Spent
 ) -> dict[str, object]:
-    """The inputs that the plan prompt declares."""
-    offer = means.offer
+    """Return the inputs that the plan prompt declares."""
+    offer = material.offer
     return {
         "agent": plan.agent,
         "instructions": instructions,
-        "goal": {"name": plan.goal_event, "data": fenced(plan.goal_data)},
-        "custom_context": fenced(custom_context) if custom_context else "",
-        "requests": [_told_to_plan(definition, means) for definition in means.requests.values()],
-        "waits": [_told(a.definition.event_name, a.definition) for a in offer.waits],
+        "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
+        "custom_context": fence(custom_context) if custom_context else "",
+        "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
+        "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
         "result_schema": compact(offer.result_schema) if offer.result_schema else "",
-        "remaining_actions": _left(plan, spent),
+        "remaining_actions": _actions_left(plan, spent),
     }
 
 
-def fenced(value: Json, size: int = ENTRY_CHARS * 4) -> str:
+def fence(value: Json, size: int = ENTRY_CHARS * 4) -> str:
     text = clip(compact(value), size).replace("<", "\\u003c")
     mark = derived_id("fence", text)[:13]
     return f"<data {mark}>{text}</data {mark}>"
 
 
 def _data_of(trigger: Trigger) -> str:
-    """Of several results each gets its share of the room, so that none is cut off by those before it."""
+    """Return the fenced data. Each of several results gets its share of the room, so that none crowds out the next."""
     data = trigger.data
     if data is None:
         return ""
     if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > ENTRY_CHARS * 4:
         share = ENTRY_CHARS * 4 // len(data)
-        return fenced([clip(compact(item), share) for item in data], ENTRY_CHARS * 8)
-    return fenced(data)
+        return fence([clip(compact(item), share) for item in data], ENTRY_CHARS * 8)
+    return fence(data)
 
 
-def estimated_tokens(texts: Sequence[str]) -> int:
-    """What a prompt is charged before it is sent: about four characters a token."""
+def estimate_tokens(texts: Sequence[str]) -> int:
+    """Return the tokens that a prompt is charged before it is sent: about four characters a token."""
     return sum(map(len, texts)) // 4
 
 
 def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """The newest first get their data, until the room is used; older lines keep their words."""
+    """Return the lines of the history. The newest keep their data while there is room; older ones keep their words."""
     room = HISTORY_CHARS
     lines: list[dict[str, str]] = []
     for step in reversed([step for step in steps if step.kind in _SAYING and step.kind is not StepKind.GOAL]):
-        data = "" if step.data is None else fenced(step.data, ENTRY_CHARS)
+        data = "" if step.data is None else fence(step.data, ENTRY_CHARS)
         room -= len(data)
         saying = _SAYING[step.kind].format(name=step.name, note=step.note)
         lines.append({"text": saying, "data": data if room >= 0 else ""})
     return lines[::-1]
 
 
-def _before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
-    """The trigger is told apart, so its own line need not be told twice; nor need what a join brought together."""
+def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
+    """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
         told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
         return [step for step in steps if step.fingerprint not in told]
     return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
 
 
-def _left(plan: PlanRecord, spent: Spent) -> int | None:
+def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:
     most = plan.limits.max_actions
     return None if most is None else max(0, most - spent.actions)
 
 
-def _told_to_plan(definition: EventDefinition, means: Means) -> dict[str, object]:
-    """`after` are the names by which transitions know what comes back."""
+def _plan_entry(definition: EventDefinition, material: Material) -> dict[str, object]:
+    """Describe a request. `after` are the names by which transitions know what comes back."""
     name = definition.event_name
-    after = means.after(StateAction(event_type=name, timeout_seconds=1))
+    after = material.after(StateAction(event_type=name, timeout_seconds=1))
     return {
-        **_told(name, definition),
+        **_entry(name, definition),
         "answer": compact(definition.response_schema) if definition.response_schema else "",
         "after": [one for one in after if one not in (TIMEOUT, REJECTED)],
     }
 
 
-def _told(name: str, definition: EventDefinition) -> dict[str, str]:
+def _entry(name: str, definition: EventDefinition) -> dict[str, str]:
     return {
         "name": name,
         "description": definition.description,

@@ -17,7 +17,7 @@ from soorma_ai.domain.people import (
     Ask,
     Person,
 )
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import LocalProtocolError
 
 
@@ -72,7 +72,7 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
     if answer.decision is AnswerDecision.EDIT:
         return _edit_fault(ask, answer)
     faults = violations(ask.response_schema, answer.payload)
-    return f"the answer is off its schema: {told(faults)}" if faults else ""
+    return f"the answer is off its schema: {describe(faults)}" if faults else ""
 
 
 def _edit_fault(ask: Ask, answer: Answer) -> str:
@@ -80,7 +80,7 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
     if ask.proposal is None or not isinstance(edited, dict):
         return "an edit gives the new payload of the held event, as an object in 'data'"
     faults = violations(ask.proposal.payload_schema, edited)
-    return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {told(faults)}" if faults else ""
+    return f"the edited payload is off the schema of {ask.proposal.event_type!r}: {describe(faults)}" if faults else ""
 
 
 def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.values import Json, at_pointer, compact
+from soorma_ai.domain.values import Json, compact, value_at
 
 
 def keys_of_event(event: EventEnvelope, definitions: Iterable[EventDefinition]) -> tuple[str, ...]:
@@ -17,7 +17,7 @@ def keys_of_event(event: EventEnvelope, definitions: Iterable[EventDefinition]) 
         keys.append(f"reply:{event.correlation_id}")
     for definition in definitions:
         if definition.correlate:
-            found = {path: at_pointer(event.data, pointer) for pointer, path in definition.correlate.items()}
+            found = {path: value_at(event.data, pointer) for pointer, path in definition.correlate.items()}
             keys += _data_key(event.type, found)
     return tuple(dict.fromkeys(keys))
 
@@ -26,9 +26,7 @@ def keys_of_wait(plan: PlanRecord, expectation_id: str, definition: EventDefinit
     keys = [f"plan:{plan.plan_id}", f"reply:{expectation_id}"]
     if definition.correlate:
         view: dict[str, Json] = {"goal_data": plan.goal_data, "plan_id": plan.plan_id, "goal_id": plan.goal_id}
-        keys += _data_key(
-            definition.event_name, {path: at_pointer(view, path) for path in definition.correlate.values()}
-        )
+        keys += _data_key(definition.event_name, {path: value_at(view, path) for path in definition.correlate.values()})
     return tuple(keys)
 
 

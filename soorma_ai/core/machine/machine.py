@@ -9,7 +9,7 @@ from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.replies import Reply, said_in
+from soorma_ai.domain.replies import ExpectedReply, content_of
 from soorma_ai.domain.states import REJECTED, START, TIMEOUT, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
@@ -124,11 +124,11 @@ def _list(names: Iterable[str]) -> str:
     return ", ".join(map(repr, names))
 
 
-def expected_reply(config: StateConfig, action: StateAction, *, timeout: float | None = None) -> Reply:
+def expected_reply(config: StateConfig, action: StateAction, *, timeout: float | None = None) -> ExpectedReply:
     """The answer of a state's action, and every other event that its transitions name."""
     seconds = action.timeout_seconds or timeout
     others = dict.fromkeys(t.on_event for t in config.transitions if t.on_event != action.answer)
-    return Reply(action.answer, tuple(others), timedelta(seconds=seconds) if seconds else None)
+    return ExpectedReply(action.answer, tuple(others), timedelta(seconds=seconds) if seconds else None)
 
 
 def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
@@ -208,14 +208,14 @@ def is_failure(event: EventEnvelope) -> bool:
 
 def result_in(event: EventEnvelope) -> Json:
     """What is kept of it under the name of its state; of a failure, the error under that name."""
-    said = said_in(event.data)
+    said = content_of(event.data)
     return {"error": said} if is_failure(event) else said
 
 
 def next_state(config: StateConfig, event: EventEnvelope, view: Values) -> str | None:
     """The first transition, as they are written, whose event it is and whose condition holds. None: no way leads on."""
     names = names_of(event, config)
-    seen: JsonObject = {"payload": said_in(event.data), "data": event.data, **view.values}
+    seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view.values}
     for transition in config.transitions:
         if transition.on_event in names and (transition.condition is None or holds(transition.condition, seen)):
             return transition.to_state

@@ -26,8 +26,8 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, ValueKind
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.replies import Failure, Reply
-from soorma_ai.domain.schemas import ANY_OBJECT, told, violations
+from soorma_ai.domain.replies import ExpectedReply, Failure
+from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
 from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
@@ -93,7 +93,7 @@ class Question:
     """What people, or an event from outside, are to tell the plan. `schema` counts where nobody registers the event;
     `from_clients`: whoever makes the event cannot answer."""
 
-    reply: Reply
+    reply: ExpectedReply
     reason: str
     message: str
     schema: JsonObject | None = None
@@ -120,7 +120,7 @@ class AgentRequest:
 
     event_type: str
     data: JsonObject
-    reply: Reply
+    reply: ExpectedReply
 
 
 @dataclass(frozen=True)
@@ -197,7 +197,9 @@ def rest(view: View) -> Question | None:
     if config is None or view.plan.is_due or config.action or not config.transitions or view.open_now:
         return None
     first, *others = dict.fromkeys(transition.on_event for transition in config.transitions)
-    return Question(Reply(first, tuple(others)), "event_awaited", config.description or f"The plan waits for {first}.")
+    return Question(
+        ExpectedReply(first, tuple(others)), "event_awaited", config.description or f"The plan waits for {first}."
+    )
 
 
 def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
@@ -212,7 +214,7 @@ def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
         results: JsonObject = dict(view.results)
         result = results if config.result is None else fill(config.result, view.values)
     if faults := violations(result_schema, result):
-        return Failure("payload_mismatch", f"the result does not match the goal's response schema: {told(faults)}")
+        return Failure("payload_mismatch", f"the result does not match the goal's response schema: {describe(faults)}")
     return result
 
 
@@ -226,7 +228,7 @@ def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
         plan = replace(plan, is_due=False)  # nothing is left to ask: what resumes the plan leads on
     effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
     awaits = next((e.id for e in view.open_now if e.id == plan.awaits and e.kind is not ExpectationKind.WAIT), None)
-    question = Question(Reply(RESUMED), reason, reason, from_clients=True)
+    question = Question(ExpectedReply(RESUMED), reason, reason, from_clients=True)
     return Outcome(replace(plan, awaits=awaits), tuple(effects)), question
 
 

@@ -21,7 +21,7 @@ from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import completion_of
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 
 
 def carry_out(
@@ -37,7 +37,7 @@ def carry_out(
     mark = fingerprint(judged.decision, trigger.known)
     match judged.decision.next_action:
         case PublishAction(event_type=name):
-            reply = Reply(completion_of(name), timeout=reply_timeout)
+            reply = ExpectedReply(completion_of(name), timeout=reply_timeout)
             return publish_or_hold(plan, judged, moment, fingerprint=mark, reply=reply)
         case PublishAllAction() as action:
             return publish_together(plan, action, judged, moment, mark, reply_timeout)

@@ -20,7 +20,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError
 
@@ -44,7 +44,7 @@ def publish_together(
     for place, part in enumerate(judged.parts):
         # The decision is counted once, however many requests it has.
         fingerprint = mark if place == 0 else None
-        reply = Reply(completion_of(action.requests[place].event_type), timeout=timeout)
+        reply = ExpectedReply(completion_of(action.requests[place].event_type), timeout=timeout)
         asked = publish_or_hold(outcome.plan, part, moment, fingerprint=fingerprint, reply=reply)
         outcome = outcome.then(as_branch(asked, join.id, place))
     if all(part.approval for part in judged.parts):

@@ -15,7 +15,7 @@ from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.replies import Reply
+from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, digest
 from soorma_ai.errors import LocalProtocolError
@@ -40,7 +40,7 @@ class Request:
 
     event_type: str
     data: JsonObject
-    reply: Reply
+    reply: ExpectedReply
     definition: EventDefinition | None
     target: str | None = None
 
@@ -50,7 +50,12 @@ class Request:
 
 
 def publish_or_hold(
-    plan: PlanRecord, judged: Judged, moment: Moment, *, fingerprint: str | None = None, reply: Reply | None = None
+    plan: PlanRecord,
+    judged: Judged,
+    moment: Moment,
+    *,
+    fingerprint: str | None = None,
+    reply: ExpectedReply | None = None,
 ) -> Outcome:
     """Publish a request or a goal and expect its answer; where a person must approve it, ask them first.
 
@@ -62,7 +67,7 @@ def publish_or_hold(
     return _publish(plan, request, moment, fingerprint)
 
 
-def _request_of(judged: Judged, reply: Reply | None) -> Request:
+def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
     match judged.decision.next_action:
         case PublishAction(event_type=name, data=data):
             target = None
@@ -70,7 +75,7 @@ def _request_of(judged: Judged, reply: Reply | None) -> Request:
             pass
         case other:
             raise LocalProtocolError(f"a request or a goal is asked of an agent, and {other.action!r} is neither")
-    return Request(name, data, reply or Reply(completion_of(name)), judged.definition, target)
+    return Request(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
 
 
 def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:
@@ -117,7 +122,7 @@ def _hold(
     plan: PlanRecord,
     request: Request,
     approval: Approval,
-    reply: Reply | None,
+    reply: ExpectedReply | None,
     moment: Moment,
     fingerprint: str | None,
 ) -> Outcome:
@@ -185,7 +190,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 class PlanQuestion:
     """What people, or an event from outside, are to tell a plan. `about` is announced with it."""
 
-    reply: Reply
+    reply: ExpectedReply
     reason: str
     message: str
     definition: EventDefinition

@@ -11,7 +11,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.replies import said_in
+from soorma_ai.domain.replies import content_of
 from soorma_ai.domain.values import Json, JsonObject, compact, digest
 from soorma_ai.errors import LocalProtocolError
 
@@ -54,7 +54,7 @@ def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Mo
 def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     data = event.data
     worked = data.get("success") is not False
-    said = said_in(data)
+    said = content_of(data)
     note = "ok" if worked else "failed"
     outcome = append_step(plan, StepKind.REPLIED, moment, name=met.subject, data=said, note=note, expectation_id=met.id)
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)

@@ -1,4 +1,4 @@
-"""The lines of a trace, and how one stored row becomes one."""
+"""Lines of a trace, each made of one stored row."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -34,7 +34,7 @@ class LineKind(StrEnum):
 
 @dataclass(frozen=True)
 class Thought:
-    """What a model said, and what became of it. `refusal` is why it could not be done."""
+    """An answer of a model, and what became of it. `refusal` says why it could not be done."""
 
     verdict: Verdict
     action: str
@@ -50,7 +50,7 @@ class Thought:
 
 @dataclass(frozen=True)
 class Asked:
-    """A question to people. `waited` is how long it stood, or stands by now; nobody named may mean an outside event."""
+    """A question to people. `waited` is how long it was open, or is by now. `answered_by` None may mean an event."""
 
     wait_id: str
     status: ExpectationStatus
@@ -68,9 +68,9 @@ class Asked:
 
 @dataclass(frozen=True)
 class Line:
-    """`who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from what this
-    line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from it.
-    `plan_id` is set where a plan begins.
+    """One line: `who` did something about `what`. `time` counts from the start of the plan that is shown, `took` from
+    what this line answers. `because` is the event that caused it, `event_id` its own. `lines` are what followed from
+    it. `plan_id` is set where a plan begins.
     """
 
     kind: LineKind
@@ -89,11 +89,11 @@ class Line:
     lines: tuple["Line", ...] = ()
 
 
-def flattened(lines: Iterable[Line]) -> Iterator[Line]:
-    """Every line of a tree, each before what followed from it."""
+def flatten(lines: Iterable[Line]) -> Iterator[Line]:
+    """Yield every line of a tree, each before those that followed from it."""
     for line in lines:
         yield line
-        yield from flattened(line.lines)
+        yield from flatten(line.lines)
 
 
 def thought_of(entry: JournalEntry) -> Thought:
@@ -122,7 +122,7 @@ def _step_in(value: JsonObject) -> tuple[str, JsonObject]:
 
 
 def _plan_in(value: JsonObject) -> tuple[str, JsonObject]:
-    """A whole plan is told by its states."""
+    """Summarise a whole plan by the names of its states."""
     states = value.get("states")
     if not isinstance(states, list):
         return "", {}
@@ -150,7 +150,7 @@ def decision_line(entry: JournalEntry, start: datetime) -> Line:
 
 
 def report_of(event: EventEnvelope) -> Report | None:
-    """What a worker says of its task; None for any other event."""
+    """Return a worker's report about its task; None for any other event."""
     progress = event.data.get("progress")
     if event.type != PROGRESS or event.topic is not EventTopic.SYSTEM_EVENTS:
         return None
@@ -166,13 +166,13 @@ def progress_line(who: str, report: Report, at: timedelta, event_id: str) -> Lin
 def reply_line(
     who: str, what: str, data: JsonObject, at: timedelta, took: timedelta | None, event_id: str | None
 ) -> Line:
-    """`data` is the wire form, whose inner part is shown, or whatever else was answered."""
+    """Make the line of a reply. Of `data` in the wire form only the inner part is shown."""
     worked = data.get("success") is not False
     inner = (data.get("result") if worked else data.get("error")) if "success" in data else data
     return Line(LineKind.REPLY, at, who, what, data=inner, event_id=event_id, took=took, is_failure=not worked)
 
 
-def asked_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, now: datetime) -> Asked:
+def question_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, now: datetime) -> Asked:
     return Asked(
         wait_id=expected.id,
         status=expected.status,
@@ -183,7 +183,7 @@ def asked_of(expected: Expectation, ask: Ask, by: str | None, start: datetime, n
         deadline=expected.deadline - start if expected.deadline else None,
         on_expiry=ask.on_expiry,
         digest=ask.proposal.digest if ask.proposal else None,
-        waited=took_until(expected, now),
+        waited=time_taken(expected, now),
         decision=expected.answer.decision if expected.answer else None,
         answered_by=by,
     )
@@ -211,7 +211,7 @@ _UNMET = {
 
 
 def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime) -> Line:
-    """For an expectation that nothing met (yet). `note` is what the plan's history says of it."""
+    """Make the line of an expectation that nothing met (yet). `note` is what the plan's history says of it."""
     kind, words = _UNMET[expected.status]
     return Line(
         kind=kind,
@@ -219,12 +219,12 @@ def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime)
         who=expected.agent,
         what=expected.subject,
         note=note or words,
-        took=took_until(expected, now),
+        took=time_taken(expected, now),
         is_failure=kind is LineKind.EXPIRY,
     )
 
 
-def took_until(expected: Expectation, now: datetime) -> timedelta:
+def time_taken(expected: Expectation, now: datetime) -> timedelta:
     return (expected.closed_at or now) - expected.opened_at
 
 
@@ -238,7 +238,7 @@ _WORDS = {
 
 
 def heading(came: Step) -> tuple[str, str]:
-    """(what it is about, what happened to it) for a step that woke a planner."""
+    """Return (what it is about, what happened to it) for a step that woke a planner."""
     match came.kind:
         case StepKind.REPLIED if came.note == "failed":
             return came.name, "failed"

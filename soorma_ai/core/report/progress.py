@@ -1,11 +1,11 @@
-"""How far plans are: told from the rows that decide, and never from which event was seen last. An event that comes
-late, twice or before its request changes no row that is closed, and so nothing here."""
+"""The progress of plans, from the rows that decide and never from the event that was seen last: an event that comes
+late, twice or before its request changes no closed row, and so nothing here."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from soorma_ai.core.report.lines import flattened, report_of
+from soorma_ai.core.report.lines import flatten, report_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -26,8 +26,8 @@ from soorma_ai.domain.values import JsonObject
 
 @dataclass(frozen=True)
 class Rows:
-    """What the store has of some requests. `replies` are the events that met their expectations, and those that only
-    look like an answer to a request that nobody expects an answer to."""
+    """The stored rows of some requests. `replies` are the events that met their expectations, and for requests without
+    one, those that look like an answer."""
 
     expected: Mapping[str, Expectation]
     replies: Mapping[str, EventEnvelope]
@@ -36,12 +36,12 @@ class Rows:
 
 
 def requests_of(plan_id: str, events: Iterable[EventEnvelope]) -> list[EventEnvelope]:
-    """Those of the planner and of the workers that it asked, in order; none of another plan of the tree."""
+    """Return the requests of the plan and of the workers that it asked, in order; none of another plan of the tree."""
     return [e for e in events if e.topic is EventTopic.ACTION_REQUESTS and e.plan_id == plan_id]
 
 
 def replies_by_key(events: Iterable[EventEnvelope]) -> dict[tuple[str, str], EventEnvelope]:
-    """By reply key and type; of several the first, as the first one counts."""
+    """Return events by reply key and type; of several the first, since only the first counts."""
     found: dict[tuple[str, str], EventEnvelope] = {}
     for event in events:
         if event.correlation_id is not None:
@@ -50,7 +50,7 @@ def replies_by_key(events: Iterable[EventEnvelope]) -> dict[tuple[str, str], Eve
 
 
 def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
-    """The latest of each task, by the times that the reports carry: they may come in any order."""
+    """Return the latest report of each task, by the times in the reports, which may come in any order."""
     found: dict[str, Report] = {}
     for event in events:
         task_id, report = event.data.get("task_id"), report_of(event)
@@ -101,7 +101,7 @@ def progress(plan: PlanRecord, actions: Sequence[Action]) -> PlanProgress:
 
 
 def timeline(trace: Trace) -> list[TimelineEntry]:
-    """The lines of `soorma plans show`, without their causes."""
+    """Return the lines of `soorma plans show` in the order of time, without their causes."""
     entries = [
         TimelineEntry(
             at=trace.started_at + line.time,
@@ -113,7 +113,7 @@ def timeline(trace: Trace) -> list[TimelineEntry]:
             event_id=line.event_id,
             is_failure=line.is_failure,
         )
-        for line in flattened(trace.lines)
+        for line in flatten(trace.lines)
     ]
     return sorted(entries, key=lambda entry: entry.at)
 
@@ -164,8 +164,8 @@ def _error(status: ActionStatus, expected: Expectation | None, reply: EventEnvel
     if status is ActionStatus.TIMED_OUT:
         return f"no answer came until {expected.deadline}" if expected else None
     error = reply.data.get("error") if reply and status in (ActionStatus.FAILED, ActionStatus.CANCELLED) else None
-    told = error.get("message") if isinstance(error, dict) else error
-    return str(told) if told else None
+    message = error.get("message") if isinstance(error, dict) else error
+    return str(message) if message else None
 
 
 def _node(plan: PlanRecord, below: Mapping[str | None, Sequence[PlanRecord]]) -> PlanNode:

@@ -1,4 +1,4 @@
-"""Where a plan's time went. People are waited for; that is no slowness of a model or an agent."""
+"""Shares of a plan's time: waiting for people is counted apart from the time of models and agents."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ Span = tuple[datetime, datetime]
 
 @dataclass(frozen=True)
 class Shares:
-    """They add up to `total`. A moment that several could claim is people's, else the model's, else the agents'."""
+    """Shares that add up to `total`. A moment of several is counted as people's, else the model's, else the agents'."""
 
     total: timedelta
     people: timedelta
@@ -23,7 +23,7 @@ class Shares:
 
 
 def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> Shares:
-    """Of a plan and all `plans` that it led to, itself among them."""
+    """Return the shares of the time of a plan. `plans` are this one and all that it led to."""
     expectations = [expectation for plan in plans for expectation in plan.expectations]
     people = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind in FOR_PEOPLE]
     agents = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind is ExpectationKind.REPLY]
@@ -38,8 +38,8 @@ def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> S
     return Shares(total, *lengths, between=total - _length(covered))
 
 
-def taken_by_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
-    """Overlapping waits count once."""
+def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
+    """Return the time for which people were waited for; overlapping waits count once."""
     return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
 
 

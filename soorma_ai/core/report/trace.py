@@ -1,4 +1,4 @@
-"""Why everything in a plan happened: the stored rows as one tree of lines, each below what caused it."""
+"""The trace of a plan: its stored rows as one tree of lines, each below its cause."""
 
 from collections import defaultdict, deque
 from collections.abc import Iterable, Sequence
@@ -10,11 +10,11 @@ from soorma_ai.core.report.lines import (
     Line,
     LineKind,
     answer_line,
-    asked_of,
     decision_line,
     heading,
     latency_of,
     progress_line,
+    question_of,
     reply_line,
     report_of,
     unmet_line,
@@ -27,7 +27,7 @@ from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
 from soorma_ai.domain.values import Json, JsonObject
 
-# Agents may answer each other for ever; what lies deeper is listed side by side.
+# Agents may answer each other for ever; deeper lines are listed side by side.
 MOST_LEVELS = 24
 
 _ARRIVALS = frozenset(
@@ -47,8 +47,8 @@ _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 
 @dataclass(frozen=True)
 class Trace:
-    """`lines` are the plan's turns: what came, what was decided about it, what was done; and at the end, for a root,
-    events of its tree that nothing in it explains. `spent` is the root's. `results` are those of `PlanDetails`."""
+    """The story of a plan. `lines` are its turns (what came, what was decided about it, what was done) and, for a root,
+    the events of its tree whose cause is in none of them. `spent` is the root's. `results` are as in `PlanDetails`."""
 
     plan_id: str
     root_plan_id: str
@@ -70,8 +70,8 @@ class Trace:
 
 
 def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
-    """`others` are plans of the same tree; those that this one led to are shown in their place. `events` are the
-    tree's, in order. What is open has lasted until `now`."""
+    """Build the trace of a plan. `others` are plans of the same tree; those that this one led to are shown in their
+    place. `events` are the tree's, in order. What is open has lasted until `now`."""
     tree = _Tree(plan, others, events, now)
     lines = tree.turns(plan, 0)
     if plan.plan_id == plan.root_plan_id:
@@ -86,7 +86,7 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
         reason=plan.reason,
         result=plan.result,
         started_at=tree.start,
-        shares=shares_of(tree.told_plans, tree.start, plan.updated_at if plan.status.is_final else now),
+        shares=shares_of(tree.shown_plans, tree.start, plan.updated_at if plan.status.is_final else now),
         spent=plan.usage,
         limits=plan.limits,
         lines=lines,
@@ -99,7 +99,7 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
 
 @dataclass
 class _Turn:
-    """What a planner did about one event."""
+    """Everything that a planner did about one event."""
 
     cause_id: str
     at: datetime
@@ -108,8 +108,8 @@ class _Turn:
 
 
 def _turns_of(plan: PlanDetails) -> list[_Turn]:
-    """A planner handles one event of a plan at a time, so a turn's steps stand together. One that failed has lost
-    its arrival, but not its decisions."""
+    """Return the turns of a plan in order. A planner handles one event of a plan at a time, so the steps of a turn
+    stand together; a turn that failed has lost its arrival, but not its decisions."""
     turns: dict[str, _Turn] = {}
     current: _Turn | None = None
     for step in plan.steps:
@@ -148,23 +148,23 @@ class _Tree:
         steps = [step for plan in self._plans.values() for step in plan.steps]
         self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
         self._arrivals = {step.expectation_id: step for step in steps if step.kind in _ARRIVALS}
-        self._told: set[str] = set()
-        self._told_plans: dict[str, PlanDetails] = {}
+        self._shown: set[str] = set()
+        self._shown_plans: dict[str, PlanDetails] = {}
 
     @property
-    def told_plans(self) -> Sequence[PlanDetails]:
-        return tuple(self._told_plans.values())
+    def shown_plans(self) -> Sequence[PlanDetails]:
+        return tuple(self._shown_plans.values())
 
     def turns(self, plan: PlanDetails, level: int) -> tuple[Line, ...]:
-        self._told_plans[plan.plan_id] = plan
+        self._shown_plans[plan.plan_id] = plan
         if level > MOST_LEVELS:
             return ()
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
 
     def unexplained(self) -> tuple[Line, ...]:
-        """Events of the tree whose cause is none of its lines."""
+        """Return the lines of events of the tree whose cause is none of its lines."""
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
-        return tuple(self._event(event, 1) for event in left if event.id not in self._told)
+        return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
 
     def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
         came = next((step for step in turn.steps if step.kind in _ARRIVALS), None)
@@ -173,10 +173,10 @@ class _Tree:
         if came and came.kind is StepKind.GOAL and event:
             note += f" from {event.user_id if event.source == CLIENT else event.source}"
         lines = [decision_line(entry, self.start) for entry in turn.decisions]
-        lines += [self._event(made, level) for made in self._made_in(plan, turn)]
+        lines += [self._event(made, level) for made in self._own_events(plan, turn)]
         lines += [line for step in turn.steps if (line := self._step(plan, turn, step, level))]
-        if turn.cause_id not in self._told:
-            self._told.add(turn.cause_id)
+        if turn.cause_id not in self._shown:
+            self._shown.add(turn.cause_id)
             lines += self._consequences(turn.cause_id, level)
         return Line(
             kind=LineKind.TURN,
@@ -190,8 +190,8 @@ class _Tree:
             lines=tuple(sorted(lines, key=lambda line: line.time)),
         )
 
-    def _made_in(self, plan: PlanDetails, turn: _Turn) -> list[EventEnvelope]:
-        """What the planner's handler published beside its steps."""
+    def _own_events(self, plan: PlanDetails, turn: _Turn) -> list[EventEnvelope]:
+        """Return the events that the planner's handler published beside its steps."""
         return [
             event
             for event in self._caused[turn.cause_id]
@@ -239,13 +239,13 @@ class _Tree:
             lines=tuple(lines),
         )
 
-    def _outcome(self, expected: Expectation, told: Sequence[Line], level: int) -> list[Line]:
-        """How the wait for a reply ended, unless it is told already."""
-        has_plan = expected.kind is ExpectationKind.CHILD and any(line.kind is LineKind.PLAN for line in told)
+    def _outcome(self, expected: Expectation, shown: Sequence[Line], level: int) -> list[Line]:
+        """Return the line that says how the wait for a reply ended, unless it is shown already."""
+        has_plan = expected.kind is ExpectationKind.CHILD and any(line.kind is LineKind.PLAN for line in shown)
         if expected.status is not ExpectationStatus.MET:
             open_child = has_plan and expected.status is ExpectationStatus.OPEN
             return [] if open_child else [unmet_line(expected, "", self.start, self._now)]
-        if has_plan or expected.met_by in self._told:
+        if has_plan or expected.met_by in self._shown:
             return []
         return [self._what_met(expected, level)]
 
@@ -255,7 +255,7 @@ class _Tree:
         if expected is not None and expected.ask is not None:
             event = self._events.get(expected.met_by or "")
             by = expected.answer.user_id if expected.answer else event.source if event else None
-            asked = asked_of(expected, expected.ask, by, self.start, self._now)
+            asked = question_of(expected, expected.ask, by, self.start, self._now)
             answers = self._answers(expected, level)
         return Line(
             kind=LineKind.GATE if step.kind is StepKind.HELD else LineKind.WAIT,
@@ -278,7 +278,7 @@ class _Tree:
         return (self._what_met(expected, level),)
 
     def _what_met(self, expected: Expectation, level: int) -> Line:
-        """The event, else (it belongs to no plan's tree, or was not given) what the history says of it."""
+        """Return the line of the event; of one that is not at hand, what the history says of it."""
         event = self._events.get(expected.met_by or "")
         if event is not None:
             return self._event(event, level + 1, since=expected.opened_at)
@@ -287,14 +287,14 @@ class _Tree:
         return reply_line("", expected.event_type, data, at - self.start, at - expected.opened_at, expected.met_by)
 
     def _consequences(self, cause_id: str, level: int) -> list[Line]:
-        """Plans that the event began, and what others published because of it."""
+        """Return the lines of the plans that the event began, and of what others published because of it."""
         lines: list[Line] = []
         causes = deque([cause_id])
         while causes:
             cause = causes.popleft()
             lines += self._plans_begun(cause, level)
             for event in self._caused[cause]:
-                if event.id in self._told or self._is_told_elsewhere(event, cause):
+                if event.id in self._shown or self._is_shown_elsewhere(event, cause):
                     continue
                 lines.append(self._event(event, level))
                 if level >= MOST_LEVELS:
@@ -302,8 +302,8 @@ class _Tree:
         return sorted(lines, key=lambda line: line.time)
 
     def _event(self, event: EventEnvelope, level: int, since: datetime | None = None) -> Line:
-        """`since` is given for what met an expectation: then it is a reply."""
-        self._told.add(event.id)
+        """Return the line of an event. With `since`, it met an expectation that was opened then: it is a reply."""
+        self._shown.add(event.id)
         at = event.time - self.start
         asked = self._events.get(event.causation_id or "")
         if since is None and asked is not None and _replies_to(asked, event):
@@ -317,14 +317,14 @@ class _Tree:
         lines = tuple(self._consequences(event.id, level + 1)) if level < MOST_LEVELS else ()
         return replace(line, because=event.causation_id, lines=lines)
 
-    def _is_told_elsewhere(self, event: EventEnvelope, cause_id: str) -> bool:
-        """Wake-ups, what planners did in their turns, and what met something else that was waited for."""
+    def _is_shown_elsewhere(self, event: EventEnvelope, cause_id: str) -> bool:
+        """Tell whether this is a wake-up, belongs to a planner's turn, or met some other expectation."""
         plan, met = self._plans.get(event.plan_id or ""), self._met_by.get(event.id)
         in_a_turn = plan is not None and _is_made_by(plan, event) and cause_id in self._causes[plan.plan_id]
         return event.source == SYSTEM or in_a_turn or (met is not None and met.id != cause_id)
 
     def _is_of_a_step(self, event: EventEnvelope) -> bool:
-        """The line of the step tells it."""
+        """Tell whether the line of a step shows the event."""
         plan = self._plans.get(event.plan_id or "")
         return event.id in self._steps or (
             plan is not None
@@ -337,7 +337,7 @@ class _Tree:
         if goal is None:
             return []
         ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners[goal.type])]
-        begun = [self._plans[id] for id in ids if id in self._plans and id not in self._told_plans]
+        begun = [self._plans[id] for id in ids if id in self._plans and id not in self._shown_plans]
         return [self._plan(plan, goal_id, level) for plan in begun]
 
     def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:

@@ -1,4 +1,4 @@
-"""Schemas put together, and read: several that hold at once as one, kinds, values."""
+"""Schemas that hold at once made one, and the kinds and values that a schema allows."""
 
 from collections.abc import Callable
 
@@ -8,15 +8,15 @@ ALTERNATIVES = ("anyOf", "oneOf")
 
 
 def fold_all_of(schema: JsonObject) -> JsonObject:
-    """The schema with `allOf` folded in; where two rules cannot be one, the second is left out."""
+    """Return the schema with `allOf` folded in; where two rules cannot be one, the second is left out."""
     out: JsonObject = {key: value for key, value in schema.items() if key != "allOf"}
     for part in list_in(schema.get("allOf")):
         if isinstance(part, dict):
-            out = both(out, fold_all_of(part))
+            out = merge(out, fold_all_of(part))
     return out
 
 
-def both(first: JsonObject, second: JsonObject) -> JsonObject:
+def merge(first: JsonObject, second: JsonObject) -> JsonObject:
     out = dict(first)
     for key, value in second.items():
         join = _JOINS.get(key)

@@ -1,7 +1,7 @@
-"""One schema that stands alone: local references written out, so that it can be nested in a bigger one.
+"""Schemas without references: local ones are written out, so that a schema can be nested in a bigger one.
 
 Where a reference cannot be written out (it is recursive, or points outside) the schema is widened there. Widening one
-place must never narrow the whole, so keywords that turn acceptance around are dropped above it.
+place must never narrow the whole, so above it keywords are dropped that accept less when a part accepts more.
 """
 
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ _BOOKKEEPING = frozenset(
     | {"$comment"}
 )
 
-# Where these are widened, what they have evaluated is no longer known.
+# Where these are widened, it is no longer known which fields they have evaluated.
 _IN_PLACE = MANY | {"$ref", "$dynamicRef", "if", "then", "else", "dependentSchemas", "contains"}
 
 # References that branch can grow exponentially when written out; beyond this they are widened instead.
@@ -28,7 +28,7 @@ MAX_NODES = 20_000
 
 @dataclass(frozen=True)
 class _Place:
-    """A schema with the resource its references are relative to, and the references open above it."""
+    """A schema, the resource to which its references are relative, and the references that are open above it."""
 
     schema: Json
     resource: Json
@@ -39,18 +39,19 @@ class _Place:
         return _Place(schema, resource, self.above)
 
 
-def inlined(document: JsonObject) -> JsonObject:
-    """The same schema without references; it accepts all that `document` accepts, and where exact, nothing else."""
-    written, _ = _Writer().write(_Place(document, document))
+def inline(document: JsonObject) -> JsonObject:
+    """Return the schema without references; it accepts all that `document` accepts, and nothing else if nothing had to
+    be widened."""
+    written, _ = _Inliner().write(_Place(document, document))
     return written if isinstance(written, dict) else {} if written else {"not": {}}
 
 
-class _Writer:
+class _Inliner:
     def __init__(self) -> None:
         self._nodes = 0
 
     def write(self, place: _Place) -> tuple[Json, bool]:
-        """The schema written out, and whether it still means exactly the same."""
+        """Return the schema written out, and whether it still means exactly the same."""
         schema = place.schema
         self._nodes += 1
         if not isinstance(schema, dict):
@@ -69,8 +70,8 @@ class _Writer:
                 widened.add("$ref")
         if "$dynamicRef" in schema:
             widened.add("$dynamicRef")
-        _settle(out, widened)
-        return _beside(target, out), not widened
+        _drop_narrowing(out, widened)
+        return _merge_siblings(target, out), not widened
 
     def _keyword(self, keyword: str, value: Json, place: _Place) -> tuple[Json, bool]:
         if keyword in ONE or keyword in ONE_EVALUATED:
@@ -84,7 +85,7 @@ class _Writer:
         return value, True
 
     def _target(self, reference: str, place: _Place) -> tuple[Json, bool]:
-        found = _resolved(reference, place.resource)
+        found = _resolve(reference, place.resource)
         if found is None:
             return True, False
         key = (id(found.schema), reference)
@@ -93,8 +94,8 @@ class _Writer:
         return self.write(_Place(found.schema, found.resource, (*place.above, key)))
 
 
-def _resolved(reference: str, resource: Json) -> _Place | None:
-    """Where a pointer inside the document leads; None for anything that is not such a pointer."""
+def _resolve(reference: str, resource: Json) -> _Place | None:
+    """Return the place to which a pointer inside the document leads; None for anything else."""
     if reference == "#":
         return _Place(resource, resource)
     if not reference.startswith("#/"):
@@ -114,28 +115,28 @@ def _resolved(reference: str, resource: Json) -> _Place | None:
 
 
 def _hint(schema: Json) -> Json:
-    """What can be said about a recursive place without going round: its type."""
+    """Return all that can be said about a recursive place: its type."""
     kind = schema.get("type") if isinstance(schema, dict) else None
     return {"type": kind} if kind is not None else True
 
 
-def _beside(target: Json, out: JsonObject) -> Json:
-    """What a reference leads to, together with the keywords written next to it."""
+def _merge_siblings(target: Json, out: JsonObject) -> Json:
+    """Return the schema to which a reference leads, with the keywords that are written next to it."""
     if target is True:
         return out or True
     if isinstance(target, dict) and out.keys() <= ANNOTATIONS:
         return target | out
-    return _also(out, target)
+    return _require_also(out, target)
 
 
-def _also(out: JsonObject, schema: Json) -> JsonObject:
+def _require_also(out: JsonObject, schema: Json) -> JsonObject:
     parts = out.get("allOf")
     both: list[Json] = [schema, *(parts if isinstance(parts, list) else [])]
     return {**out, "allOf": both}
 
 
-def _settle(out: JsonObject, widened: set[str]) -> None:
-    """Some keywords take less when what is under them takes more: those go, or are written in another way."""
+def _drop_narrowing(out: JsonObject, widened: set[str]) -> None:
+    """Remove or rewrite the keywords that accept less when what is under them accepts more."""
     if not widened:
         return
     gone = set(ONE_EVALUATED) if widened & _IN_PLACE else set[str]()
@@ -146,7 +147,7 @@ def _settle(out: JsonObject, widened: set[str]) -> None:
     if "contains" in widened:
         gone.add("maxContains")
     if "oneOf" in widened:
-        out.update(_also(out, {"anyOf": out["oneOf"]}))
+        out.update(_require_also(out, {"anyOf": out["oneOf"]}))
         gone.add("oneOf")
     for keyword in gone:
         out.pop(keyword, None)

@@ -1,32 +1,32 @@
-"""The way back from a wire schema: nulls that only stand for what was left out."""
+"""The way back from a wire schema: nulls that stand only for what was left out are removed."""
 
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
-    both,
     fold_all_of,
     kind_of,
     kinds_of,
     list_in,
+    merge,
     object_in,
     values_of,
 )
-from soorma_ai.core.schema.inline import inlined
+from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 
 
-def without_wire_nulls(value: Json, document: JsonObject) -> Json:
-    """`value` without the nulls that stand for absent optional properties; a null that `document` takes is kept."""
-    return _stripped(value, inlined(document))
+def strip_wire_nulls(value: Json, document: JsonObject) -> Json:
+    """Remove the nulls that stand for absent optional properties; a null that `document` accepts is kept."""
+    return _strip(value, inline(document))
 
 
-def _stripped(value: Json, schema: Json) -> Json:
+def _strip(value: Json, schema: Json) -> Json:
     if not isinstance(schema, dict) or not isinstance(value, dict | list):
         return value
-    shape = _fitting(value, fold_all_of(schema))
+    shape = _decide_branches(value, fold_all_of(schema))
     if isinstance(value, list):
         first, rest = list_in(shape.get("prefixItems")), shape.get("items", True)
-        return [_stripped(item, first[i] if i < len(first) else rest) for i, item in enumerate(value)]
+        return [_strip(item, first[i] if i < len(first) else rest) for i, item in enumerate(value)]
     properties = object_in(shape.get("properties"))
     required = list_in(shape.get("required"))
     out: JsonObject = {}
@@ -34,12 +34,12 @@ def _stripped(value: Json, schema: Json) -> Json:
         child = properties.get(name, shape.get("additionalProperties", True))
         if item is None and name in properties and name not in required and not _takes(child, None):
             continue
-        out[name] = _stripped(item, child)
+        out[name] = _strip(item, child)
     return out
 
 
-def _fitting(value: Json, schema: JsonObject) -> JsonObject:
-    """The schema with its alternatives decided by the value: by its tags where these tell, else by trying."""
+def _decide_branches(value: Json, schema: JsonObject) -> JsonObject:
+    """Return the schema with one of its alternatives chosen: by tags in the value where these tell, else by trying."""
     for keyword in ALTERNATIVES:
         alternatives = [fold_all_of(branch) for branch in list_in(schema.get(keyword)) if isinstance(branch, dict)]
         if not alternatives:
@@ -47,8 +47,8 @@ def _fitting(value: Json, schema: JsonObject) -> JsonObject:
         base: JsonObject = {key: item for key, item in schema.items() if key != keyword}
         likely = [branch for branch in alternatives if _tags_fit(value, branch)]
         if len(likely) > 1:
-            likely = [b for b in likely if _takes(b, _stripped(value, both(base, b)))] or likely
-        return _fitting(value, both(base, likely[0])) if likely else base
+            likely = [b for b in likely if _takes(b, _strip(value, merge(base, b)))] or likely
+        return _decide_branches(value, merge(base, likely[0])) if likely else base
     return schema
 
 

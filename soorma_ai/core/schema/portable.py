@@ -1,4 +1,4 @@
-"""The schema that a model is shown, and the way back.
+"""The schema that a model is shown.
 
 Providers take less than JSON Schema. What they cannot express goes into the description, so the wire schema lets more
 through than the document; the judge is always the document itself.
@@ -9,15 +9,15 @@ from dataclasses import dataclass, field
 
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
-    both,
     fold_all_of,
     kind_of,
     kinds_of,
     list_in,
+    merge,
     object_in,
     values_of,
 )
-from soorma_ai.core.schema.inline import ANNOTATIONS, inlined
+from soorma_ai.core.schema.inline import ANNOTATIONS, inline
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
 
 MAX_PROPERTIES = 5_000
@@ -35,8 +35,9 @@ _UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperti
 
 @dataclass(frozen=True)
 class Wire:
-    """`strict`: a provider can be held to it. Else `why` names the first thing it cannot be held to, optional
-    properties stay optional and open objects open. `unions` counts choices and nullables: some providers take few."""
+    """A schema for providers. `strict`: they can be held to it. Else `why` names the first thing that they cannot be
+    held to, and optional properties stay optional and open objects open. `unions` counts choices and nullables, of
+    which some providers take few."""
 
     schema: JsonObject
     strict: bool
@@ -44,9 +45,9 @@ class Wire:
     unions: int
 
 
-def portable(document: JsonObject) -> Wire:
-    """The widened copy of `document` that most providers accept."""
-    plain = inlined(document)
+def wire_of(document: JsonObject) -> Wire:
+    """Return the widened copy of `document` that most providers accept."""
+    plain = inline(document)
     closed = _Rewriter(strict=True)
     schema = closed.rewrite(plain, "$", 0)
     if schema.get("type") != "object":
@@ -59,7 +60,7 @@ def portable(document: JsonObject) -> Wire:
 
 
 def is_too_large(document: JsonObject) -> bool:
-    """Is there more in it than the strictest of the big providers takes?"""
+    """Tell whether there is more in it than the strictest of the big providers takes."""
     counted = _Rewriter(strict=True)
     counted.rewrite(document, "$", 0)
     counted.why = ""
@@ -82,7 +83,7 @@ class _Rewriter:
         self.why = self.why or f"{path}: {reason}"
 
     def count(self) -> None:
-        """The limits of the strictest of the big providers."""
+        """Complain of what is over the limits of the strictest of the big providers."""
         for found, most, what in (
             (self.properties, MAX_PROPERTIES, "properties"),
             (self.depth, MAX_DEPTH, "levels of nesting"),
@@ -111,7 +112,7 @@ class _Rewriter:
             out = self._plain(schema, path, depth)
             said = _SAID if "enum" in out or values_of(schema) is None else _SAID - {"enum", "const"}
             noted = {key: schema[key] for key in schema if key not in out and key not in said | _SILENT}
-        return _described(out, schema, noted)
+        return _describe(out, schema, noted)
 
     def _plain(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
         self.depth = max(self.depth, depth)
@@ -144,7 +145,7 @@ class _Rewriter:
         properties = object_in(schema.get("properties"))
         required = [name for name in list_in(schema.get("required")) if isinstance(name, str)]
         self.depth = max(self.depth, depth)
-        for reason in _open(schema, properties, required):
+        for reason in _reasons_open(schema, properties, required):
             self.complain(path, reason)
         written: JsonObject = {}
         for name, child in properties.items():
@@ -177,12 +178,12 @@ class _Rewriter:
 
 
 def _branches(schema: JsonObject) -> list[Json] | None:
-    """The alternatives of a schema, each complete in itself; None when there are none worth showing."""
+    """Return the alternatives of a schema, each complete in itself; None when there are none worth showing."""
     for keyword in ALTERNATIVES:
         alternatives = list_in(schema.get(keyword))
         if any(not isinstance(branch, dict) or _shows(branch) for branch in alternatives):
             base: JsonObject = {k: v for k, v in schema.items() if k != keyword and k not in ANNOTATIONS}
-            return [both(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
+            return [merge(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
     kinds = kinds_of(schema)
     if len(kinds) > 1 and ("object" in kinds or "array" in kinds) and values_of(schema) is None:
         base = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
@@ -191,7 +192,7 @@ def _branches(schema: JsonObject) -> list[Json] | None:
 
 
 def _shows(branch: JsonObject) -> bool:
-    """Does it say what the value is, and not only which of its properties must be there?"""
+    """Tell whether a branch says what the value is, and not only which of its properties must be there."""
     return bool(fold_all_of(branch).keys() & (_SAID | set(ALTERNATIVES)) - {"required", "additionalProperties"})
 
 
@@ -205,8 +206,8 @@ def _scalar_rules(schema: JsonObject) -> JsonObject:
     return out
 
 
-def _open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
-    """Why this object cannot be closed without taking something away from it."""
+def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
+    """Return the reasons why this object cannot be closed without taking something away from it."""
     reasons: list[str] = []
     extra = schema.get("additionalProperties")
     unseen = schema.get("unevaluatedProperties", False)
@@ -220,7 +221,7 @@ def _open(schema: JsonObject, properties: JsonObject, required: list[str]) -> li
 
 
 def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
-    """The same, or null for `left out`; and whether that made a new union."""
+    """Return the schema with null, which means `left out`, and whether that made a new union."""
     alternatives = shown.get("anyOf")
     null: JsonObject = {"type": "null"}
     if isinstance(alternatives, list):
@@ -233,8 +234,8 @@ def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
     return {**told, "anyOf": [bare, null]}, True
 
 
-def _described(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
-    """What could not be said in the schema is said in words, first what it is and then its rules."""
+def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
+    """Add in words what the schema could not say: first what the value is, then its rules."""
     words = schema.get("description")
     rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
     text = " ".join(
@@ -243,7 +244,7 @@ def _described(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonOb
     return {"description": text, **out} if text else out
 
 
-def closed(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
-    """The schema of an object that has these properties, and no others."""
+def closed_object(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+    """Return the schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}

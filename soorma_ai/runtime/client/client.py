@@ -5,7 +5,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from soorma_ai.core.deciding.offer import merged
+from soorma_ai.core.deciding.offer import merge_definitions
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, expectation_of
 from soorma_ai.domain.events import (
@@ -24,7 +24,7 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
@@ -297,7 +297,7 @@ class Client:
             requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
             named = [definition for definition in requests if definition.event_name == event_type]
             if named:
-                return merged(named)
+                return merge_definitions(named)
         names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
         raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
 
@@ -327,7 +327,7 @@ class Client:
         data = json_object(f"the data of {definition.event_name!r}", given)
         faults = violations(definition.payload_schema, data)
         if faults:
-            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
+            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
         return data
 
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:

@@ -5,7 +5,7 @@ from typing import Any
 
 from soorma_ai.domain.events import CLIENT, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.client.intake import take_in
@@ -25,7 +25,7 @@ async def hand_over(
     given = json_object(f"the data of {definition.event_name!r}", data)
     faults = violations(definition.payload_schema, given)
     if faults:
-        raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {told(faults)}")
+        raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
     task_id = services.clock.new_id()
     event = new_event(
         lineage,

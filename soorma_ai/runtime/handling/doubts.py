@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from soorma_ai.core.delivery.disposition import Disposal
 from soorma_ai.core.delivery.doubts import ask_what_happened, dispose_in_vain, finding_of
-from soorma_ai.core.schema.inline import inlined
+from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.doubts import Finding, StillUnknown
 from soorma_ai.domain.effects import InDoubt
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -38,5 +38,5 @@ async def ask_people(handling: Handling, reason: str) -> None:
     definitions = await takers_of(handling, handling.event.type)
     schemas = [definition.response_schema for definition in definitions if definition.response_schema]
     owner = handling.delivery.owner
-    result_schema = inlined(schemas[0]) if len(schemas) == 1 else {}
+    result_schema = inline(schemas[0]) if len(schemas) == 1 else {}
     handling.record(*ask_what_happened(handling.doubt_id, owner, reason, result_schema, handling.moment()))

@@ -6,7 +6,7 @@ from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
-from soorma_ai.domain.schemas import told, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
@@ -52,7 +52,9 @@ async def validate(handling: Handling) -> None:
         for definition in await takers_of(handling, event.type):
             faults = violations(definition.payload_schema, event.data)
             if faults:
-                raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {told(faults)}")
+                raise LocalProtocolError(
+                    f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}"
+                )
 
 
 async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:

@@ -3,7 +3,7 @@
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
-from soorma_ai.core.memory import combined, seen
+from soorma_ai.core.memory import apply_change, combine
 from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
 from soorma_ai.ports import Store
 
@@ -27,14 +27,14 @@ class MemoryInHand:
         known = cell.change
         if cell.stored is None and not isinstance(known, StoreMemory | DropMemory):
             cell.stored = await self._store.recall(at)
-        return deepcopy(seen(cell.stored or Remembered(), known))
+        return deepcopy(apply_change(cell.stored or Remembered(), known))
 
     def change(self, change: MemoryChange) -> None:
         """Raises LocalProtocolError for what is known to be no number, or no list."""
         cell = self._cells.setdefault(change.at, _Cell())
-        then = combined(cell.change, change)
+        then = combine(cell.change, change)
         if cell.stored is not None:
-            seen(cell.stored, then)
+            apply_change(cell.stored, then)
         cell.change = then
 
     async def keys(self, tenant_id: str, plan_id: str) -> list[str]:

@@ -1,4 +1,8 @@
-"""Take an agent's deliveries from the store and run the flow over each, up to `max_in_flight` at once."""
+"""Take an agent's deliveries from the store and run the flow over each, up to `max_in_flight` at once.
+
+Suspects, deliveries that were in hand at several ends of the process, are handled one at a time for all agents, so that
+the one that ends the process is counted alone.
+"""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
@@ -13,10 +17,11 @@ from soorma_ai.runtime.handling.signals import until
 
 LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5
+SUSPECTS = ""
 
 
-async def not_halfway(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
-    """Who is told to stop while a claim is being written gives back what it took."""
+async def finish_claim(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
+    """Await a claim; if it is cancelled while it is being written, give back what it took."""
     claim = asyncio.ensure_future(claiming)
     try:
         return await asyncio.shield(claim)
@@ -47,17 +52,17 @@ class Consumer:
     def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
         task = asyncio.create_task(self._handle(delivery), name=f"{self.agent}:{delivery.event.type}")
         self.in_hand[task] = delivery
-        task.add_done_callback(self._done)
+        task.add_done_callback(self._forget)
         return task
 
     def interrupt(self, is_meant: Callable[[Delivery], bool]) -> None:
         """End these handlings where they are. Nothing of them happened; if still ours, they are handed over again.
 
-        One that has not begun sees for itself what has changed, and could not give its delivery back; one that is
-        giving it back already is left to it.
+        One that has not begun will see what has changed, and could not give its delivery back; one that is giving it
+        back already is left alone.
         """
         for task, delivery in list(self.in_hand.items()):
-            if is_meant(delivery) and _hold(delivery) in self._at_work:
+            if is_meant(delivery) and _claim_key(delivery) in self._at_work:
                 task.cancel()
 
     async def drain(self) -> None:
@@ -75,7 +80,7 @@ class Consumer:
         held = [delivery.seq for delivery in self.in_hand.values()]
         try:
             claiming = services.store.claim(self.agent, services.clock.now(), LEASE, room, held)
-            return await not_halfway(claiming, services)
+            return await finish_claim(claiming, services)
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
@@ -83,27 +88,27 @@ class Consumer:
             return []
 
     async def _handle(self, delivery: Delivery) -> None:
-        self._at_work.add(_hold(delivery))
+        self._at_work.add(_claim_key(delivery))
         try:
             await handle(delivery, self._routes, self._services)
         except TransientError as error:
             # The claim stands until its lease ends; then the delivery is handed over again.
             warn("commit_failed", agent=self.agent, reason=error)
         except asyncio.CancelledError:
-            self._at_work.discard(_hold(delivery))
+            self._at_work.discard(_claim_key(delivery))
             await self._give_back(delivery)
             raise
         finally:
-            self._at_work.discard(_hold(delivery))
+            self._at_work.discard(_claim_key(delivery))
 
     async def _give_back(self, delivery: Delivery) -> None:
-        """So that an interruption is neither an attempt nor, when the process ends with it, a crash."""
+        """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
         try:
             await self._services.store.release([delivery])
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 
-    def _done(self, task: asyncio.Task[None]) -> None:
+    def _forget(self, task: asyncio.Task[None]) -> None:
         self.in_hand.pop(task, None)
         self._services.signals.agent(self.agent).set()
         broke = None if task.cancelled() else task.exception()
@@ -113,5 +118,27 @@ class Consumer:
                 self._services.signals.broke(broke)
 
 
-def _hold(delivery: Delivery) -> tuple[int, int]:
+async def handle_suspects(services: Services, consumer_of: Callable[[str], Consumer]) -> None:
+    woken = services.signals.agent(SUSPECTS)
+    while True:
+        try:
+            taken = await finish_claim(_claim_suspect(services), services)
+        except TransientError as error:
+            warn("claim_failed", agent="suspects", reason=error)
+            await services.clock.sleep(PAUSE_AFTER_FAULT)
+            continue
+        if not taken:
+            await until(woken, services.clock, None)
+        for suspect in taken:
+            warn("suspect_taken", agent=suspect.agent, event_id=suspect.event.id, attempt=suspect.attempt)
+            # It may be interrupted, which is no reason to end here.
+            await asyncio.wait([consumer_of(suspect.agent).hand_over(suspect)])
+
+
+async def _claim_suspect(services: Services) -> list[Delivery]:
+    found = await services.store.claim_suspect(services.presence.names, services.clock.now(), LEASE)
+    return [found] if found else []
+
+
+def _claim_key(delivery: Delivery) -> tuple[int, int]:
     return delivery.seq, delivery.fence

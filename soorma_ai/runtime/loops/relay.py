@@ -1,4 +1,4 @@
-"""From the outbox to the bus, and from the bus into the inbox."""
+"""The relay, from the outbox to the bus and from the bus into the inbox."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ MOST_OF_A_REASON = 500
 
 
 async def relay(services: Services, bus: Bus) -> None:
-    """Send, then mark as sent: a crash between the two sends again, and the inbox knows it."""
+    """Send, then mark as sent: after a crash between the two, events are sent again, and the inbox ignores them."""
     while True:
         try:
             waiting = await services.store.unsent(BATCH)
@@ -32,11 +32,11 @@ async def relay(services: Services, bus: Bus) -> None:
 
 
 async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
-    """Arriving is a row in the inbox; returning is the ack. An event that cannot arrive holds up no other."""
+    """Write events into the inbox; returning acknowledges them. An event that cannot arrive holds up no other."""
     try:
         arrival = await services.store.arrive(events, services.clock.now())
     except TransientError:
-        # They may be stored all the same, and when they come again they are nothing new: who may have work, looks.
+        # They may be stored all the same, and would be duplicates when they come again: agents that may have work look.
         services.signals.wake_agents()
         raise
     except Exception as error:
@@ -53,7 +53,7 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
 
 
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
-    """It would fail in the same way however often it came. What even the dead letters cannot take is brought again."""
+    """Make a dead letter of an event that would fail whenever it came. If that fails too, the bus brings it again."""
     code = error.code if isinstance(error, SoormaError) else type(error).__name__
     reason = clip(" ".join(f"cannot_arrive: {code}: {error}".split()), MOST_OF_A_REASON)
     bug = None if isinstance(error, SoormaError) else error

@@ -13,18 +13,16 @@ from soorma_ai.ports import Bus, Delivery
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.loops.consume import Consumer
+from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
 from soorma_ai.runtime.loops.relay import arrive, relay
-from soorma_ai.runtime.loops.suspects import SUSPECTS, handle_suspects
-from soorma_ai.runtime.loops.sweep import keep_swept
-from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, run_timers
+from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
 PAUSE_AFTER_FAULT = 1.0
 
 
 class Consuming(Protocol):
-    """What the shell needs of an agent."""
+    """An agent, as far as the supervisor needs it."""
 
     name: str
     max_in_flight: int
@@ -51,7 +49,7 @@ class Supervisor:
         return self._services.presence.names
 
     async def start(self, agents: Sequence[Consuming]) -> None:
-        """Consumption begins when all of them are registered, and have started; when one cannot, none has."""
+        """Start agents. Consumption begins when all are registered and have started; when one cannot, none has."""
         services = self._services
         await services.store.register([agent.registration() for agent in agents], services.clock.now())
         async with AsyncExitStack() as undoing:
@@ -69,7 +67,7 @@ class Supervisor:
             self._run("timers", lambda: run_timers(services))
             self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
             self._run("heartbeat", lambda: keep_alive(services))
-            self._run("sweep", lambda: keep_swept(services))
+            self._run("sweep", lambda: keep_sweeping(services))
             self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
         for agent in agents:
             consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)
@@ -80,7 +78,7 @@ class Supervisor:
         services.signals.agent(SUSPECTS).set()
 
     async def stop(self) -> None:
-        """Finish what is in hand; what takes too long is given up and handed over again later."""
+        """Finish what is in hand; what takes too long is cancelled and handed over again later."""
         if self._consumers:
             draining = asyncio.gather(*(consumer.drain() for consumer in self._consumers.values()))
             await asyncio.wait([draining], timeout=DRAIN_SECONDS)
@@ -108,8 +106,8 @@ class Supervisor:
                 await self._interrupt_plan(event.plan_id)
 
     async def _interrupt_plan(self, plan_id: str) -> None:
-        """What the event says is not believed; the plan's row is. A turn whose time is over is taken again, to end;
-        what is done for a plan that is cancelled ends too."""
+        """Interrupt the turn of a plan whose time is over, and all that is done for a cancelled one. The plan's row
+        decides, not what the event says."""
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plan(plan_id)
         reason = plan.cancel_requested if plan else await store.cancellation(plan_id)
@@ -124,7 +122,7 @@ class Supervisor:
         self._tasks.append(asyncio.create_task(self._keep_running(name, work), name=name))
 
     async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        """A loop that breaks is a bug; it is reported, and the platform goes on."""
+        """Run a loop again when it breaks, which is a bug and is reported."""
         while True:
             try:
                 await work()

@@ -1,4 +1,4 @@
-"""What happens because time passes: timers that fire, deliveries whose delay is over, leases and heart-beats."""
+"""Everything that is due by time: timers, delayed deliveries, leases, heart-beats and the sweep."""
 
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
@@ -13,13 +13,14 @@ from soorma_ai.runtime.loops.consume import LEASE
 
 BATCH = 100
 LONGEST_SLEEP = timedelta(minutes=1)
+SWEEP_EVERY_SECONDS = 60.0
 PAUSE_AFTER_FAULT = 0.5
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 async def run_timers(services: Services) -> None:
-    """Timers are rows: what became due while nobody ran fires at once."""
+    """Fire timers. They are rows, so those that became due while nothing ran fire at once."""
     attended = _EVER
     while True:
         try:
@@ -31,8 +32,8 @@ async def run_timers(services: Services) -> None:
 
 
 async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
-    """Do what has become due since `attended`; returns the moment until which that was, and the seconds until something
-    is. Agents are woken once for what is due: one that has no hand free looks for itself when it has."""
+    """Do what has become due since `attended`; return the moment until which that was, and the seconds until something
+    is. Agents are woken once: one that is busy looks for itself when it has room."""
     attended = min(attended, services.clock.now())  # clocks step back
     while (due := await services.store.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
@@ -48,7 +49,7 @@ async def _attend(services: Services, attended: datetime) -> tuple[datetime, flo
 async def keep_leases(
     services: Services, in_hand: Callable[[], Sequence[Delivery]], interrupt: Callable[[Sequence[Delivery]], None]
 ) -> None:
-    """A long handling keeps its claim as long as it lives; one that has lost it can commit nothing, and ends."""
+    """Renew the claims of handlings; one that has lost its claim can commit nothing, and is interrupted."""
     while True:
         await services.clock.sleep(LEASE.total_seconds() / 3)
         mine = in_hand()
@@ -73,3 +74,24 @@ async def keep_alive(services: Services) -> None:
             await services.presence.confirm(services.store, services.clock.now())
         except TransientError as error:
             warn("heartbeat_failed", reason=error)
+
+
+async def keep_sweeping(services: Services) -> None:
+    while True:
+        try:
+            await _sweep(services)
+        except TransientError as error:
+            warn("sweep_failed", reason=error)
+        await services.clock.sleep(SWEEP_EVERY_SECONDS)
+
+
+async def _sweep(services: Services) -> None:
+    """Find, report and set going what nothing would ever move again: no plan hangs silently."""
+    swept = await services.store.sweep(services.clock.now())
+    if swept.sent_again:
+        warn("events_sent_again", count=swept.sent_again, reason="the bus took them, and they did not arrive")
+    if swept.unblocked:
+        warn("deliveries_unblocked", count=swept.unblocked, reason="they stood in line behind nothing")
+        services.signals.wake_agents()
+    for plan_id in swept.stranded:
+        warn("plan_stranded", plan_id=plan_id, reason="nothing was coming for it; it is handled again")

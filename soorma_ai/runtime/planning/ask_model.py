@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
-from soorma_ai.core.deciding.prompt import estimated_tokens, fenced
+from soorma_ai.core.deciding.prompt import estimate_tokens, fence
 from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
 from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused
-from soorma_ai.ports import Message, ModelAnswer, Prompt, Question, Reasoner
+from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
 
@@ -52,7 +52,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
         if not isinstance(judged, DecisionError):
             return judged
         fault = judged
-        refusal = handling.services.prompts.render(inquiry.again, {"refusal": fenced(str(fault))})
+        refusal = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(fault))})
         asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
     raise fault
 
@@ -67,14 +67,14 @@ class _Call(Generic[T]):
     async def ask(self, messages: Sequence[Message]) -> tuple[JournalEntry, T | _Refusal]:
         """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
         plan, store, reasoner = self.handling.plan, self.handling.services.store, self.reasoner
-        prompt, most = estimated_tokens([message.content for message in messages]), reasoner.max_output_tokens
+        prompt, most = estimate_tokens([message.content for message in messages]), reasoner.max_output_tokens
         cost = reasoner.cost_of(prompt, most)
         if cost is None and plan.limits.max_cost_usd is not None:
             raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
         reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
         await store.reserve(reserved, plan.limits)
         try:
-            answer = _storable(await reasoner.ask(Question(tuple(messages), self.inquiry.schema)))
+            answer = _storable(await reasoner.ask(ModelQuestion(tuple(messages), self.inquiry.schema)))
         except (ModelRefused, ContentFiltered) as declined:
             entry = self._entry(_no_answer(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
             await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)

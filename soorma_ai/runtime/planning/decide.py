@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from soorma_ai.core.deciding.judge import Situation, judge, parsed, prepared
+from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.offer import Offer, make_offer
-from soorma_ai.core.deciding.prompt import HISTORY_STEPS, inputs_for
+from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, fingerprint
 from soorma_ai.domain.history import DECIDE, REASK
@@ -42,7 +42,7 @@ async def decide(
     """Raises as `ask_model` does."""
 
     async def judge_now(value: Json, fault: str) -> Judged:
-        decision = prepared(parsed(value, fault), offer)
+        decision = prepare_decision(parse_decision(value, fault), offer)
         mark = fingerprint(decision, trigger.known)
         return judge(decision, await situation_now(handling, offer, mark))
 
@@ -56,7 +56,7 @@ async def _prompt(
     handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
 ) -> Prompt:
     plan = handling.plan
-    inputs = inputs_for(
+    inputs = decide_inputs(
         plan,
         instructions=settings.instructions,
         strategy=settings.strategy,

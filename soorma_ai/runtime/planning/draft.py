@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from soorma_ai.core.deciding.drafts import Means, drafted, make_means, prepared
+from soorma_ai.core.deciding.drafts import Material, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.prompt import plan_inputs
 from soorma_ai.core.deciding.review import review
-from soorma_ai.domain.discovery import DiscoveredAgent
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import PLAN, REPLAN
 from soorma_ai.domain.people import Person
+from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.handling.handling import Handling
@@ -18,25 +18,29 @@ from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
 
 
-async def means_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Means:
+async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
     plan = handling.plan
     live = await Directory(handling.services, Person(plan.lineage.tenant_id)).query()
-    return make_means(plan.agent, live, chosen, settings.awaits, settings.result_schemas.get(plan.goal_event))
+    return gather_material(plan.agent, live, chosen, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
-async def draft(handling: Handling, settings: PlannerSettings, means: Means, custom: JsonObject) -> PlanDefinition:
+async def draft(
+    handling: Handling, settings: PlannerSettings, material: Material, custom: JsonObject
+) -> PlanDefinition:
     """Raises as `ask_model` does."""
     plan, services = handling.plan, handling.services
 
     async def review_now(value: Json, fault: str) -> PlanDefinition:
-        drawn = prepared(drafted(value, fault, plan.goal_event), means)
-        review(drawn, means, plan.goal_data)
+        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), material)
+        review(drawn, material, plan.goal_data)
         return drawn
 
     spent = await services.store.spent(plan.root_plan_id)
-    inputs = plan_inputs(plan, instructions=settings.instructions, custom_context=custom, means=means, spent=spent)
+    inputs = plan_inputs(
+        plan, instructions=settings.instructions, custom_context=custom, material=material, spent=spent
+    )
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
     return await ask_model(
-        handling, settings.must_have_model(), Inquiry(prompt, REPLAN, means.schema, means.digest, review_now)
+        handling, settings.must_have_model(), Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
     )

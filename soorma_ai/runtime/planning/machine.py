@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from soorma_ai.core.deciding.judge import judge, within_limits
+from soorma_ai.core.deciding.judge import judge, must_be_within_limits
 from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
@@ -166,7 +166,7 @@ class MachineInHand:
             )
         )
         mark = fingerprint(decision, self._what_is_known())
-        within_limits(decision, await situation_now(handling, Offer(), mark))
+        must_be_within_limits(decision, await situation_now(handling, Offer(), mark))
         outcome = ask(plan, asked, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
         return expectation_in(outcome).id

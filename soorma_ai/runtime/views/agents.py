@@ -1,18 +1,17 @@
-"""Who there is and what they offer, as one tenant sees it."""
+"""Agents and their events, as one tenant sees them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from soorma_ai.domain.discovery import DiscoveredAgent, name_of
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 
-# Who takes an event knows best what must be in it.
+# An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
 
@@ -22,12 +21,12 @@ class Directory:
         self._person = person
 
     async def find(self, capability: str) -> DiscoveredAgent | None:
-        """A live agent that has it; of several, the first by name."""
+        """Return a live agent that has the capability; of several, the first by name."""
         found = await self.discover([capability])
         return found[0] if found else None
 
     async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]:
-        """Live agents that have all these capabilities. Without events, a capability is only its name."""
+        """Return live agents that have all these capabilities. Without events, a capability is only its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
         wanted = list(requirements)
@@ -45,10 +44,10 @@ class Directory:
         topic: EventTopic | str | None = None,
         live: bool = True,
     ) -> list[DiscoveredAgent]:
-        """Agents that all of it fits, by name. `event` and `topic` are those of one event that the agent registered.
-        With `live=False`, those that are gone too."""
+        """Return the agents that fit everything given, by name. `event` and `topic` are those of one event that the
+        agent registered. With `live=False`, those that are gone too."""
         where = None if topic is None else topic_of(topic)
-        found = [_discovered(row) for row in await self._rows() if row.live or not live]
+        found = [_agent_in(row) for row in await self._rows() if row.live or not live]
         return [
             one
             for one in found
@@ -65,18 +64,17 @@ class Directory:
         topic: EventTopic | str | None = None,
         live: bool = True,
     ) -> list[RegisteredEvent]:
-        """What agents registered, each with the agent that owns it. One name on two topics is two events."""
+        """Return what agents registered, each with the agent that owns it. One name on two topics is two events."""
         where = None if topic is None else topic_of(topic)
-        await self._services.presence.confirm(self._services.store, self._services.clock.now())
-        store, tenant_id = self._services.store, self._person.tenant_id
-        now = self._services.clock.now()
+        store, tenant_id, now = self._services.store, self._person.tenant_id, self._services.clock.now()
+        await self._services.presence.confirm(store, now)
         found = await (store.live_events(tenant_id, now) if live else store.known_events(tenant_id))
         return [one for one in found if owner in (None, one.agent) and _is_called(one.definition, name, where)]
 
     async def get_event(
         self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
     ) -> EventDefinition | None:
-        """As a live agent defines it, those that take it first; a `version` also of agents that are gone."""
+        """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones."""
         where = None if topic is None else topic_of(topic)
         if version is not None:
             stored = await self._services.store.definitions(self._person.tenant_id, event_name)
@@ -88,15 +86,15 @@ class Directory:
     async def get_event_schema(
         self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
     ) -> JsonObject | None:
-        """The schema of its payload; see `get_event`."""
+        """Return the schema of the event's payload; see `get_event`."""
         found = await self.get_event(event_name, version, topic=topic)
         return found.payload_schema if found else None
 
     async def deregister(self, agent: str) -> list[EventDefinition]:
-        """An agent that is gone for good, with the definitions that it alone registered; returns those.
+        """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 
-        Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. Agents
-        that all tenants share are the trusted operator's to remove.
+        Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. Only the
+        trusted operator removes agents that all tenants share.
         """
         must_be_outside()
         rows = [row for row in await self._rows() if row.agent == agent]
@@ -113,7 +111,7 @@ class Directory:
         return [row for row in found if row.tenant_id in (None, self._person.tenant_id)]
 
 
-def _discovered(row: AgentRow) -> DiscoveredAgent:
+def _agent_in(row: AgentRow) -> DiscoveredAgent:
     one = row.registration
     return DiscoveredAgent(
         agent_id=one.agent,

@@ -1,7 +1,7 @@
-"""What is stored about plans, put together for whoever looks from one tenant."""
+"""Everything stored about plans, put together for one tenant."""
 
 from soorma_ai.core.plan.lifecycle import before_it_began
-from soorma_ai.core.report.time_shares import taken_by_people
+from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.core.report.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
@@ -14,7 +14,7 @@ ACTIVE = "active"
 
 
 async def own_plan(services: Services, tenant_id: str, plan_id: str) -> PlanRecord:
-    """Also one that is still being begun. Raises NotFound."""
+    """Return a plan, also one that is still being begun. Raises NotFound."""
     plan = await services.store.plan(plan_id)
     if plan is None and (found := await services.store.goal_of(plan_id)):
         agent, goal = found
@@ -64,7 +64,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         expectations=tuple(expectations),
         usage=await store.spent(plan.root_plan_id),
         limits=plan.limits,
-        waiting_seconds=taken_by_people(expectations, services.clock.now()).total_seconds(),
+        waiting_seconds=time_of_people(expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
         prompt=plan.prompt,
         current_state=plan.current_state,
@@ -73,7 +73,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
 
 
 async def trace_of(services: Services, tenant_id: str, plan_id: str) -> Trace:
-    """Raises NotFound."""
+    """Return the trace of a plan. Raises NotFound."""
     plan = await plan_details(services, tenant_id, plan_id)
     others = [
         await plan_details(services, tenant_id, record.plan_id)
@@ -89,7 +89,7 @@ async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> l
 
 
 async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:
-    """All of them, in order of arrival."""
+    """Return all events of a tree, in order of arrival."""
     events: list[EventEnvelope] = []
     last = 0
     while True:

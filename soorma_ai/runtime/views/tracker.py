@@ -1,4 +1,4 @@
-"""How far plans are. It only reads: what it tells is in the rows and in the events that came over the bus."""
+"""The progress of plans, read from the rows and from the events that came over the bus."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ from soorma_ai.runtime.views import plans as reading
 
 
 class Tracker:
-    """Of one tenant. Every call raises NotFound for what belongs to another."""
+    """Reads the progress of one tenant's plans. Every call raises NotFound for what belongs to another tenant."""
 
     def __init__(self, services: Services, tenant_id: str) -> None:
         self._services = services
@@ -26,32 +26,32 @@ class Tracker:
         return tracking.progress(plan, await self._actions(plan))
 
     async def actions(self, plan_id: str) -> list[Action]:
-        """Each request of the plan, and those that its workers made for parts of their tasks, in order."""
+        """Return each request of the plan, and those that its workers made for parts of their tasks, in order."""
         return await self._actions(await self._plan(plan_id))
 
     async def timeline(self, plan_id: str) -> list[TimelineEntry]:
-        """What `soorma plans show` tells, in the order of time."""
+        """Return the lines of `soorma plans show`, in the order of time."""
         return tracking.timeline(await reading.trace_of(self._services, self._tenant_id, plan_id))
 
     async def plan_tree(self, plan_id: str) -> PlanNode:
-        """The plan, and those that it led to."""
+        """Return the plan, and those that it led to, as a tree."""
         plan = await self._plan(plan_id)
         return tracking.tree(plan, await reading.tree_plans(self._services, self._tenant_id, plan.root_plan_id))
 
     async def session_plans(self, session_id: str, *, limit: int = 50) -> list[PlanSummary]:
-        """Newest first."""
+        """Return the plans of a session, newest first."""
         found = await reading.plans(self._services, self._tenant_id, None, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
     async def delegation_group(self, group_id: str) -> DelegationGroup:
-        """What a worker asked for with `delegate_parallel`, also when its task has ended."""
+        """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
         members = [one for one in await self._services.store.group(group_id) if one.tenant_id == self._tenant_id]
         if not members:
             raise NotFound(f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id")
         requests = [e for one in members if (e := await self._services.store.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
-        actions = await self._told(requests, root)
+        actions = await self._load_actions(requests, root)
         return tracking.group(group_id, members, actions)
 
     async def _plan(self, plan_id: str) -> PlanRecord:
@@ -59,19 +59,19 @@ class Tracker:
 
     async def _actions(self, plan: PlanRecord) -> list[Action]:
         requests = tracking.requests_of(plan.plan_id, await self._tree(plan.root_plan_id))
-        return await self._told(requests, plan.root_plan_id)
+        return await self._load_actions(requests, plan.root_plan_id)
 
     async def _tree(self, root_plan_id: str | None) -> list[EventEnvelope]:
         return await reading.tree_events(self._services, self._tenant_id, root_plan_id) if root_plan_id else []
 
-    async def _told(self, requests: Sequence[EventEnvelope], root_plan_id: str | None) -> list[Action]:
+    async def _load_actions(self, requests: Sequence[EventEnvelope], root_plan_id: str | None) -> list[Action]:
         store = self._services.store
         found = await store.named_expectations([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
         handed: defaultdict[str, list[Handed]] = defaultdict(list)
         for one in await store.handed([request.id for request in requests]):
             handed[one.event_id].append(one)
-        # After the inbox: what ended a delivery is in the log by then, so that a failure is seen with its end.
+        # Read after the inbox: the event that ended a delivery is in the log then, so a failure is seen with its end.
         events = await self._tree(root_plan_id)
         rows = tracking.Rows(
             expected, await self._replies(requests, expected, events), handed, tracking.reports_of(events)
@@ -81,7 +81,7 @@ class Tracker:
     async def _replies(
         self, requests: Sequence[EventEnvelope], expected: dict[str, Expectation], events: Sequence[EventEnvelope]
     ) -> dict[str, EventEnvelope]:
-        """What met an expectation need not belong to the tree: a reply without lineage counts as well."""
+        """Return the replies by request. A reply without lineage, which is not in the tree, counts as well."""
         by_id = {event.id: event for event in events}
         by_key = tracking.replies_by_key(events)
         replies: dict[str, EventEnvelope | None] = {}

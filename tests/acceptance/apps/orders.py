@@ -6,7 +6,7 @@
 from typing import Any
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, InvocationContext, PlatformContext, Tool, Worker
-from soorma_ai.ports import Question
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 AMOUNT = {
@@ -33,7 +33,7 @@ CHARGE_BADLY = {"reasoning": "The stock is there, so the buyer pays.", "step": {
 ASK = {"reasoning": "Only the buyer knows.", "step": {"action": "wait", "expected_event": "slot.chosen"}}
 
 
-def decide(question: Question) -> dict[str, Any]:
+def decide(question: ModelQuestion) -> dict[str, Any]:
     told = question.messages[1].content
     refused = len(question.messages) > 2
     if "Goal: order.break" in told:

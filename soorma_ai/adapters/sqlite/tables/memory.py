@@ -5,7 +5,7 @@ import sqlite3
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
-from soorma_ai.core.memory import not_a_list, plus
+from soorma_ai.core.memory import add, not_a_list
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -62,7 +62,7 @@ def change(db: sqlite3.Connection, given: MemoryChange) -> None:
             _write(db, at, version + 1, None)
         case IncrementMemory(by=by):
             before: Json = [] if kind == "[" else json.loads(scalar)
-            _write(db, at, version + 1, compact(plus(at, before, by)))
+            _write(db, at, version + 1, compact(add(at, before, by)))
         case AppendMemory(items=added):
             if kind == "":
                 _write(db, at, version + 1, "[]")
