@@ -2,188 +2,118 @@
 
 An independent implementation, not affiliated with soorma.ai.
 
-A name is loaded when it is first used, so that a program that needs few of them (the command line, above all) starts
-at once.
+What most programs need is here, and loaded when it is first used, so that a program that needs little of it (the
+command line, above all) starts at once. What few programs name is public where it stands:
+
+* `soorma_ai.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
+* `soorma_ai.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
+* `soorma_ai.domain.letters`: what `platform.dead_letters` lists (`Letter`).
+* `soorma_ai.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
+* `soorma_ai.domain.plans`: how far a plan is (`PlanStatus`).
+* `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
+* `soorma_ai.ports`: what an adapter of your own is given and gives.
+* `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+# Type checkers take a public name only where it is spelled; a test holds both lists together.
 if TYPE_CHECKING:
-    from soorma_ai.agents.agent import Agent
-    from soorma_ai.agents.choreography import ChoreographyPlanner
-    from soorma_ai.agents.contexts.plan import EventContext, GoalContext, PlanContext, TransitionContext
-    from soorma_ai.agents.contexts.platform import PlatformContext
-    from soorma_ai.agents.contexts.task import ResultContext, TaskContext
-    from soorma_ai.agents.planner import Planner
-    from soorma_ai.agents.tool import InvocationContext, Tool
-    from soorma_ai.agents.worker import Worker
-    from soorma_ai.domain.decisions import (
-        CompleteAction,
-        DelegateAction,
-        PlanAction,
-        PlannerDecision,
-        PublishAction,
-        PublishAllAction,
-        WaitAction,
-    )
-    from soorma_ai.domain.doubts import Done, Failed, NotDone, OutsideEffects, StillUnknown
-    from soorma_ai.domain.events import EventEnvelope, EventTopic
-    from soorma_ai.domain.expectations import Wait
-    from soorma_ai.domain.letters import Letter
-    from soorma_ai.domain.limits import Limits
-    from soorma_ai.domain.memory import PlanSummary, SessionSummary
-    from soorma_ai.domain.people import AnswerOutcome
-    from soorma_ai.domain.plans import PlanStatus
-    from soorma_ai.domain.registry import AgentCapability, Approval, DiscoveredAgent, EventDefinition
-    from soorma_ai.domain.states import PlanDefinition, StateAction, StateConfig, StateTransition
-    from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
-    from soorma_ai.domain.tracking import ActionStatus, DelegationGroup, PlanProgress
-    from soorma_ai.errors import PlanCancelled, PlanFailed, Reject, Retry, SoormaError
-    from soorma_ai.platform import Platform
-    from soorma_ai.runtime.client.client import Client
-    from soorma_ai.runtime.client.plan_handle import PlanHandle
-
-__all__ = [
-    "ActionStatus",
-    "Agent",
-    "AgentCapability",
-    "AnswerOutcome",
-    "Approval",
-    "ChoreographyPlanner",
-    "Client",
-    "CompleteAction",
-    "DelegateAction",
-    "DelegationGroup",
-    "DelegationSpec",
-    "DiscoveredAgent",
-    "Done",
-    "EventContext",
-    "EventDefinition",
-    "EventEnvelope",
-    "EventTopic",
-    "Failed",
-    "GoalContext",
-    "InvocationContext",
-    "Letter",
-    "Limits",
-    "NotDone",
-    "OutsideEffects",
-    "PlanAction",
-    "PlanCancelled",
-    "PlanContext",
-    "PlanDefinition",
-    "PlanFailed",
-    "PlanHandle",
-    "PlanProgress",
-    "PlanStatus",
-    "PlanSummary",
-    "Planner",
-    "PlannerDecision",
-    "Platform",
-    "PlatformContext",
-    "PublishAction",
-    "PublishAllAction",
-    "Reject",
-    "ResultContext",
-    "Retry",
-    "SessionSummary",
-    "SoormaError",
-    "StateAction",
-    "StateConfig",
-    "StateTransition",
-    "StillUnknown",
-    "SubTaskInfo",
-    "TaskContext",
-    "Tool",
-    "TransitionContext",
-    "Wait",
-    "WaitAction",
-    "Worker",
-]
+    from soorma_ai.agents.agent import Agent as Agent
+    from soorma_ai.agents.choreography import ChoreographyPlanner as ChoreographyPlanner
+    from soorma_ai.agents.contexts.plan import EventContext as EventContext
+    from soorma_ai.agents.contexts.plan import GoalContext as GoalContext
+    from soorma_ai.agents.contexts.plan import PlanContext as PlanContext
+    from soorma_ai.agents.contexts.plan import TransitionContext as TransitionContext
+    from soorma_ai.agents.contexts.platform import PlatformContext as PlatformContext
+    from soorma_ai.agents.contexts.task import ResultContext as ResultContext
+    from soorma_ai.agents.contexts.task import TaskContext as TaskContext
+    from soorma_ai.agents.planner import Planner as Planner
+    from soorma_ai.agents.tool import InvocationContext as InvocationContext
+    from soorma_ai.agents.tool import Tool as Tool
+    from soorma_ai.agents.worker import Worker as Worker
+    from soorma_ai.domain.decisions import CompleteAction as CompleteAction
+    from soorma_ai.domain.decisions import DelegateAction as DelegateAction
+    from soorma_ai.domain.decisions import PlanAction as PlanAction
+    from soorma_ai.domain.decisions import PlannerDecision as PlannerDecision
+    from soorma_ai.domain.decisions import PublishAction as PublishAction
+    from soorma_ai.domain.decisions import PublishAllAction as PublishAllAction
+    from soorma_ai.domain.decisions import WaitAction as WaitAction
+    from soorma_ai.domain.events import EventEnvelope as EventEnvelope
+    from soorma_ai.domain.events import EventTopic as EventTopic
+    from soorma_ai.domain.expectations import Wait as Wait
+    from soorma_ai.domain.limits import Limits as Limits
+    from soorma_ai.domain.memory import PlanSummary as PlanSummary
+    from soorma_ai.domain.memory import SessionSummary as SessionSummary
+    from soorma_ai.domain.registry import AgentCapability as AgentCapability
+    from soorma_ai.domain.registry import Approval as Approval
+    from soorma_ai.domain.registry import DiscoveredAgent as DiscoveredAgent
+    from soorma_ai.domain.registry import EventDefinition as EventDefinition
+    from soorma_ai.domain.states import PlanDefinition as PlanDefinition
+    from soorma_ai.domain.states import StateAction as StateAction
+    from soorma_ai.domain.states import StateConfig as StateConfig
+    from soorma_ai.domain.states import StateTransition as StateTransition
+    from soorma_ai.domain.tasks import DelegationSpec as DelegationSpec
+    from soorma_ai.domain.tasks import SubTaskInfo as SubTaskInfo
+    from soorma_ai.errors import ConfigError as ConfigError
+    from soorma_ai.errors import ContentFiltered as ContentFiltered
+    from soorma_ai.errors import DeadlineExceeded as DeadlineExceeded
+    from soorma_ai.errors import DecisionError as DecisionError
+    from soorma_ai.errors import InvalidPlan as InvalidPlan
+    from soorma_ai.errors import LimitExceeded as LimitExceeded
+    from soorma_ai.errors import LocalProtocolError as LocalProtocolError
+    from soorma_ai.errors import ModelRefused as ModelRefused
+    from soorma_ai.errors import NotFound as NotFound
+    from soorma_ai.errors import Overloaded as Overloaded
+    from soorma_ai.errors import PlanCancelled as PlanCancelled
+    from soorma_ai.errors import PlanFailed as PlanFailed
+    from soorma_ai.errors import Reject as Reject
+    from soorma_ai.errors import RemoteProtocolError as RemoteProtocolError
+    from soorma_ai.errors import Retry as Retry
+    from soorma_ai.errors import SoormaError as SoormaError
+    from soorma_ai.platform import Platform as Platform
+    from soorma_ai.ports.bus import Bus as Bus
+    from soorma_ai.ports.bus import Clock as Clock
+    from soorma_ai.ports.model import Reasoner as Reasoner
+    from soorma_ai.ports.store import Store as Store
+    from soorma_ai.runtime.client.client import Client as Client
+    from soorma_ai.runtime.client.plan_handle import PlanHandle as PlanHandle
 
 _HOMES = {
-    "agents.agent": ("Agent",),
-    "agents.choreography": ("ChoreographyPlanner",),
-    "agents.contexts.plan": (
-        "EventContext",
-        "GoalContext",
-        "PlanContext",
-        "TransitionContext",
-    ),
-    "agents.contexts.platform": ("PlatformContext",),
-    "agents.contexts.task": (
-        "ResultContext",
-        "TaskContext",
-    ),
-    "agents.planner": ("Planner",),
-    "agents.tool": (
-        "InvocationContext",
-        "Tool",
-    ),
-    "agents.worker": ("Worker",),
+    "agents.agent": "Agent",
+    "agents.choreography": "ChoreographyPlanner",
+    "agents.contexts.plan": "EventContext GoalContext PlanContext TransitionContext",
+    "agents.contexts.platform": "PlatformContext",
+    "agents.contexts.task": "ResultContext TaskContext",
+    "agents.planner": "Planner",
+    "agents.tool": "InvocationContext Tool",
+    "agents.worker": "Worker",
     "domain.decisions": (
-        "CompleteAction",
-        "DelegateAction",
-        "PlanAction",
-        "PlannerDecision",
-        "PublishAction",
-        "PublishAllAction",
-        "WaitAction",
+        "CompleteAction DelegateAction PlanAction PlannerDecision PublishAction PublishAllAction WaitAction"
     ),
-    "domain.doubts": (
-        "Done",
-        "Failed",
-        "NotDone",
-        "OutsideEffects",
-        "StillUnknown",
-    ),
-    "domain.events": (
-        "EventEnvelope",
-        "EventTopic",
-    ),
-    "domain.expectations": ("Wait",),
-    "domain.letters": ("Letter",),
-    "domain.limits": ("Limits",),
-    "domain.memory": (
-        "PlanSummary",
-        "SessionSummary",
-    ),
-    "domain.people": ("AnswerOutcome",),
-    "domain.plans": ("PlanStatus",),
-    "domain.registry": (
-        "AgentCapability",
-        "Approval",
-        "DiscoveredAgent",
-        "EventDefinition",
-    ),
-    "domain.states": (
-        "PlanDefinition",
-        "StateAction",
-        "StateConfig",
-        "StateTransition",
-    ),
-    "domain.tasks": (
-        "DelegationSpec",
-        "SubTaskInfo",
-    ),
-    "domain.tracking": (
-        "ActionStatus",
-        "DelegationGroup",
-        "PlanProgress",
-    ),
+    "domain.events": "EventEnvelope EventTopic",
+    "domain.expectations": "Wait",
+    "domain.limits": "Limits",
+    "domain.memory": "PlanSummary SessionSummary",
+    "domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
+    "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
+    "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "PlanCancelled",
-        "PlanFailed",
-        "Reject",
-        "Retry",
-        "SoormaError",
+        "ConfigError ContentFiltered DeadlineExceeded DecisionError InvalidPlan LimitExceeded LocalProtocolError "
+        "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry SoormaError"
     ),
-    "platform": ("Platform",),
-    "runtime.client.client": ("Client",),
-    "runtime.client.plan_handle": ("PlanHandle",),
+    "platform": "Platform",
+    "ports.bus": "Bus Clock",
+    "ports.model": "Reasoner",
+    "ports.store": "Store",
+    "runtime.client.client": "Client",
+    "runtime.client.plan_handle": "PlanHandle",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
+
+# Not by its name: type checkers refuse a list that is worked out.
+globals()["__all__"] = sorted(_HOME_OF)
 
 
 def __getattr__(name: str) -> object:
@@ -196,4 +126,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *__all__]
+    return [*globals(), *_HOME_OF]

@@ -1,6 +1,5 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
-from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, Prompt, Prompts, Reasoner
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
@@ -8,7 +7,6 @@ from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, R
 
 __all__ = [
     "AgentRow",
-    "Arrival",
     "Bus",
     "Clock",
     "DeadLetterRow",
@@ -28,7 +26,6 @@ __all__ = [
     "Registry",
     "Store",
     "StoredEvent",
-    "Stray",
     "Swept",
     "Upkeep",
     "Work",

@@ -49,7 +49,6 @@ def test_it_takes_less_than_0_35_seconds_of_a_processor(fastest: Import) -> None
     assert fastest.cpu_seconds < BUDGET
 
 
-@pytest.mark.parametrize("library", HEAVY)
-def test_it_does_not_load(library: str, fastest: Import) -> None:
+def test_it_loads_no_library_that_only_some_programs_need(fastest: Import) -> None:
     assert "soorma_ai" in fastest.modules
-    assert library not in fastest.modules
+    assert set(HEAVY) & set(fastest.modules) == set()

@@ -21,10 +21,11 @@ from store_kit import (
 )
 
 from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, WAKE_EVENTS, wake_for
+from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
-from soorma_ai.ports import Store, Stray, Work
+from soorma_ai.ports import Store, Work
 
 
 @pytest.mark.parametrize("kind", [ExpectationKind.REPLY, ExpectationKind.CHILD])

@@ -27,12 +27,13 @@ from store_kit import (
 )
 
 from soorma_ai.core.expecting.wakeups import ANSWERED
+from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import Close, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.ports import Store, Stray
+from soorma_ai.ports import Store
 
 ORDER = {"order_id": "o-1"}
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}

@@ -20,18 +20,8 @@ from kit import (
     until,
 )
 
-from soorma_ai import (
-    Done,
-    Failed,
-    InvocationContext,
-    NotDone,
-    Platform,
-    PlatformContext,
-    Reject,
-    Retry,
-    StillUnknown,
-    Tool,
-)
+from soorma_ai import InvocationContext, Platform, PlatformContext, Reject, Retry, Tool
+from soorma_ai.domain.doubts import Done, Failed, NotDone, StillUnknown
 from soorma_ai.errors import ConfigError, TransientError
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock

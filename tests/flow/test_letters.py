@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from kit import ended, open_platform, planner, types, until
 
-from soorma_ai import Agent, InvocationContext, Letter, Platform, PlatformContext, TaskContext, Tool, Worker
+from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.letters import LetterStatus
+from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.testing.scripted import complete, publish
 

@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from textwrap import dedent
 
@@ -96,11 +97,15 @@ def functions_of(tree: ast.AST) -> dict[str, list[str]]:
 def code_of(test: str) -> ast.Module:
     """`test` is 'seeds/test_tools.py::test_name': the statements of that function."""
     file, _, name = test.partition("::")
-    tree = ast.parse((TESTS / file).read_text(encoding="utf-8"))
-    for node in tree.body:
+    for node in _tree_in(file).body:
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name == name:
             return ast.Module(body=node.body, type_ignores=[])
     raise LookupError(f"{file} has no {name}")
+
+
+@cache
+def _tree_in(file: str) -> ast.Module:
+    return ast.parse((TESTS / file).read_text(encoding="utf-8"))
 
 
 def _without_docstrings(node: ast.AST) -> ast.AST:

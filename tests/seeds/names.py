@@ -35,7 +35,7 @@ SKETCHES: dict[str, Sketch] = {
     ),
     "PlatformContext": Sketch("PlatformContext", fields("bus memory registry tenant_id user_id agent_id")),
     "BusClient": Sketch(
-        "agents.context.BusClient",
+        "agents.contexts.platform.BusClient",
         {
             "publish": "topic event_type data correlation_id response_event",
             "request": "event_type data response_event correlation_id response_topic",
@@ -106,7 +106,7 @@ SKETCHES: dict[str, Sketch] = {
     "PlanRegistrationRequest": Sketch("", why="no service keeps kinds of plans: a planner's own code has the machine"),
     "PlanInstanceRequest": Sketch("", why="a goal begins a plan: `platform.submit` takes its data and its session"),
     "AgentCapability": Sketch("AgentCapability", fields("task_name description consumed_event produced_events")),
-    "RegistryClient": Sketch("agents.context.RegistryClient", {"discover": "requirements include_events"}),
+    "RegistryClient": Sketch("agents.contexts.platform.RegistryClient", {"discover": "requirements include_events"}),
     "DiscoveredAgent": Sketch(
         "DiscoveredAgent",
         {
@@ -116,7 +116,7 @@ SKETCHES: dict[str, Sketch] = {
         },
     ),
     "MemoryClient": Sketch(
-        "agents.memory.MemoryClient",
+        "agents.contexts.memory.MemoryClient",
         {
             "store_task_context": "task_id plan_id context",
             "get_task_context": "task_id",

@@ -8,7 +8,6 @@ from typing import Any, assert_type
 from pydantic import BaseModel, JsonValue
 
 from soorma_ai import (
-    ActionStatus,
     Agent,
     Approval,
     DiscoveredAgent,
@@ -24,6 +23,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.domain.tracking import ActionStatus
 
 
 class Order(BaseModel):

@@ -8,20 +8,10 @@ from typing import assert_type
 
 from pydantic import JsonValue
 
-from soorma_ai import (
-    AnswerOutcome,
-    Client,
-    EventEnvelope,
-    Letter,
-    PlanCancelled,
-    PlanFailed,
-    PlanHandle,
-    PlanStatus,
-    Platform,
-    SoormaError,
-    Tool,
-    Wait,
-)
+from soorma_ai import Client, EventEnvelope, PlanCancelled, PlanFailed, PlanHandle, Platform, SoormaError, Tool, Wait
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.people import AnswerOutcome
+from soorma_ai.domain.plans import PlanStatus
 
 
 async def submits_and_follows() -> None:

@@ -1,10 +1,8 @@
-import gzip
 import json
 import socket
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Literal
 
 import pytest
@@ -13,8 +11,7 @@ from pydantic import BaseModel, Field
 from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
+from unit.material import rows
 
 
 @pytest.mark.parametrize(
@@ -197,14 +194,6 @@ def test_a_schema_is_made_of_a_mapping_a_model_or_any_type_that_pydantic_knows()
 def test_a_type_without_a_schema_is_a_fault_of_the_set_up() -> None:
     with pytest.raises(ConfigError, match="no JSON Schema can be made of"):
         schema_of(socket.socket)
-
-
-def rows(name: str) -> list[dict[str, Any]]:
-    file = DATA / name
-    if not file.exists():
-        pytest.skip(f"{name} is not here: the material is no part of the project")
-    with gzip.open(file, "rt") as lines:
-        return [json.loads(line) for line in lines]
 
 
 def verdict(row: dict[str, Any]) -> bool | None:

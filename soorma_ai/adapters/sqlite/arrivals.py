@@ -12,10 +12,10 @@ from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.keys import keys_of_event
 from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
+from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.ports import Arrival, Stray
 
 KEPT_EARLY = timedelta(hours=24)
 

@@ -16,6 +16,7 @@ from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.expecting.answers import judge_answer
 from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
+from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus
@@ -28,7 +29,7 @@ from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registra
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LocalProtocolError, NotFound, SoormaError, StoreUnavailable
-from soorma_ai.ports import AgentRow, Arrival, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
+from soorma_ai.ports import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 
 T = TypeVar("T")
 

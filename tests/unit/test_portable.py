@@ -1,9 +1,6 @@
 """The wire schema lets through what the document takes, in the words that providers know; and the way back is exact."""
 
-import gzip
 import json
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,25 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.core.schema.portable import inline, wire_of
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
-
-DATA = Path(__file__).parents[3] / "shared" / "data"
-
-
-def rows(name: str) -> Iterator[dict[str, Any]]:
-    file = DATA / name
-    if not file.exists():
-        pytest.skip(f"no data at {file}")
-    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
-        yield from (json.loads(line) for line in lines)
-
-
-def obj(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
-    needed: list[Json] = [*required]
-    return {"type": "object", "properties": properties, "required": needed, **more}
+from unit.material import obj, rows
 
 
 def with_every_null(value: Json, schema: Json) -> Json:
@@ -46,79 +29,6 @@ def with_every_null(value: Json, schema: Json) -> Json:
     if isinstance(value, dict) and isinstance(properties, dict):
         return {name: with_every_null(value.get(name), child) for name, child in properties.items()}
     return value
-
-
-# -- inlined
-
-
-def test_local_references_are_written_out() -> None:
-    address = obj({"city": {"type": "string"}}, "city")
-    document: JsonObject = {
-        **obj({"to": {"$ref": "#/$defs/Address", "description": "where to"}, "from": {"$ref": "#/$defs/Address"}}),
-        "$defs": {"Address": address},
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-    }
-    assert inline(document) == obj({"to": {**address, "description": "where to"}, "from": address})
-
-
-def test_a_rule_beside_a_reference_holds_too() -> None:
-    document: JsonObject = {"$ref": "#/$defs/Word", "maxLength": 3, "$defs": {"Word": {"type": "string"}}}
-    assert inline(document) == {"allOf": [{"type": "string"}], "maxLength": 3}
-
-
-def test_a_recursive_reference_keeps_its_type_and_takes_anything_of_it() -> None:
-    tree = obj({"name": {"type": "string"}, "below": {"type": "array", "items": {"$ref": "#/$defs/Tree"}}}, "name")
-    plain = inline({"$ref": "#/$defs/Tree", "$defs": {"Tree": tree}})
-    assert plain["properties"]["below"]["items"] == {"type": "object"}
-    assert violations(plain, {"name": "a", "below": [{"below": []}]}) == []
-
-
-def test_a_reference_to_elsewhere_takes_anything() -> None:
-    assert inline(obj({"x": {"$ref": "https://example.com/schema.json"}})) == obj({"x": True})
-
-
-def test_what_only_looks_like_a_reference_is_left_alone() -> None:
-    document = obj({"$ref": {"type": "string"}, "x": {"const": {"$ref": "#/nowhere"}}, "y": {"enum": [{"$ref": "#"}]}})
-    assert inline(document) == document
-
-
-@pytest.mark.parametrize(
-    ("keyword", "document", "value"),
-    [
-        ("not", {"not": {"$ref": "urn:elsewhere"}}, 1),
-        ("oneOf", {"oneOf": [{"type": "integer"}, {"$ref": "urn:elsewhere"}]}, 1),
-        ("if", {"if": {"$ref": "urn:elsewhere"}, "then": False}, 1),
-        ("contains", {"contains": {"$ref": "urn:elsewhere"}, "maxContains": 1}, [1, 2]),
-        ("unevaluatedProperties", {"$ref": "urn:elsewhere", "unevaluatedProperties": False}, {"a": 1}),
-    ],
-)
-def test_taking_more_in_one_place_never_takes_less_in_all(keyword: str, document: JsonObject, value: Json) -> None:
-    assert violations(inline(document), value) == [], keyword
-
-
-def test_references_that_would_explode_are_cut_short() -> None:
-    levels: JsonObject = {
-        f"L{n}": obj({"a": {"$ref": f"#/$defs/L{n + 1}"}, "b": {"$ref": f"#/$defs/L{n + 1}"}}) for n in range(40)
-    }
-    document: JsonObject = {"$ref": "#/$defs/L0", "$defs": {**levels, "L40": {"type": "string"}}}
-    assert len(json.dumps(inline(document))) < 5_000_000
-
-
-def test_inlining_never_refuses_what_the_document_takes() -> None:
-    checked = exact = 0
-    for case in rows("json-schema/draft2020-12.jsonl.gz"):
-        schema = case["schema"]
-        if not isinstance(schema, dict) or "format" in case["file"] or "vocabulary" in case["file"]:
-            continue
-        took = not violations(inline(schema), case["data"])
-        assert took or not case["valid"], (case["file"], case["case"], case["test"])
-        checked += 1
-        exact += took == case["valid"]
-    assert checked > 1000
-    assert exact / checked > 0.94, "only references to elsewhere and around in circles are widened"
-
-
-# -- portable
 
 
 def test_what_every_provider_knows_is_strict() -> None:
@@ -242,9 +152,6 @@ def test_the_document_is_not_changed() -> None:
     assert json.dumps(document) == before
 
 
-# -- the way back
-
-
 @pytest.mark.parametrize(
     ("schema", "said", "meant"),
     [
@@ -340,9 +247,6 @@ def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tup
     back = strip_wire_nulls(shown, schema)
     assert violations(schema, back) == []
     assert strip_wire_nulls(back, schema) == back
-
-
-# -- real material
 
 
 def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:

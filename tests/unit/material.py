@@ -1,0 +1,25 @@
+"""Schemas, and the real ones that are kept beside the project."""
+
+import gzip
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soorma_ai.domain.values import Json, JsonObject
+
+DATA = Path(__file__).parents[3] / "shared" / "data"
+
+
+def rows(name: str) -> list[dict[str, Any]]:
+    file = DATA / name
+    if not file.exists():
+        pytest.skip(f"no data at {file}")
+    with gzip.open(file, "rt") if file.suffix == ".gz" else file.open() as lines:
+        return [json.loads(line) for line in lines]
+
+
+def obj(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
+    needed: list[Json] = [*required]
+    return {"type": "object", "properties": properties, "required": needed, **more}

@@ -1,0 +1,24 @@
+"""What hinders a dead letter from being handled again."""
+
+import pytest
+
+from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.domain.plans import PlanStatus
+
+
+@pytest.mark.parametrize(
+    ("unreadable", "status", "words"),
+    [
+        (None, None, None),
+        (None, PlanStatus.RUNNING, None),
+        (None, PlanStatus.PAUSED, None),
+        (None, PlanStatus.FAILED, "plan p, which it came for, has ended (failed)"),
+        (None, PlanStatus.CANCELLED, "submit the goal again, and discard this"),
+        ("its event is none", PlanStatus.FAILED, "its event is none; redrive it with the version"),
+    ],
+)
+def test_a_letter_of_an_ended_plan_or_without_a_readable_event_is_not_redriven(
+    unreadable: str | None, status: PlanStatus | None, words: str | None
+) -> None:
+    found = hindrance(unreadable, "p" if status else None, status)
+    assert (found is None) if words is None else (words in (found or ""))

@@ -1,0 +1,97 @@
+"""A handler that must not run twice: what a person is asked, and what the answer means."""
+
+import itertools
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.delivery.doubts import ANSWERED_WITHIN, ask_what_happened, dispose_in_vain, doubt_id, finding_of
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.domain.doubts import Done, Failed, NotDone, StillUnknown
+from soorma_ai.domain.effects import DeadLetter, Expect, Publish, Schedule
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer, AnswerDecision
+from soorma_ai.domain.schemas import violations
+from unit.rows import GOAL, at, event, expectation
+
+RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
+REQUEST = event("charge", 1, because=GOAL, data={"amount": 5})
+
+
+def asked(**request: Any) -> tuple[Expectation, Publish, Schedule]:
+    moment = Moment(REQUEST.model_copy(update=request), "bank", at(2), itertools.count())
+    opened, announced, timer = ask_what_happened("doubt", "charge", "the process ended", RECEIPT, moment)
+    assert isinstance(opened, Expect) and isinstance(announced, Publish) and isinstance(timer, Schedule)
+    return opened.expectation, announced, timer
+
+
+def test_each_beginning_of_a_handler_is_a_doubt_of_its_own() -> None:
+    ids = {doubt_id(agent, request, begun) for agent in "ab" for request in "xy" for begun in (1, 2)}
+    assert len(ids) == 8
+    assert doubt_id("a", "x", 1) in ids
+
+
+def test_a_person_is_asked_what_was_asked_for_and_the_question_ends() -> None:
+    question, announced, timer = asked()
+    assert question.ask is not None
+    assert "charge" in question.ask.message and '{"amount":5}' in question.ask.message
+    assert "the process ended" in question.ask.message
+    assert (question.kind, question.task_id, question.plan_id) == (ExpectationKind.DOUBT, "charge", None)
+    assert announced.event.data["wait_id"] == question.id == timer.guards
+    assert question.deadline == timer.due == at(2) + ANSWERED_WITHIN
+    soon, _, timer = asked(deadline=at(60))
+    assert soon.deadline == timer.due == at(60), "nobody waits for it longer"
+
+
+@pytest.mark.parametrize(
+    ("answer", "fits"),
+    [
+        ({"outcome": "done", "result": {"receipt": "r"}}, True),
+        ({"outcome": "not_done"}, True),
+        ({"outcome": "failed", "message": "no card"}, True),
+        ({"outcome": "failed"}, True),
+        ({"outcome": "done"}, False),
+        ({"outcome": "done", "result": {"receipt": 5}}, False),
+        ({"outcome": "perhaps"}, False),
+        ({"approved": True}, False),
+    ],
+)
+def test_an_answer_says_one_of_three_things_and_a_result_is_one_of_the_handlers(answer: Any, fits: bool) -> None:
+    ask = asked()[0].ask
+    assert ask is not None
+    assert (not violations(ask.response_schema, answer)) is fits
+
+
+def closed(status: ExpectationStatus, **payload: Any) -> Expectation:
+    answer = Answer("a", payload, AnswerDecision.RESPOND, "ada", at(9)) if payload else None
+    return replace(expectation("charge", ExpectationKind.DOUBT, 1, 9, status=status), answer=answer)
+
+
+MET, EXPIRED, OPEN = ExpectationStatus.MET, ExpectationStatus.EXPIRED, ExpectationStatus.OPEN
+
+
+@pytest.mark.parametrize(
+    ("question", "found", "told"),
+    [
+        (closed(MET, outcome="done", result=3), Done(3), "it was done, somebody said"),
+        (closed(MET, outcome="not_done"), NotDone(), "it was not done, somebody said"),
+        (closed(MET, outcome="failed", message="no card"), Failed("no card"), "no card"),
+        (closed(MET, outcome="failed"), Failed("charge did not work, as ada says"), "charge did not work, as ada says"),
+        (
+            closed(EXPIRED),
+            Failed("whether charge was done is not known, and nobody could say so in time"),
+            "whether charge was done is not known",
+        ),
+        (closed(OPEN), StillUnknown("the question about it is still open"), "the question about it is still open"),
+    ],
+)
+def test_an_answer_is_a_finding_and_the_caller_is_told_it_even_when_it_is_in_vain(
+    question: Expectation, found: object, told: str
+) -> None:
+    assert finding_of(question) == found
+    settled = dispose_in_vain(question, "no handler takes it any more")
+    assert isinstance(settled.disposition, DeadLetter)
+    assert settled.failure is not None and settled.failure.code == "in_doubt"
+    assert settled.failure.message.startswith(told)
+    assert settled.failure.message.endswith("; and it could not be carried on: no handler takes it any more")

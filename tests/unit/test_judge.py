@@ -1,0 +1,126 @@
+"""Code disposes: each refusal says what was found and what is wanted."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
+from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.domain.decisions import DelegateAction
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.plans import pursuit_of
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
+from unit.rows import START, plan
+
+SKU = {
+    "type": "object",
+    "properties": {"sku": {"type": "string"}, "note": {"type": "string"}},
+    "required": ["sku"],
+    "additionalProperties": False,
+}
+RESERVE = EventDefinition(event_name="stock.reserve", payload_schema=SKU)
+PAY = EventDefinition(event_name="pay", approval="payload.amount > context.order")  # type: ignore[arg-type]
+CAME = EventDefinition(event_name="goods.came", topic=EventTopic.BUSINESS_FACTS)
+OFFER = Offer(
+    events=(RESERVE, PAY),
+    delegates=(Delegate("buyer", EventDefinition(event_name="buy", payload_schema=SKU)),),
+    waits=(Awaited(CAME, ("carrier",)),),
+    result_schema={"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]},
+)
+DONE = complete({"total": 1})
+
+
+def judged(answer: Any, **known: Any) -> Any:
+    situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), START, **known)
+    return judge(prepare_decision(parse_decision(answer, "it was cut off"), OFFER), situation)
+
+
+@pytest.mark.parametrize(
+    ("answer", "error", "words"),
+    [
+        (None, MalformedDecision, "it was cut off"),
+        ([], MalformedDecision, "it was cut off"),
+        ({"reasoning": "?"}, MalformedDecision, "'step' must be one object of the schema, found null"),
+        ({"step": [1]}, MalformedDecision, "found [1]"),
+        ({"step": {}}, MalformedDecision, "'step.action' is missing"),
+        ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),
+        ({**DONE, "plan_id": "x"}, MalformedDecision, "found also plan_id"),
+        ({"step": {"action": "publish:pay", "data": "A1"}}, MalformedDecision, "step.data"),
+        ({"step": {"action": "publish:pay", "data": {}, "to": 1}}, MalformedDecision, "'step' holds to"),
+        ({"step": {"action": "complete"}}, MalformedDecision, "'step' has no result; 'complete' needs result"),
+        (publish("stock.reserv", sku="A"), UnknownEvent, "did you mean 'stock.reserve'"),
+        (publish("x"), UnknownEvent, "event 'x' is not offered. Possible now: stock.reserve, pay."),
+        (delegate("nobody", "buy", {}), UnknownEvent, "planner and goal 'nobody/buy'"),
+        (publish("stock.reserve", sku=5), PayloadMismatch, "$.sku"),
+        (publish("stock.reserve"), PayloadMismatch, "sku"),
+        (delegate("buyer", "buy", {}), PayloadMismatch, "data for goal 'buy'"),
+        (complete({"total": "much"}), PayloadMismatch, "the result does not match its schema: $.total"),
+        (wait("nobody.makes.this", "?"), NotAllowed, "event to wait for 'nobody.makes.this'"),
+    ],
+)
+def test_a_decision_that_cannot_be_is_refused_in_words(answer: Any, error: type[DecisionError], words: str) -> None:
+    with pytest.raises(error) as refused:
+        judged(answer)
+    assert words in str(refused.value)
+
+
+def test_a_null_that_stands_for_nothing_is_left_out_of_what_is_published() -> None:
+    assert judged(publish("stock.reserve", sku="A", note=None)).decision.next_action.data == {"sku": "A"}
+    assert judged(delegate("buyer", "buy", {"sku": "A", "note": None})).decision.next_action.goal_data == {"sku": "A"}
+    action = judged({"step": {"action": "wait", "expected_event": "goods.came", "message": "?"}}).decision.next_action
+    assert action.timeout_seconds is None
+
+
+@pytest.mark.parametrize(("amount", "asks"), [(1, False), (2, True), ("much", True)])
+def test_whether_a_person_is_asked_is_told_by_payload_and_goal_and_when_in_doubt_yes(amount: Any, asks: bool) -> None:
+    assert (judged(publish("pay", amount=amount)).approval is not None) is asks
+
+
+def test_what_was_judged_knows_its_definition_and_who_makes_what_is_waited_for() -> None:
+    assert judged(publish("stock.reserve", sku="A")).definition == RESERVE
+    waited = judged(wait("goods.came", "?", 5))
+    assert (waited.definition, waited.producers) == (CAME, ("carrier",))
+    assert judged(DONE).definition is None
+
+
+def test_a_goal_does_not_go_back_to_who_pursues_it_with_the_same_data() -> None:
+    above = plan(ancestry=(pursuit_of("buyer", "buy", {"sku": "A"}),))
+    with pytest.raises(NotAllowed, match="round in circles"):
+        judged(delegate("buyer", "buy", {"sku": "A"}), plan=above)
+    assert isinstance(judged(delegate("buyer", "buy", {"sku": "B"}), plan=above).decision.next_action, DelegateAction)
+
+
+@pytest.mark.parametrize(
+    ("answer", "limits", "known", "name"),
+    [
+        (publish("pay"), Limits(max_actions=3), {"spent": Spent(actions=3)}, "max_actions"),
+        (publish("pay"), Limits(max_actions=3), {"spent": Spent(actions=2)}, None),
+        (wait("goods.came", "?"), Limits(max_actions=3), {"spent": Spent(actions=3)}, None),
+        (wait("goods.came", "?"), Limits(max_parallel=1), {"in_flight": 1}, "max_parallel"),
+        (DONE, Limits(max_actions=0, max_parallel=0), {"in_flight": 9}, None),
+        (DONE, Limits(max_repeats=2), {"repeats": 2}, "max_repeats"),
+        (delegate("buyer", "buy", {"sku": "A"}), Limits(max_depth=1), {}, "max_depth"),
+        (delegate("buyer", "buy", {"sku": "A"}), Limits(max_depth=2), {}, None),
+        (publish("pay"), Limits(max_depth=1), {}, None),
+    ],
+)
+def test_a_limit_stops_what_it_is_about_and_never_the_end(
+    answer: Any, limits: Limits, known: Any, name: str | None
+) -> None:
+    if name is None:
+        judged(answer, plan=plan(limits=limits), **known)
+        return
+    with pytest.raises(LimitExceeded, match=f"limit_exceeded: {name}"):
+        judged(answer, plan=plan(limits=limits), **known)
+
+
+def test_after_the_deadline_nothing_is_decided() -> None:
+    late = replace(plan(), deadline=START)
+    with pytest.raises(LimitExceeded, match="deadline"):
+        judged(DONE, plan=late)
+    judged(DONE, plan=replace(late, deadline=START + timedelta(seconds=1)))

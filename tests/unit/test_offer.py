@@ -1,0 +1,88 @@
+"""What may be decided now: what live agents take and make, and what people may tell."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.offer import Offer, make_offer, merge_definitions
+from soorma_ai.domain.events import CLIENT, EventTopic
+from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import ANY_OBJECT, violations
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
+
+PAID = EventDefinition(event_name="paid", topic=EventTopic.BUSINESS_FACTS)
+NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]}
+
+
+def registered(agent: str, role: EventRole, name: str, **known: Any) -> RegisteredEvent:
+    return RegisteredEvent(agent, AgentKind.TOOL, role, EventDefinition(event_name=name, **known))
+
+
+TAKES, GOAL, MAKES = EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES
+
+
+def offer(*live: RegisteredEvent) -> Offer:
+    return make_offer("orders", live, [PAID], None)
+
+
+@pytest.mark.parametrize(
+    ("role", "agent", "topic", "events", "goals", "waits"),
+    [
+        (TAKES, "stock", EventTopic.ACTION_REQUESTS, ["x"], [], ["paid"]),
+        (TAKES, "orders", EventTopic.ACTION_REQUESTS, [], [], ["paid"]),
+        (TAKES, "stock", EventTopic.BUSINESS_FACTS, [], [], ["paid"]),
+        (GOAL, "buyer", EventTopic.ACTION_REQUESTS, [], ["buyer/x"], ["paid"]),
+        (GOAL, "orders", EventTopic.ACTION_REQUESTS, [], [], ["paid"]),
+        (MAKES, "stock", EventTopic.BUSINESS_FACTS, [], [], ["paid", "x"]),
+        (MAKES, "stock", EventTopic.ACTION_RESULTS, [], [], ["paid"]),
+        (EventRole.AWAITS, "stock", EventTopic.BUSINESS_FACTS, [], [], ["paid"]),
+    ],
+)
+def test_what_is_offered_is_what_others_take_and_make(
+    role: EventRole, agent: str, topic: EventTopic, events: list[str], goals: list[str], waits: list[str]
+) -> None:
+    found = offer(registered(agent, role, "x", topic=topic))
+    assert [event.event_name for event in found.events] == events
+    assert [f"{one.planner}/{one.goal.event_name}" for one in found.delegates] == goals
+    assert [one.definition.event_name for one in found.waits] == waits
+
+
+def test_a_fact_that_agents_make_and_a_client_may_tell_has_all_of_them_as_producers() -> None:
+    fact = EventTopic.BUSINESS_FACTS
+    found = offer(registered("bank", MAKES, "paid", topic=fact), registered("till", MAKES, "paid", topic=fact))
+    awaited = found.awaited("paid")
+    assert awaited is not None and awaited.producers == (CLIENT, "bank", "till")
+
+
+def test_an_event_that_several_take_fits_each_of_them_and_needs_a_person_where_one_wants_one() -> None:
+    plain = EventDefinition(event_name="x", description="Does it.")
+    strict = EventDefinition(event_name="x", payload_schema=NUMBER, approval=Approval("payload.n > 5"))
+    short = EventDefinition(
+        event_name="x", payload_schema={"properties": {"n": {"maximum": 9}}}, approval=Approval(approvers=("boss",))
+    )
+    assert merge_definitions([plain]) is plain
+    assert merge_definitions([plain, plain]).payload_schema == ANY_OBJECT
+    one = merge_definitions([plain, strict])
+    assert (one.description, one.payload_schema, one.approval) == ("Does it.", NUMBER, strict.approval)
+    both = merge_definitions([strict, short, plain])
+    assert [bool(violations(both.payload_schema, {"n": n})) for n in (3, 10, "x")] == [False, True, True]
+    assert both.approval is not None and both.approval.approvers == ("boss",)
+
+
+def test_an_empty_offer_parks_its_plan_and_can_only_be_completed() -> None:
+    empty = Offer()
+    assert empty.is_empty and not offer().is_empty
+    assert not violations(empty.schema, complete()) and violations(empty.schema, publish("x"))
+    assert (empty.takes(""), offer().takes("")) == (False, True)
+    assert [offer(registered("stock", TAKES, "x")).takes(name) for name in ("x", "y")] == [True, False]
+    assert offer(registered("buyer", GOAL, "buy")).takes("buy")
+
+
+def test_the_schema_of_a_decision_has_a_branch_for_each_thing_that_can_be_done() -> None:
+    live = registered("stock", TAKES, "x", payload_schema=NUMBER), registered("buyer", GOAL, "buy")
+    found = offer(*live)
+    for item in (publish("x", n=1), delegate("buyer", "buy", {}), wait("paid", "?"), wait("paid", "?", 5), complete()):
+        assert violations(found.schema, item) == []
+    for item in (publish("x"), publish("y"), delegate("x", "buy", {}), wait("x", "?"), wait("paid", "?", 0)):
+        assert violations(found.schema, item) != []
+    assert found.digest == offer(*reversed(live)).digest != offer().digest

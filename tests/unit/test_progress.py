@@ -1,0 +1,153 @@
+"""How far plans are: by the rows that decide, in whatever order things came."""
+
+import itertools
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from soorma_ai.core.report.progress import (
+    Rows,
+    action,
+    group,
+    progress,
+    replies_by_key,
+    reports_of,
+    requests_of,
+    timeline,
+    tree,
+)
+from soorma_ai.core.report.trace import trace
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.tracking import ActionStatus, Handed
+from soorma_ai.domain.values import JsonObject
+from unit.rows import GOAL, PLAN, Story, at, event, expectation, plan, reply
+
+ASKED = event("work", 1, because=GOAL)
+WELL = reply("r", 5, to="work", source="hands", result={"n": 1})
+ILL = reply("r", 5, to="work", source="hands", error={"code": "broken", "message": "it is broken"})
+STOPPED = reply("r", 5, to="work", source="hands", error={"code": "cancelled", "message": "no longer wanted"})
+OPEN, MET, EXPIRED, CLOSED = (
+    expectation("work", ExpectationKind.REPLY, 1, None if status is ExpectationStatus.OPEN else 4, status=status)
+    for status in (
+        ExpectationStatus.OPEN,
+        ExpectationStatus.MET,
+        ExpectationStatus.EXPIRED,
+        ExpectationStatus.CLOSED,
+    )
+)
+
+
+def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Handed:
+    return Handed("work", "hands", has_begun=begun, has_ended=ended, is_dead=dead)
+
+
+def told(expected: Expectation | None, answer: EventEnvelope | None, *taken: Handed) -> tuple[str, str | None]:
+    rows = Rows({"work": expected} if expected else {}, {"work": answer} if answer else {}, {"work": taken}, {})
+    found = action(ASKED, rows)
+    assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
+    return found.status, found.error
+
+
+@pytest.mark.parametrize(
+    ("expected", "answer", "taken", "status", "error"),
+    [
+        (OPEN, None, [], "pending", None),
+        (OPEN, None, [handed(begun=False)], "pending", None),
+        (OPEN, None, [handed()], "running", None),
+        (OPEN, WELL, [handed(ended=True)], "running", None),
+        (MET, WELL, [handed(ended=True)], "completed", None),
+        (MET, None, [], "completed", None),
+        (MET, ILL, [handed(ended=True, dead=True)], "failed", "it is broken"),
+        (MET, STOPPED, [], "cancelled", "no longer wanted"),
+        (EXPIRED, None, [handed()], "timed_out", f"no answer came until {at(3600)}"),
+        (CLOSED, None, [], "cancelled", None),
+        (None, WELL, [handed()], "completed", None),
+        (None, ILL, [], "failed", "it is broken"),
+        (None, None, [handed(ended=True)], "completed", None),
+        (None, None, [handed(ended=True), handed(ended=True, dead=True)], "failed", None),
+        (None, None, [handed(ended=True), handed()], "running", None),
+        (None, None, [], "pending", None),
+    ],
+)
+def test_an_action_is_as_far_as_its_rows_say(
+    expected: Expectation | None,
+    answer: EventEnvelope | None,
+    taken: Sequence[Handed],
+    status: str,
+    error: str | None,
+) -> None:
+    assert told(expected, answer, *taken) == (status, error)
+
+
+def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None:
+    part = replace(MET, task_id="task", group_id="group")
+    rows = Rows({"work": part}, {"work": WELL}, {"work": [handed(), replace(handed(), agent="feet")]}, {})
+    found = action(ASKED, rows)
+    assert (found.asked_by, found.agents, found.parent_id, found.group_id) == (
+        ASKED.source,
+        ("feet", "hands"),
+        "task",
+        "group",
+    )
+    assert (found.requested_at, found.ended_at) == (at(1), at(4))
+
+
+def test_requests_are_those_of_the_plan_and_of_no_other() -> None:
+    other = event("other", 2, because=GOAL, plan_id="child")
+    assert requests_of(PLAN, [ASKED, other, WELL]) == [ASKED]
+
+
+def test_of_several_replies_the_first_counts() -> None:
+    assert replies_by_key([WELL, ILL, ASKED])["work", "work.completed"] is WELL
+
+
+def report(seconds: float, **data: object) -> EventEnvelope:
+    made = event(f"p{seconds}", seconds, because="work", type="task.progress")
+    given: JsonObject = {"task_id": "work", "progress": seconds / 10, **data}  # type: ignore[dict-item]
+    return made.model_copy(update={"topic": EventTopic.SYSTEM_EVENTS, "data": given})
+
+
+def test_the_latest_report_counts_whatever_came_last_and_what_is_none_does_not() -> None:
+    reports = [report(2), report(5, message="half"), report(3)]
+    strange = [report(8, progress="half"), report(9, progress=True), report(7, task_id=5), ASKED]
+    for events in itertools.permutations(reports):
+        (found,) = reports_of([*events, *strange]).values()
+        assert (found.progress, found.message, found.at) == (0.5, "half", at(5))
+
+
+def test_progress_counts_every_status_and_a_late_report_moves_none() -> None:
+    rows = Rows({"work": MET}, {"work": WELL}, {}, reports_of([report(9)]))
+    done, waits = action(ASKED, rows), action(event("more", 2, because=GOAL), rows)
+    found = progress(plan(), [done, waits])
+    assert (found.total, found.done, set(found.counts)) == (2, 1, set(ActionStatus))
+    assert {status: count for status, count in found.counts.items() if count} == {"completed": 1, "pending": 1}
+    assert [(one, report.progress) for one, report in found.reports.items()] == [("work", 0.9)]
+
+
+def test_a_group_tells_what_came_and_what_may_still_come() -> None:
+    members = [replace(one, id=name, task_id="task") for name, one in (("a", MET), ("b", OPEN), ("c", EXPIRED))]
+    found = group("g", members, [])
+    assert (found.task_id, found.total, found.came, found.missing) == ("task", 3, 1, ("b",))
+
+
+def test_the_timeline_is_in_the_order_of_time_and_holds_what_followed_from_what() -> None:
+    story = Story()
+    story.step(StepKind.GOAL, 0, GOAL, "order.place")
+    story.step(StepKind.PUBLISHED, 1, "work", "work", to="work")
+    story.step(StepKind.COMPLETED, 9, "r")
+    story.expectations.append(replace(MET, met_by="r"))
+    entries = timeline(trace(story.details(), [], [ASKED, WELL], at(10)))
+    assert [entry.at for entry in entries] == sorted(entry.at for entry in entries)
+    assert [entry.kind for entry in entries if entry.kind != "turn"] == ["request", "reply", "end"]
+
+
+def test_a_tree_has_each_plan_below_its_parent_in_the_order_they_began() -> None:
+    root, first, second = plan(), plan("b", parent_plan_id=PLAN), plan("a", parent_plan_id=PLAN)
+    inner = plan("c", parent_plan_id=first.plan_id)
+    second = replace(second, created_at=at(5))
+    node = tree(root, [second, inner, root, first])
+    assert [child.plan.plan_id for child in node.children] == [first.plan_id, second.plan_id]
+    assert [child.plan.plan_id for child in node.children[0].children] == [inner.plan_id]

@@ -1,0 +1,49 @@
+"""Tasks and plans as plain data hold what the seeds name, and can be written as JSON."""
+
+import json
+
+from soorma_ai.core.report.summaries import plan_summary, task_summary
+from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from unit.rows import START, at, plan
+
+TASK = TaskRecord(
+    task_id="t",
+    agent="clerk",
+    event_type="order.requested",
+    data={"n": 1},
+    lineage=Lineage(tenant_id="acme", user_id="ada", session_id="s-1", goal_id="g", plan_id="p"),
+    answer_key="key",
+    answer_event="order.done",
+    answer_topic=EventTopic.ACTION_RESULTS,
+    created_at=START,
+    state={},
+    version=3,
+)
+
+
+def test_a_task_tells_its_parts_its_state_and_where_its_answer_goes() -> None:
+    part = SubTaskInfo("s", "part.requested", "part.done", "failed", "g-1", {"success": False})
+    told = task_summary(TASK, {"seen": [1]}, [part])
+    assert json.loads(json.dumps(told)) == told
+    assert (told["state"], told["data"], told["version"]) == ({"seen": [1]}, {"n": 1}, 3)
+    assert (told["plan_id"], told["tenant_id"], told["user_id"], told["goal_id"]) == ("p", "acme", "ada", "g")
+    assert (told["correlation_id"], told["response_event"]) == ("key", "order.done")
+    assert told["sub_tasks"] == {
+        "s": {
+            "sub_task_id": "s",
+            "event_type": "part.requested",
+            "response_event": "part.done",
+            "status": "failed",
+            "parallel_group_id": "g-1",
+            "result": {"success": False},
+        }
+    }
+
+
+def test_a_plan_tells_its_status_its_memory_and_when_it_must_end() -> None:
+    told = plan_summary(plan(deadline=at(60), parent_plan_id="above", answer_key="key"), {"step": 1})
+    assert json.loads(json.dumps(told)) == told
+    assert (told["status"], told["state"], told["goal_data"]) == ("running", {"step": 1}, {"order": 1})
+    assert (told["deadline"], told["parent_plan_id"], told["correlation_id"]) == (at(60).isoformat(), "above", "key")
+    assert plan_summary(plan(), {})["deadline"] is None
