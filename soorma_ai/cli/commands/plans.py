@@ -5,14 +5,16 @@ import asyncio
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.follow.traces import trace_of
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import Cancelling, Writer, plan_named, reading
-from soorma_ai.cli.view.render import Printer, print_json, status_part
-from soorma_ai.cli.view.story import print_story
-from soorma_ai.cli.view.wording import ago, said, short
+from soorma_ai.cli.store_access import CommandRunner, find_plan, read_only_client
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.values import clip
+from soorma_ai.runtime.client.commands import CancelPlan
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import Printer, print_json, status_part
+from soorma_ai.terminal.story import print_trace
+from soorma_ai.terminal.wording import ago, short_id
 
 
 @click.group()
@@ -28,11 +30,11 @@ def plans() -> None:
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
 
-    async def found() -> list[PlanRecord]:
-        async with reading(access) as client:
+    async def load() -> list[PlanRecord]:
+        async with read_only_client(access) as client:
             return await client.plans(status=status, limit=limit)
 
-    records = asyncio.run(found())
+    records = asyncio.run(load())
     printer = Printer()
     if as_json:
         print_json(records)
@@ -40,7 +42,14 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
         Printer(stderr=True).line("no plans")
     elif printer.is_plain:
         printer.rows(
-            (r.plan_id, r.status, said(r.goal_event), said(r.agent), r.created_at.isoformat(), said(r.reason or ""))
+            (
+                r.plan_id,
+                r.status,
+                one_line(r.goal_event),
+                one_line(r.agent),
+                r.created_at.isoformat(),
+                one_line(r.reason or ""),
+            )
             for r in records
         )
     else:
@@ -54,15 +63,15 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 def show(access: Access, plan: str, as_json: bool) -> None:
     """Show why everything in a plan happened: who published what because of what."""
 
-    async def found() -> Trace:
-        async with reading(access) as client:
-            return await trace_of(client, await plan_named(client, plan))
+    async def load() -> Trace:
+        async with read_only_client(access) as client:
+            return await client.trace(await find_plan(client, plan))
 
-    trace = asyncio.run(found())
+    trace = asyncio.run(load())
     if as_json:
         print_json(trace)
     else:
-        print_story(trace, Printer())
+        print_trace(trace)
 
 
 @plans.command()
@@ -73,13 +82,13 @@ def show(access: Access, plan: str, as_json: bool) -> None:
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     """Ask a plan to stop, with all that it delegated."""
 
-    async def done() -> tuple[str, bool, bool]:
-        async with reading(access) as client:
-            plan_id = await plan_named(client, plan)
-        writer = Writer(access)
-        return plan_id, await writer.cancel(Cancelling(plan_id, reason)), writer.has_owner
+    async def run() -> tuple[str, bool, bool]:
+        async with read_only_client(access) as client:
+            plan_id = await find_plan(client, plan)
+        runner = CommandRunner(access)
+        return plan_id, await runner.run(CancelPlan(plan_id, reason)), runner.has_owner
 
-    plan_id, is_cancelled, has_owner = asyncio.run(done())
+    plan_id, is_cancelled, has_owner = asyncio.run(run())
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:
@@ -96,12 +105,12 @@ def _print_table(printer: Printer, records: list[PlanRecord]) -> None:
         ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON"),
         (
             (
-                short(record.plan_id),
-                said(record.goal_event, 40),
+                short_id(record.plan_id),
+                clip(one_line(record.goal_event), 40),
                 status_part(record.status),
-                said(record.agent, 24),
+                clip(one_line(record.agent), 24),
                 ago(record.created_at, now),
-                said(record.reason or "", 200),
+                clip(one_line(record.reason or ""), 200),
             )
             for record in records
         ),
