@@ -1,7 +1,7 @@
 """The store's file: read beside its owner, written through its owner, and what an id on the command line means."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -46,6 +46,16 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
         await store.close()
 
 
+def look_up(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
+    """Return what `find` finds in what is committed. Raise NotFound where there is no store."""
+
+    async def look() -> T:
+        async with read_only_client(access) as client:
+            return await find(client)
+
+    return asyncio.run(look())
+
+
 class CommandRunner:
     """Has commands carried out by the owner of the file, or by this process when there is none."""
 
@@ -55,20 +65,20 @@ class CommandRunner:
         self._person = Person(access.tenant_id, user_id)
         self.has_owner = False
 
-    async def run(self, command: Command[T]) -> T:
-        """Return what the reply says. An owner may end while it is asked, and another begin: then look again.
+    def run(self, command: Command[T]) -> T:
+        """Return what the reply says. Raise StoreUnavailable when the owner cannot be reached, and what it raised."""
+        return asyncio.run(self._run(command))
 
-        Raise StoreUnavailable when the owner cannot be reached, and what the command itself raises.
-        """
+    async def _run(self, command: Command[T]) -> T:
+        """An owner may end while it is asked, or another begin while this process looks: then look again."""
         reason: Exception | None = None
         for _ in range(MOST_TRIES):
             owner = owner_of(self._path)
             self.has_owner = owner is not None
             try:
                 if owner is not None:
-                    return command.read(
-                        await ask_owner(owner.socket, spell(command, self._person), timeout=ANSWER_SECONDS)
-                    )
+                    request = spell(command, self._person)
+                    return command.read(await ask_owner(owner.socket, request, timeout=ANSWER_SECONDS))
                 async with Platform(self._access.store_url, purpose=PURPOSE) as platform:
                     return command.read(await command.do(Client(platform.services, self._person)))
             except (AlreadyOwned, OwnerGone) as error:

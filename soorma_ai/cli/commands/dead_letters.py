@@ -1,13 +1,12 @@
 """`soorma dead-letters`: what could not be handled, and what to do about it."""
 
-import asyncio
 from datetime import datetime
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, as_json, with_access
-from soorma_ai.cli.store_access import CommandRunner, find_letter, read_only_client
+from soorma_ai.cli.store_access import CommandRunner, find_letter, look_up
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.commands import DiscardLetter, RedriveLetter
@@ -36,12 +35,7 @@ def dead_letters() -> None:
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
-
-    async def load() -> list[Letter]:
-        async with read_only_client(access) as client:
-            return await client.dead_letters(limit=limit)
-
-    letters, printer = asyncio.run(load()), Printer()
+    letters, printer = look_up(access, lambda client: client.dead_letters(limit=limit)), Printer()
     if as_json:
         print_json(letters)
     elif not letters:
@@ -58,12 +52,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @with_access
 def show(access: Access, letter: str, as_json: bool) -> None:
     """Show a letter's event, why it died, and what can be done."""
-
-    async def load() -> Letter:
-        async with read_only_client(access) as client:
-            return await find_letter(client, letter)
-
-    one = asyncio.run(load())
+    one = look_up(access, lambda client: find_letter(client, letter))
     if as_json:
         print_json(one)
     else:
@@ -76,22 +65,12 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @with_access
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Hand a letter over again, once what was wrong is mended."""
-
-    async def run() -> tuple[Letter, bool, bool]:
-        async with read_only_client(access) as client:
-            one = await find_letter(client, letter)
-        runner = CommandRunner(access)
-        is_redriven = await runner.run(RedriveLetter(one.letter_id))
-        async with read_only_client(access) as client:
-            return await client.dead_letter(one.letter_id), is_redriven, runner.has_owner
-
-    one, is_redriven, has_owner = asyncio.run(run())
-    _print_outcome(one, "redriven", is_done=is_redriven, as_json=as_json)
-    if is_redriven and not has_owner:
+    runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
+    is_redriven = runner.run(RedriveLetter(one.letter_id))
+    _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
+    if not runner.has_owner:
         who = f"{one_line(one.agent)} runs" if one.agent else "they do"
         Printer(stderr=True).line(f"no agents run on this store now; it is handled when {who}")
-    if not is_redriven:
-        raise click.exceptions.Exit(1)
 
 
 @dead_letters.command()
@@ -102,21 +81,14 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @with_access
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Be done with a letter, for good."""
-
-    async def run() -> tuple[Letter, bool]:
-        async with read_only_client(access) as client:
-            one = await find_letter(client, letter)
-        is_discarded = await CommandRunner(access, user_id=user_id).run(DiscardLetter(one.letter_id, note))
-        async with read_only_client(access) as client:
-            return await client.dead_letter(one.letter_id), is_discarded
-
-    one, is_discarded = asyncio.run(run())
-    _print_outcome(one, "discarded", is_done=is_discarded, as_json=as_json)
-    if not is_discarded:
-        raise click.exceptions.Exit(1)
+    runner, one = CommandRunner(access, user_id=user_id), look_up(access, lambda client: find_letter(client, letter))
+    is_discarded = runner.run(DiscardLetter(one.letter_id, note))
+    _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
 
-def _print_outcome(letter: Letter, done: str, *, is_done: bool, as_json: bool) -> None:
+def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
+    """Print what became of the letter, and exit with 1 when the command changed nothing."""
+    letter = look_up(access, lambda client: client.dead_letter(letter_id))
     what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
     if as_json:
         print_json({"letter_id": letter.letter_id, done: is_done, "status": letter.status})
@@ -124,6 +96,8 @@ def _print_outcome(letter: Letter, done: str, *, is_done: bool, as_json: bool) -
         Printer().line((done, GOOD), f" {what}")
     else:
         Printer().line((f"not {done}", BAD), f" {what}: {_what_became(letter)}")
+    if not is_done:
+        raise click.exceptions.Exit(1)
 
 
 def _what_became(letter: Letter) -> str:

@@ -1,15 +1,14 @@
 """`soorma plans`: list, show, cancel."""
 
-import asyncio
-
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import CommandRunner, find_plan, read_only_client
+from soorma_ai.cli.store_access import CommandRunner, find_plan, look_up
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import clip
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import CancelPlan
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import Printer, print_json, status_part
@@ -29,12 +28,7 @@ def plans() -> None:
 @with_access
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
-
-    async def load() -> list[PlanRecord]:
-        async with read_only_client(access) as client:
-            return await client.plans(status=status, limit=limit)
-
-    records = asyncio.run(load())
+    records = look_up(access, lambda client: client.plans(status=status, limit=limit))
     printer = Printer()
     if as_json:
         print_json(records)
@@ -42,14 +36,7 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
         Printer(stderr=True).line("no plans")
     elif printer.is_plain:
         printer.rows(
-            (
-                r.plan_id,
-                r.status,
-                one_line(r.goal_event),
-                one_line(r.agent),
-                r.created_at.isoformat(),
-                one_line(r.reason or ""),
-            )
+            (r.plan_id, r.status, *map(one_line, (r.goal_event, r.agent, r.created_at.isoformat(), r.reason or "")))
             for r in records
         )
     else:
@@ -63,11 +50,10 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 def show(access: Access, plan: str, as_json: bool) -> None:
     """Show why everything in a plan happened: who published what because of what."""
 
-    async def load() -> Trace:
-        async with read_only_client(access) as client:
-            return await client.trace(await find_plan(client, plan))
+    async def load(client: Client) -> Trace:
+        return await client.trace(await find_plan(client, plan))
 
-    trace = asyncio.run(load())
+    trace = look_up(access, load)
     if as_json:
         print_json(trace)
     else:
@@ -81,19 +67,13 @@ def show(access: Access, plan: str, as_json: bool) -> None:
 @with_access
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     """Ask a plan to stop, with all that it delegated."""
-
-    async def run() -> tuple[str, bool, bool]:
-        async with read_only_client(access) as client:
-            plan_id = await find_plan(client, plan)
-        runner = CommandRunner(access)
-        return plan_id, await runner.run(CancelPlan(plan_id, reason)), runner.has_owner
-
-    plan_id, is_cancelled, has_owner = asyncio.run(run())
+    plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
+    is_cancelled = runner.run(CancelPlan(plan_id, reason))
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:
         Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
-    if is_cancelled and not has_owner:
+    if is_cancelled and not runner.has_owner:
         Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
     if not is_cancelled:
         raise click.exceptions.Exit(1)

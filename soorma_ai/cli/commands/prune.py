@@ -1,6 +1,5 @@
 """`soorma prune`: remove what is over."""
 
-import asyncio
 import re
 import sys
 from dataclasses import asdict, replace
@@ -10,7 +9,7 @@ from typing import Any
 import click
 
 from soorma_ai.cli.options import Access, as_json, with_access
-from soorma_ai.cli.store_access import CommandRunner, read_only_client
+from soorma_ai.cli.store_access import CommandRunner, look_up
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.commands import PrunePlans
 from soorma_ai.runtime.client.retention import FINAL, add
@@ -68,7 +67,7 @@ def prune(
     command = PrunePlans(older_than, statuses or FINAL)
     if not dry_run and not yes:
         _confirm(access, command, as_json=as_json)
-    pruned = asyncio.run(_count(access, command) if dry_run else _prune(access, command))
+    pruned = _count(access, command) if dry_run else _prune(access, command)
     if as_json:
         counts = asdict(pruned)
         del counts["after"]
@@ -81,20 +80,19 @@ def prune(
 def _confirm(access: Access, command: PrunePlans, *, as_json: bool) -> None:
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
-    pruned = asyncio.run(_count(access, command))
+    pruned = _count(access, command)
     _print_kept(pruned)
     click.confirm(f"Remove {_what(pruned)}, older than {span(command.older_than)}?", abort=True, err=True)
 
 
-async def _count(access: Access, command: PrunePlans) -> Pruned:
-    async with read_only_client(access) as client:
-        return await client.prune(command.older_than, command.statuses, dry_run=True)
+def _count(access: Access, command: PrunePlans) -> Pruned:
+    return look_up(access, lambda client: client.prune(command.older_than, command.statuses, dry_run=True))
 
 
-async def _prune(access: Access, command: PrunePlans) -> Pruned:
+def _prune(access: Access, command: PrunePlans) -> Pruned:
     runner, total = CommandRunner(access), Pruned()
     while True:
-        total = add(total, await runner.run(replace(command, after=total.after)))
+        total = add(total, runner.run(replace(command, after=total.after)))
         if total.after is None:
             return total
 

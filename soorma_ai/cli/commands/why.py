@@ -1,14 +1,13 @@
 """`soorma why`: the decisions of a plan, with everything that was written down about them."""
 
-import asyncio
-
 import click
 
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import find_plan, read_only_client
+from soorma_ai.cli.store_access import find_plan, look_up
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.history import JournalEntry, Verdict
 from soorma_ai.domain.plans import PlanDetails
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
@@ -23,7 +22,7 @@ def why(access: Access, plan: str, as_json: bool) -> None:
 
     For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency.
     """
-    details, causes = asyncio.run(_load(access, plan))
+    details, causes = look_up(access, lambda client: _load(client, plan))
     if as_json:
         print_json(details.decisions)
         return
@@ -37,12 +36,11 @@ def why(access: Access, plan: str, as_json: bool) -> None:
         _print_entry(printer, number, entry, f"{offset(entry.at - details.created_at)} because of {one_line(cause)}")
 
 
-async def _load(access: Access, plan: str) -> tuple[PlanDetails, dict[str, str]]:
+async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]:
     """Return the plan, and the types of the events that its decisions were made about, by the ids of these."""
-    async with read_only_client(access) as client:
-        details = await client.plan(await find_plan(client, plan))
-        found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
-        return details, {event.id: event.type for event in found if event}
+    details = await client.plan(await find_plan(client, plan))
+    found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
+    return details, {event.id: event.type for event in found if event}
 
 
 def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) -> None:

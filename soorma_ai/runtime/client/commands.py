@@ -149,14 +149,14 @@ def parse(request: JsonObject) -> Command[object]:
         raise LocalProtocolError(f"{name}: {field!r} is {found}: {fault['msg']}") from error
 
 
+def sender(request: JsonObject) -> Person:
+    """Return the person that a request names. Raise LocalProtocolError when it names none."""
+    tenant_id, user_id = request.get("tenant_id"), request.get("user_id")
+    if not isinstance(tenant_id, str) or not isinstance(user_id, str):
+        raise LocalProtocolError(f"'tenant_id' and 'user_id' must be text, found {tenant_id!r} and {user_id!r}")
+    return Person(tenant_id, user_id)
+
+
 async def carry_out(services: Services, request: JsonObject) -> JsonObject:
-    """Do what a trusted sender asks, as the person that the request names, and return the reply."""
-    person = Person(_text(request, "tenant_id"), _text(request, "user_id"))
-    return await parse(request).do(Client(services, person))
-
-
-def _text(request: JsonObject, field: str) -> str:
-    found = request.get(field)
-    if not isinstance(found, str):
-        raise LocalProtocolError(f"{field!r} is {clip(repr(found), _LONGEST_VALUE)}: give text")
-    return found
+    """Do what a trusted sender asks, as the person that it names, and return the reply."""
+    return await parse(request).do(Client(services, sender(request)))
