@@ -94,9 +94,7 @@ async def reports() -> list[object]:
 
 async def test_a_request_is_answered(path: Path) -> None:
     async with serving(path):
-        assert await ask_owner(path, {"do": "cancel", "plan_id": "p-1"}, timeout=5) == {
-            "heard": {"do": "cancel", "plan_id": "p-1"}
-        }
+        assert await ask_owner(path, {"plan_id": "p-1"}, timeout=5) == {"heard": {"plan_id": "p-1"}}
 
 
 async def test_many_ask_at_once_and_each_gets_its_own_answer(path: Path) -> None:
@@ -183,23 +181,12 @@ async def test_closing_twice_or_before_the_start_is_nothing(path: Path) -> None:
     await server.close()
 
 
-@pytest.mark.parametrize(
-    "error",
-    [
-        ConfigError("no such planner: give one of a, b"),
-        NotFound("no plan p-1"),
-        IllegalTransition("completed -> running"),
-        VersionConflict("version 3, stored 4"),
-        SoormaError("something"),
-    ],
-    ids=lambda error: type(error).__name__,
-)
-async def test_an_error_of_our_tree_comes_out_as_the_class_it_had(path: Path, error: SoormaError) -> None:
-    async with serving(path, raising(error)):
-        with pytest.raises(SoormaError) as raised:
-            await ask_owner(path, {}, timeout=5)
-    assert type(raised.value) is type(error)
-    assert str(raised.value) == str(error)
+async def test_an_error_of_our_tree_comes_out_as_the_class_it_had(path: Path) -> None:
+    for kind in (ConfigError, NotFound, IllegalTransition, VersionConflict, SoormaError):
+        async with serving(path, raising(kind("no such planner: give one of a, b"))):
+            with pytest.raises(SoormaError, match=r"^no such planner: give one of a, b$") as raised:
+                await ask_owner(path, {}, timeout=5)
+        assert type(raised.value) is kind
 
 
 async def test_an_error_keeps_what_it_carries(path: Path) -> None:
@@ -244,24 +231,16 @@ async def test_a_bug_in_the_owner_is_answered_reported_and_survived(path: Path, 
     assert [type(error) for error in reports] == [ZeroDivisionError]
 
 
-@pytest.mark.parametrize("line", [b"not json\n", b"[1, 2]\n", b"\xff\xfe\n", b"\n", b'{"a":' * 20_000 + b"\n"])
-async def test_a_malformed_line_is_answered_and_the_next_one_is_heard(path: Path, line: bytes) -> None:
+async def test_a_line_that_is_malformed_or_too_long_is_answered_and_the_next_one_is_heard(path: Path) -> None:
+    malformed = dict.fromkeys((b"not json", b"[1, 2]", b"\xff\xfe", b"", b'{"a":' * 20_000), "no JSON object")
+    too_long = {b'{"text": "' + b"x" * (2 * LONGEST_LINE) + b'"}': "longer than 4194304 bytes"}
     async with serving(path):
         reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(line + b'{"n": 1}\n')
-        refused = json.loads(await reader.readline())["error"]
-        assert refused["code"] == "remote_protocol"
-        assert "no JSON object" in refused["message"]
-        assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
-        writer.close()
-
-
-async def test_a_line_that_is_too_long_is_answered_and_the_next_one_is_heard(path: Path) -> None:
-    async with serving(path):
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b'{"text": "' + b"x" * (2 * LONGEST_LINE) + b'"}\n{"n": 1}\n')
-        assert "longer than 4194304 bytes" in json.loads(await reader.readline())["error"]["message"]
-        assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
+        for line, fault in (malformed | too_long).items():
+            writer.write(line + b'\n{"n": 1}\n')
+            refused = json.loads(await reader.readline())["error"]
+            assert (refused["code"], fault in refused["message"]) == ("remote_protocol", True), line[:20]
+            assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
         writer.close()
 
 
