@@ -66,7 +66,7 @@ class CommandRunner:
         self.has_owner = False
 
     def run(self, command: Command[T]) -> T:
-        """Return what the reply says. Raise StoreUnavailable when the owner cannot be reached, and what it raised."""
+        """Return what the reply says. Raise StoreUnavailable for an owner out of reach, and what the command raised."""
         return asyncio.run(self._run(command))
 
     async def _run(self, command: Command[T]) -> T:

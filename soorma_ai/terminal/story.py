@@ -27,61 +27,51 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     printer.line()
     for line in trace.lines:
-        when = (f"{offset(line.time):<9} ", DIM)
-        printer.tree(Node((when, *headline(line)), explanation(line), [_node(below) for below in line.lines]))
+        printer.tree(_node(line, (f"{offset(line.time):<9} ", DIM)))
 
 
-def _node(line: Line) -> Node:
-    return Node(headline(line), explanation(line), [_node(below) for below in line.lines])
+def _node(line: Line, *before: Part) -> Node:
+    return Node((*before, *headline(line)), explanation(line), [_node(below) for below in line.lines])
 
 
 def headline(line: Line) -> Sequence[Part]:
     """Say what happened."""
+    who, what, note, took, payload = (
+        one_line(line.who),
+        one_line(line.what),
+        _note(line),
+        _duration(line),
+        _payload(line),
+    )
+    style = BAD if line.is_failure else BOLD
     match line.kind:
         case LineKind.TURN:
-            return ((f"{one_line(line.what)} {one_line(line.note)}".strip(), BOLD), _payload(line))
+            return ((f"{what} {one_line(line.note)}".strip(), BOLD), payload)
         case LineKind.DECISION:
             return _decision(line)
         case LineKind.REQUEST:
-            return ("published ", (one_line(line.what), BOLD), _payload(line))
+            return ("published ", (what, BOLD), payload)
         case LineKind.DELEGATION:
-            return ("delegated ", (one_line(line.what), BOLD), _payload(line))
+            return ("delegated ", (what, BOLD), payload)
         case LineKind.EVENT:
-            return (f"{one_line(line.who)} published ", (one_line(line.what), BOLD), _payload(line))
+            return (f"{who} published ", (what, BOLD), payload)
         case LineKind.PROGRESS:
-            return (f"{one_line(line.who)} reported ", (portion(line.data), BOLD), _note(line))
+            return (f"{who} reported ", (portion(line.data), BOLD), note)
         case LineKind.REPLY:
-            how = ("failed", BAD) if line.is_failure else "answered"
-            return (f"{one_line(line.who) or 'it'} ", how, _duration(line), _payload(line))
+            return (f"{who or 'it'} ", ("failed", BAD) if line.is_failure else "answered", took, payload)
         case LineKind.PLAN:
-            style = BAD if line.is_failure else BOLD
-            return (
-                f"plan {short_id(line.plan_id or '')} of {one_line(line.who)} ",
-                (line.note, style),
-                _duration(line),
-            )
+            return (f"plan {short_id(line.plan_id or '')} of {who} ", (line.note, style), took)
         case LineKind.GATE | LineKind.WAIT:
             verb = "held " if line.kind is LineKind.GATE else "waits for "
-            return (
-                (verb, WAITING),
-                (one_line(line.what), BOLD),
-                "" if line.data is None else f"  {json_line(line.data)}",
-            )
+            return ((verb, WAITING), (what, BOLD), "" if line.data is None else f"  {json_line(line.data)}")
         case LineKind.ANSWER:
-            style = BAD if line.is_failure else GOOD
-            return (
-                f"{one_line(line.who)} ",
-                (f"said {line.what}", style),
-                _duration(line),
-                _note(line),
-                _payload(line),
-            )
+            return (f"{who} ", (f"said {line.what}", BAD if line.is_failure else GOOD), took, note, payload)
         case LineKind.OPEN | LineKind.CLOSED | LineKind.PARKED:
-            return ((one_line(line.note), WAITING), _duration(line))
+            return ((one_line(line.note), WAITING), took)
         case LineKind.EXPIRY:
-            return ((one_line(line.note), BAD), _duration(line))
+            return ((one_line(line.note), BAD), took)
         case LineKind.END:
-            return ((line.what, BAD if line.is_failure else GOOD), _note(line), _payload(line))
+            return ((line.what, BAD if line.is_failure else GOOD), note, payload)
 
 
 def explanation(line: Line) -> Sequence[Part]:

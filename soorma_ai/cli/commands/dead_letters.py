@@ -120,9 +120,7 @@ def _addressee(letter: Letter) -> str:
 def _row(letter: Letter) -> tuple[str, ...]:
     return (
         str(letter.letter_id),
-        one_line(letter.agent),
-        one_line(letter.event.type),
-        one_line(letter.event.id),
+        *map(one_line, (letter.agent, letter.event.type, letter.event.id)),
         str(letter.attempts),
         str(letter.redriven),
         letter.at.isoformat(),

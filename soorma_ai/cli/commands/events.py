@@ -71,13 +71,8 @@ def _print(printer: Printer, event: EventEnvelope) -> None:
     """Print one line on a terminal; what does not fit is in --json."""
     when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
     plan = f"  plan {short_id(event.plan_id)}" if event.plan_id else ""
-    beginning = f"{when}  {event.topic:<19} {one_line(event.source)} {one_line(event.type)}"
-    room = PAYLOAD if printer.is_plain else max(LEAST_PAYLOAD, printer.console.width - len(beginning) - len(plan) - 2)
-    data = f"  {json_line(event.data, room)}" if event.data else ""
-    printer.line(
-        (f"{when}  {event.topic:<19} ", DIM),
-        f"{one_line(event.source)} ",
-        (one_line(event.type), BOLD),
-        data,
-        (plan, DIM),
-    )
+    source, type = one_line(event.source), one_line(event.type)
+    time_and_topic = f"{when}  {event.topic:<19} "
+    left = printer.console.width - len(f"{time_and_topic}{source} {type}{plan}  ")
+    data = f"  {json_line(event.data, PAYLOAD if printer.is_plain else max(LEAST_PAYLOAD, left))}" if event.data else ""
+    printer.line((time_and_topic, DIM), f"{source} ", (type, BOLD), data, (plan, DIM))
