@@ -1,7 +1,7 @@
 """The store's file: read beside its owner, written through its owner, and what an id on the command line means."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
@@ -94,7 +94,7 @@ async def find_plan(client: Client, beginning: str) -> str:
     """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
     if await client.services.store.plan(beginning) is not None:
         return beginning
-    return _only("plan", client, beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
+    return only_one("plan", client.person, beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
 
 
 async def find_wait(client: Client, beginning: str) -> str:
@@ -104,9 +104,9 @@ async def find_wait(client: Client, beginning: str) -> str:
         return beginning
     open_now = [wait.wait_id for wait in await client.waits() if wait.wait_id.startswith(beginning)]
     if open_now:
-        return _only("open question", client, beginning, open_now)
+        return only_one("open question", client.person, beginning, open_now)
     ever = await store.expectations(tenant_id=client.person.tenant_id, only_open=False)
-    return _only("question", client, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
+    return only_one("question", client.person, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
 
 
 async def find_letter(client: Client, named: str) -> Letter:
@@ -134,10 +134,11 @@ async def find_letter(client: Client, named: str) -> Letter:
     return next(iter(found.values()))
 
 
-def _only(what: str, client: Client, beginning: str, ids: Sequence[str]) -> str:
+def only_one(what: str, person: Person, beginning: str, ids: Iterable[str]) -> str:
+    """Return the one id that begins so. Raise NotFound for none, and for several."""
     found = sorted({id for id in ids if id.startswith(beginning)})
     if not found:
-        raise NotFound(f"no {what} of tenant {client.person.tenant_id!r} begins with {beginning!r}")
+        raise NotFound(f"no {what} of tenant {person.tenant_id!r} begins with {beginning!r}")
     if len(found) > 1:
         some = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
         raise NotFound(f"{len(found)} {what}s begin with {beginning!r} ({some}); give more of the id")

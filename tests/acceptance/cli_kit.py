@@ -2,6 +2,7 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Generator
@@ -77,6 +78,22 @@ class Shop:
             process.kill()
             process.wait()
             process.stdout.close()
+
+    def on_a_terminal(self, *arguments: str, until: bytes, typed: bytes) -> tuple[int, bytes, bytes]:
+        """Run `soorma` for somebody who types when they see `until`: exit code, stdout, and what they saw till then."""
+        controller, terminal = pty.openpty()
+        environment = {**self._environment, "TERM": "xterm"}
+        with subprocess.Popen(
+            (*SOORMA, *arguments), stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
+        ) as process:
+            os.close(terminal)
+            seen = b""
+            while until not in seen:
+                seen += os.read(controller, 4096)
+            os.write(controller, typed)
+            printed, _ = process.communicate()
+            os.close(controller)
+        return process.returncode, printed, seen
 
     def plan(self, goal: str) -> dict[str, Any]:
         return next(plan for plan in self.json("plans", "ls") if plan["goal_event"] == goal)

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import os
-import pty
 import re
 import shlex
 import shutil
@@ -12,17 +11,16 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import chdir
-from itertools import count
 from pathlib import Path
 
 import pytest
 from cli_kit import APPS, SOORMA, Shop, run_to_the_end, seed
 
 from soorma_ai.cli.loading import load_agents
-from soorma_ai.domain.events import CLIENT, EventEnvelope
-from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.values import derived_id
-from soorma_ai.errors import ConfigError
+from soorma_ai.cli.store_access import only_one
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import ConfigError, NotFound
 
 DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4
 
@@ -159,29 +157,12 @@ def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) ->
 
 
 def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop) -> None:
-    first, second = keys_of_plans_that_begin_alike()
-    for key in (first, second):
-        empty.run("order.check", "--key", key)
-    one, other = sorted(plan["plan_id"] for plan in empty.json("plans", "ls"))
-    ambiguous = empty("plans", "show", one[:4])
-    assert ambiguous.exit_code == ERROR
-    assert one in ambiguous.stderr
-    assert other in ambiguous.stderr
-    alike = next(length for length in count() if one[length] != other[length])
-    assert empty("plans", "show", one[: alike + 1]).exit_code == DONE
-    assert empty("plans", "show", other).exit_code == DONE
-
-
-def keys_of_plans_that_begin_alike() -> tuple[str, str]:
-    known: dict[str, str] = {}
-    for number in count():
-        key = f"key-{number}"
-        goal_id = derived_id(CLIENT, "default", "local", "order.check", key)
-        beginning = plan_id_of(goal_id, "orders")[:4]
-        if beginning in known:
-            return known[beginning], key
-        known[beginning] = key
-    raise AssertionError
+    plan_id = json.loads(empty.run("order.check", "--json").stdout)["plan_id"]
+    assert empty.json("plans", "show", plan_id[:4])["plan_id"] == plan_id
+    ids = ["abcd-1", "abcd-2", "abce-1"]
+    assert only_one("plan", Person(), "abcd-2", ids) == "abcd-2"
+    with pytest.raises(NotFound, match=r"2 plans begin with 'abcd' \(abcd-1, abcd-2\); give more of the id"):
+        only_one("plan", Person(), "abcd", ids)
 
 
 def test_three_characters_are_too_few_and_an_unknown_beginning_is_an_error_on_one_line(shop: Shop) -> None:
@@ -439,22 +420,8 @@ def test_a_person_who_leaves_leaves_the_plan_waiting(empty: Shop) -> None:
 
 
 def test_on_a_terminal_a_person_is_asked_without_being_told_to(empty: Shop) -> None:
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, "SOORMA_STORE_URL": empty.url, "TERM": "xterm", "COLUMNS": "100"}
-    command = (*SOORMA, "run", "orders:agents", "order.place")
-    process = subprocess.Popen(
-        command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
-    )
-    os.close(terminal)
-    seen = b""
-    while b"[e]dit: " not in seen:
-        seen += os.read(controller, 4096)
-    os.write(controller, b"y\n")
-    assert process.stdout is not None
-    with process.stdout:
-        assert json.loads(process.stdout.read()) == {"paid": True}
-    assert process.wait() == DONE
-    os.close(controller)
+    code, result, seen = empty.on_a_terminal("run", "orders:agents", "order.place", until=b"[e]dit: ", typed=b"y\n")
+    assert (code, json.loads(result)) == (DONE, {"paid": True})
     assert b'{"amount": 120.5}' in seen
 
 

@@ -237,12 +237,6 @@ def test_on_a_terminal_there_is_a_table_and_no_line_is_longer_than_it_is_wide(sh
     assert max(len(line) for text in (table, shown) for line in text.splitlines()) <= 80
 
 
-def test_colours_are_for_terminals(shop: Shop) -> None:
-    one = number(shop, "receipt.print")
-    assert "\x1b[" not in shop("dead-letters", "show", one).stdout
-    assert "\x1b[31m" in shop("dead-letters", "show", one, env={"FORCE_COLOR": "1"}).stdout
-
-
 def test_what_others_wrote_cannot_move_the_cursor(tmp_path: Path) -> None:
     evil = Shop(tmp_path / "evil.db")
     leave_letters(evil, "\x1b[2J\x07\u202e\x9b2J\n\t!")

@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import os
-import pty
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
@@ -125,20 +122,9 @@ def test_nothing_is_removed_unasked(shop: Shop) -> None:
 
 @pytest.mark.parametrize(("typed", "left"), [(b"y\n", 1), (b"\n", 3)])
 def test_on_a_terminal_one_is_asked_and_told_how_much(shop: Shop, typed: bytes, left: int) -> None:
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, "SOORMA_STORE_URL": shop.url, "TERM": "xterm", "COLUMNS": "100"}
-    process = subprocess.Popen(
-        (*SOORMA, "prune"), stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
-    )
-    os.close(terminal)
-    seen = b""
-    while b"[y/N]: " not in seen:
-        seen += os.read(controller, 4096)
-    os.write(controller, typed)
-    process.communicate()
-    os.close(controller)
+    code, _, seen = shop.on_a_terminal("prune", until=b"[y/N]: ", typed=typed)
     assert b"Remove 2 plans and 7 events, older than 30 d?" in seen
-    assert process.returncode == (DONE if left == 1 else ERROR)
+    assert code == (DONE if left == 1 else ERROR)
     assert len(goals(shop)) == left
 
 

@@ -9,7 +9,6 @@ from soorma_ai.domain.people import Person
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.commands import (
-    COMMANDS,
     AnswerWait,
     CancelPlan,
     Command,
@@ -40,10 +39,6 @@ def test_a_command_is_spelled_for_the_wire_and_parsed_from_it(command: Command[o
     request = spell(command, Person("acme", "ada"))
     assert request == {**fields, "tenant_id": "acme", "user_id": "ada"}
     assert (parse(request), sender(request)) == (command, Person("acme", "ada"))
-
-
-def test_every_command_is_in_the_table_by_its_name() -> None:
-    assert list(COMMANDS) == ["answer", "cancel", "redrive", "discard", "prune"]
 
 
 def test_what_may_be_left_out_has_a_default() -> None:
