@@ -3,8 +3,6 @@
 import asyncio
 import signal
 from contextlib import AsyncExitStack
-from dataclasses import asdict
-from datetime import timedelta
 from typing import Self
 
 from soorma_ai.adapters.clock import SystemClock
@@ -17,17 +15,15 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.domain.values import JsonObject, clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Store
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.retention import prune
+from soorma_ai.runtime.client.commands import carry_out
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
-
-PRUNED_AT_ONCE = 20
 
 
 class Platform(Client):
@@ -64,7 +60,7 @@ class Platform(Client):
         self._closing = AsyncExitStack()
 
     async def __aenter__(self) -> Self:
-        """Raises ConfigError for a file that another process owns, that is damaged, or that cannot be written."""
+        """Raise ConfigError for a file that another process owns, that is damaged, or that cannot be written."""
         if self._open_services is not None:
             raise LocalProtocolError("this platform is open already")
         async with AsyncExitStack() as opening:
@@ -76,7 +72,7 @@ class Platform(Client):
         await self._closing.aclose()
 
     async def start(self, *agents: Agent) -> None:
-        """Returns when all are registered, and their handlers take events. Raises ConfigError, and starts none."""
+        """Return when all are registered and their handlers take events. Raise ConfigError, and start none."""
         if self._supervisor is None:
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         for given in agents:
@@ -92,7 +88,7 @@ class Platform(Client):
         await self._supervisor.start(agents)
 
     async def _open(self, opened: AsyncExitStack) -> None:
-        """What is open is closed by `opened`, the last one first, whatever one of them raises."""
+        """Open what a platform needs; `opened` closes it, the last one first, whatever one of them raises."""
         signals = Signals()
         owner = Owner.take(self._path, purpose=self._purpose) if self._path is not None else None
         if owner is not None:
@@ -116,52 +112,12 @@ class Platform(Client):
         self._open_services = self._supervisor = None
 
     async def _obey(self, request: JsonObject) -> JsonObject:
-        """A command that came through the control socket, which only this user of this machine can open."""
-        client = Client(self.services, Person(str(request["tenant_id"]), str(request["user_id"])))
-        match request.get("call"):
-            case "answer":
-                outcome = await client.answer(
-                    str(request["wait_id"]),
-                    _object(request["payload"]),
-                    decision=_text(request.get("decision")),
-                    note=_text(request.get("note")) or "",
-                    answer_id=_text(request.get("answer_id")),
-                )
-                return {"outcome": str(outcome), "detail": outcome.detail}
-            case "cancel":
-                reason = _text(request.get("reason")) or "cancelled by request"
-                return {"cancelled": await client.cancel(str(request["plan_id"]), reason)}
-            case "redrive":
-                return {"redriven": await client.redrive(_number(request["letter_id"]))}
-            case "discard":
-                note = _text(request.get("note")) or ""
-                return {"discarded": await client.discard(_number(request["letter_id"]), note)}
-            case "prune":
-                return await _pruned(client, request)
-            case unknown:
-                raise LocalProtocolError(
-                    f"the control socket knows answer, cancel, redrive, discard and prune, not {unknown!r}"
-                )
-
-
-async def _pruned(client: Client, request: JsonObject) -> JsonObject:
-    """A part of it: whoever asked goes on from there, and is answered in time."""
-    seconds, statuses = request["older_than"], request["statuses"]
-    if not isinstance(seconds, int | float) or not isinstance(statuses, list):
-        raise LocalProtocolError(f"'older_than' is seconds and 'statuses' a list, found {seconds!r} and {statuses!r}")
-    pruned = await prune(
-        client.services,
-        client.person.tenant_id,
-        timedelta(seconds=seconds),
-        [str(status) for status in statuses],
-        after=_text(request.get("after")),
-        batches=PRUNED_AT_ONCE,
-    )
-    return asdict(pruned)
+        """Carry out a command that came through the control socket, which only this user of this machine can open."""
+        return await carry_out(self.services, request)
 
 
 def run(*agents: Agent) -> None:
-    """Agents as a process, from the environment, until SIGINT or SIGTERM."""
+    """Run agents as a process, set up by the environment, until SIGINT or SIGTERM."""
     asyncio.run(_serve(agents))
 
 
@@ -190,19 +146,3 @@ def _give_reasoner(planner: BasePlanner) -> None:
             temperature=settings.temperature,
             **settings.extra,
         )
-
-
-def _text(value: Json) -> str | None:
-    return value if isinstance(value, str) else None
-
-
-def _number(value: Json) -> int:
-    if not isinstance(value, int):
-        raise LocalProtocolError(f"'letter_id' must be a number, found {value!r}")
-    return value
-
-
-def _object(value: Json) -> JsonObject:
-    if not isinstance(value, dict):
-        raise LocalProtocolError(f"'payload' must be an object, found {value!r}")
-    return value

@@ -16,7 +16,7 @@ from pathlib import Path
 from agents import ManagerAnswer, manager_approval, shop
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
-from soorma_ai.cli.follow.traces import print_trace
+from soorma_ai.terminal.story import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "02_order_approval"
@@ -57,8 +57,8 @@ async def order(store_url: str, amount: float, answer: str) -> int:
             "order.received", {"order_id": "A1", "sku": "lathe", "quantity": 1, "amount": amount}
         )
         while answer != "none" and (question := await plan.next_wait()):
-            said = await decided(question, answer)
-            outcome = await maria.answer(question.wait_id, said.model_dump())
+            reply = await decide(question, answer)
+            outcome = await maria.answer(question.wait_id, reply.model_dump())
             print(f"maria's answer: {outcome} {outcome.detail}".rstrip())
         try:
             await plan.result(timeout=60)
@@ -66,11 +66,11 @@ async def order(store_url: str, amount: float, answer: str) -> int:
             print(failure, file=sys.stderr)
             return 3
         finally:
-            await print_trace(platform, plan.plan_id)
+            print_trace(await platform.trace(plan.plan_id))
     return 0
 
 
-async def decided(question: Wait, answer: str) -> ManagerAnswer:
+async def decide(question: Wait, answer: str) -> ManagerAnswer:
     print(f"\n{question.message}\n  {question.proposed_event}: {question.proposed_data}")
     if answer == "ask":
         typed = await asyncio.to_thread(input, "Approve it? [y/n] ")

@@ -27,7 +27,7 @@ from soorma_ai import (
     TransitionContext,
     Worker,
 )
-from soorma_ai.cli.follow.traces import print_trace
+from soorma_ai.terminal.story import print_trace
 
 RESERVE, CHARGE, BOOK = "inventory.reserve.requested", "payment.charge.requested", "shipment.book.requested"
 RESERVED, CHARGED, BOOKED, UNDONE = "inventory.reserved", "payment.charged", "shipment.booked", "part.undone"
@@ -191,7 +191,7 @@ async def run(store_url: str, order: Order, *, parallel: bool) -> int:
             print(f"result: {await plan.result()}")
         except PlanFailed as failure:
             print(f"no result: {failure.reason}")
-        await print_trace(platform, plan.plan_id)
+        print_trace(await platform.trace(plan.plan_id))
     return 0
 
 

@@ -23,7 +23,7 @@ from soorma_ai import (
     StateConfig,
     StateTransition,
 )
-from soorma_ai.cli.follow.traces import print_trace
+from soorma_ai.terminal.story import print_trace
 
 SEARCH, FOUND = "web.search.requested", "web.search.completed"
 FAILED, NOTHING = "web.search.failed", "web.search.no_results"
@@ -111,7 +111,7 @@ async def run(store_url: str, topic: str, answer: str) -> int:
             print(f"result: {await plan.result(timeout=60)}")
         except PlanFailed as failure:
             print(f"no result: {failure.reason}")
-        await print_trace(platform, plan.plan_id)
+        print_trace(await platform.trace(plan.plan_id))
     return 0
 
 

@@ -16,7 +16,7 @@ from agents import archive
 from pydantic import BaseModel, Field
 
 from soorma_ai import ChoreographyPlanner, EventDefinition, Limits, PlanFailed, Platform, Wait
-from soorma_ai.cli.follow.traces import print_trace
+from soorma_ai.terminal.story import print_trace
 from soorma_ai.testing.cassettes import cassette
 
 RECORDING = Path(__file__).parents[2] / "cassettes" / "05_research_advisor"
@@ -96,7 +96,7 @@ async def advise(store_url: str, answer: str) -> int:
         print(f"you: {QUESTION}")
         plan = await platform.submit("advice.wanted", {"question": QUESTION})
         while question := await plan.next_wait():
-            outcome = await platform.answer(question.wait_id, {"use": await said(question, answer)})
+            outcome = await platform.answer(question.wait_id, {"use": await ask(question, answer)})
             if outcome != "accepted":
                 print(f"{outcome}: {outcome.detail}")
         try:
@@ -105,12 +105,12 @@ async def advise(store_url: str, answer: str) -> int:
             print(failure, file=sys.stderr)
             return 3
         finally:
-            await print_trace(platform, plan.plan_id)
+            print_trace(await platform.trace(plan.plan_id))
     return 0
 
 
-async def said(question: Wait, answer: str) -> str:
-    """What does not fit `Clarification` is invalid, and the question stays open."""
+async def ask(question: Wait, answer: str) -> str:
+    """Return what the user says. What does not fit `Clarification` is invalid, and the question stays open."""
     print(f"advisor: {question.message} [work/tours]")
     if not answer:
         return (await asyncio.to_thread(input, "you: ")).strip()

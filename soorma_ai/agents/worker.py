@@ -19,7 +19,7 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.runtime.client.task_intake import hand_over, lineage_of
+from soorma_ai.runtime.client.task_intake import lineage_of, send_task
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.execute import must_be_wanted
 from soorma_ai.runtime.handling.handling import Handling
@@ -105,7 +105,7 @@ class Worker(Agent):
             raise NotFound(f"{self.name} has no on_task({task_name!r}); its tasks: {tasks}")
         tenant_id = self.tenant_id or Lineage.tenant_id
         lineage = await lineage_of(self._services, tenant_id, plan_id, goal_id)
-        return await hand_over(self._services, self.name, definition, data, lineage)
+        return await send_task(self._services, self.name, definition, data, lineage)
 
     @property
     def events_consumed(self) -> list[str]:

@@ -1,4 +1,4 @@
-"""MODULE:APP, as uvicorn has it: where the agents of a program are found."""
+"""Agents found by MODULE:APP, as uvicorn finds its application."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -7,14 +7,18 @@ from pathlib import Path
 from typing import cast
 
 from soorma_ai.agents.agent import Agent
-from soorma_ai.cli.view.wording import said
+from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError
+from soorma_ai.terminal.escapes import one_line
 
 WANTED = "an Agent, a sequence of Agents, or a function that returns them"
 
 
 def load_agents(place: str) -> tuple[Agent, ...]:
-    """Modules in the current directory can be imported. Raises ConfigError; what the module itself raises goes on."""
+    """Import the module, from the current directory too, and return its agents.
+
+    Raise ConfigError; what the module itself raises goes on.
+    """
     module_name, colon, path = place.partition(":")
     if not (module_name and colon and path):
         raise ConfigError(f"{place!r} is no MODULE:APP; give the module and the name in it, as in shop.app:agents")
@@ -43,7 +47,7 @@ def _module(name: str) -> object:
 
 
 def _agents(found: object, place: str) -> tuple[Agent, ...]:
-    given = said(repr(found), 80)
+    given = clip(one_line(repr(found)), 80)
     if isinstance(found, Agent):
         return (found,)
     items = tuple(cast(Sequence[object], found)) if isinstance(found, Sequence) else ()

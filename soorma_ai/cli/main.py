@@ -7,8 +7,8 @@ from io import TextIOWrapper
 
 import click
 
-from soorma_ai.cli.options import one_line
 from soorma_ai.errors import SoormaError
+from soorma_ai.terminal.escapes import one_line
 
 _COMMANDS = {
     "run": ("soorma_ai.cli.commands.run:run", "Run agents, and pursue a goal with them if one is given."),

@@ -31,7 +31,7 @@ class Access:
 
 
 def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
-    """The command's first parameter becomes --store and --tenant."""
+    """Turn the command's first parameter into --store and --tenant."""
 
     @click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
     @click.option("--tenant", metavar="NAME", default="default", show_default=True)
@@ -81,19 +81,3 @@ def _content(value: str) -> str:
     if value == "@-":
         return sys.stdin.read()
     return Path(value[1:]).read_text(encoding="utf-8") if value.startswith("@") else value
-
-
-def one_line(text: str) -> str:
-    """For a terminal: what others wrote must not move its cursor."""
-    return printable(" ".join(text.split()))
-
-
-def printable(text: str) -> str:
-    """Every character that would do something, and not be seen, is spelled out; line breaks stay."""
-    return "".join(_visible(character) for character in text)
-
-
-def _visible(character: str) -> str:
-    if character.isprintable() or character == "\n":
-        return character
-    return " " if character.isspace() and ord(character) > ord(" ") else character.encode("unicode_escape").decode()

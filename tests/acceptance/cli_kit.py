@@ -2,17 +2,19 @@
 
 import json
 import os
+import pty
 import subprocess
 import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from click.testing import CliRunner, Result
 
 from soorma_ai import Platform
+from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.main import cli
 
 APPS = Path(__file__).parent / "apps"
@@ -30,22 +32,31 @@ class Shop:
     def url(self) -> str:
         return f"sqlite:///{self.store}"
 
-    def __call__(self, *arguments: str, env: dict[str, str] | None = None) -> Result:
+    def __call__(self, *arguments: str, env: dict[str, str] | None = None, typed: BinaryIO | None = None) -> Result:
         environment = {"SOORMA_STORE_URL": self.url, "COLUMNS": "100", "FORCE_COLOR": None, **(env or {})}
-        return CliRunner().invoke(cli, arguments, env=environment)
+        return CliRunner().invoke(cli, arguments, typed, env=environment)
 
     def json(self, *arguments: str) -> Any:
         result = self(*arguments, "--json")
         assert result.exit_code == 0, result.output
         return json.loads(result.stdout)
 
-    def process(self, *command: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
+    def process(self, *command: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            command, check=False, capture_output=True, text=True, cwd=APPS, env=self._environment, input=typed or ""
+            command, check=False, capture_output=True, text=True, cwd=APPS, env=self._environment, input=""
         )
 
-    def run(self, *arguments: str, typed: str | None = None) -> subprocess.CompletedProcess[str]:
-        return self.process(*SOORMA, "run", "orders:agents", *arguments, typed=typed)
+    def run(self, *arguments: str) -> Result:
+        with chdir(APPS):
+            return self("run", "orders:agents", *arguments)
+
+    def ask(self, goal: str, typed: str) -> Result:
+        """`soorma run` with somebody at the keyboard who types this and leaves."""
+        reader, writer = os.pipe()
+        os.write(writer, typed.encode())
+        os.close(writer)
+        with chdir(APPS), os.fdopen(reader, "rb") as keyboard:
+            return self("run", "orders:agents", goal, "--answer", "ask", typed=keyboard)
 
     @contextmanager
     def background(self, *command: str, ready: str) -> Generator[subprocess.Popen[str]]:
@@ -68,6 +79,22 @@ class Shop:
             process.wait()
             process.stdout.close()
 
+    def on_a_terminal(self, *arguments: str, until: bytes, typed: bytes) -> tuple[int, bytes, bytes]:
+        """Run `soorma` for somebody who types when they see `until`: exit code, stdout, and what they saw till then."""
+        controller, terminal = pty.openpty()
+        environment = {**self._environment, "TERM": "xterm"}
+        with subprocess.Popen(
+            (*SOORMA, *arguments), stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
+        ) as process:
+            os.close(terminal)
+            seen = b""
+            while until not in seen:
+                seen += os.read(controller, 4096)
+            os.write(controller, typed)
+            printed, _ = process.communicate()
+            os.close(controller)
+        return process.returncode, printed, seen
+
     def plan(self, goal: str) -> dict[str, Any]:
         return next(plan for plan in self.json("plans", "ls") if plan["goal_event"] == goal)
 
@@ -77,6 +104,15 @@ class Shop:
     @property
     def _environment(self) -> dict[str, str]:
         return {**os.environ, "SOORMA_STORE_URL": self.url, "COLUMNS": "100"}
+
+
+async def run_to_the_end(store: Path, plan_id: str) -> None:
+    """Run the agents until the plan has ended."""
+    with chdir(APPS):
+        agents = load_agents("orders:agents")
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(*agents)
+        await (await platform.follow(plan_id)).result()
 
 
 async def seed(store: Path) -> None:

@@ -12,7 +12,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import AgentRow
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 60
+PATIENCE = 100
 
 # Python imports a module of this name before anything else.
 NO_NETWORK = """

@@ -3,24 +3,28 @@
 import asyncio
 import json
 import os
-import pty
 import re
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from itertools import count
+from collections.abc import Iterator
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
-from cli_kit import APPS, SOORMA, Shop, seed
+from cli_kit import APPS, SOORMA, Shop, run_to_the_end, seed
 
-from soorma_ai.domain.events import CLIENT, EventEnvelope
-from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.values import derived_id
+from soorma_ai.cli.loading import load_agents
+from soorma_ai.cli.store_access import only_one
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import ConfigError, NotFound
 
 DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4
+
+Busy = tuple[Shop, subprocess.Popen[str]]
 
 
 @pytest.fixture(scope="session")
@@ -57,13 +61,12 @@ def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> 
     assert {"pydantic", "rich", "soorma_ai.platform"} & set(loaded) == set()
 
 
-@pytest.mark.parametrize(
-    "command", ["run", "plans", "plans ls", "plans show", "plans cancel", "why", "inbox", "answer"]
-)
-def test_every_command_explains_itself(shop: Shop, command: str) -> None:
-    result = shop(*command.split(), "--help")
-    assert result.exit_code == DONE
-    assert "Usage:" in result.stdout
+def test_every_command_explains_itself(empty: Shop) -> None:
+    groups = {"": "run why inbox approve reject answer prune backup plans events dead-letters", "events": "tail"}
+    groups |= {"plans": "ls show cancel", "dead-letters": "ls show redrive discard"}
+    for words in (f"{group} {name}".split() for group, names in groups.items() for name in ["", *names.split()]):
+        result = empty(*words, "--help")
+        assert (result.exit_code, "Usage:" in result.stdout) == (DONE, True), words
 
 
 def test_it_tells_its_version(shop: Shop) -> None:
@@ -154,29 +157,12 @@ def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) ->
 
 
 def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop) -> None:
-    first, second = keys_of_plans_that_begin_alike()
-    for key in (first, second):
-        empty.run("order.check", "--key", key)
-    one, other = sorted(plan["plan_id"] for plan in empty.json("plans", "ls"))
-    ambiguous = empty("plans", "show", one[:4])
-    assert ambiguous.exit_code == ERROR
-    assert one in ambiguous.stderr
-    assert other in ambiguous.stderr
-    alike = next(length for length in count() if one[length] != other[length])
-    assert empty("plans", "show", one[: alike + 1]).exit_code == DONE
-    assert empty("plans", "show", other).exit_code == DONE
-
-
-def keys_of_plans_that_begin_alike() -> tuple[str, str]:
-    known: dict[str, str] = {}
-    for number in count():
-        key = f"key-{number}"
-        goal_id = derived_id(CLIENT, "default", "local", "order.check", key)
-        beginning = plan_id_of(goal_id, "orders")[:4]
-        if beginning in known:
-            return known[beginning], key
-        known[beginning] = key
-    raise AssertionError
+    plan_id = json.loads(empty.run("order.check", "--json").stdout)["plan_id"]
+    assert empty.json("plans", "show", plan_id[:4])["plan_id"] == plan_id
+    ids = ["abcd-1", "abcd-2", "abce-1"]
+    assert only_one("plan", Person(), "abcd-2", ids) == "abcd-2"
+    with pytest.raises(NotFound, match=r"2 plans begin with 'abcd' \(abcd-1, abcd-2\); give more of the id"):
+        only_one("plan", Person(), "abcd", ids)
 
 
 def test_three_characters_are_too_few_and_an_unknown_beginning_is_an_error_on_one_line(shop: Shop) -> None:
@@ -186,15 +172,13 @@ def test_three_characters_are_too_few_and_an_unknown_beginning_is_an_error_on_on
     assert unknown.stderr == "Error: no plan of tenant 'default' begins with 'zzzz'\n"
 
 
-@pytest.mark.parametrize(
-    "command", ["plans ls", "plans show abcd", "why abcd", "inbox", "events tail", "approve abcd", "plans cancel abcd"]
-)
-def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop, command: str) -> None:
-    result = empty(*command.split())
-    assert result.exit_code == ERROR
-    assert len(result.stderr.splitlines()) == 1
-    assert "there is no store at" in result.stderr
-    assert "--store" in result.stderr
+def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop) -> None:
+    reading = "plans ls, plans show abcd, why abcd, inbox, events tail, dead-letters ls, dead-letters show 1"
+    writing = "approve abcd, plans cancel abcd, dead-letters redrive 1, dead-letters discard 1, prune --yes"
+    error = f"Error: there is no store at {empty.store}: give --store URL, or run agents here once\n"
+    for command in f"{reading}, {writing}".split(", "):
+        result = empty(*command.split())
+        assert (result.exit_code, result.stdout, result.stderr) == (ERROR, "", error), command
     assert not empty.store.exists()
 
 
@@ -243,8 +227,7 @@ def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop
 def test_an_answer_given_while_nothing_runs_moves_the_plan_when_its_agents_run_again(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     shop("approve", shop.wait("payment.charge"), "--as", "ada", "--note", "fine by me")
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
-        shop("events", "tail", "--follow", "--plan", plan_id)
+    asyncio.run(run_to_the_end(shop.store, plan_id))
     assert shop.plan("order.place")["status"] == "completed"
     shown = shop("plans", "show", plan_id).stdout
     assert "    ada said approve after " in shown
@@ -252,10 +235,8 @@ def test_an_answer_given_while_nothing_runs_moves_the_plan_when_its_agents_run_a
 
 
 def test_a_rejected_payment_is_not_made(shop: Shop) -> None:
-    result = shop("reject", shop.wait("payment.charge"))
-    assert result.exit_code == DONE
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
-        shop("events", "tail", "--follow", "--plan", shop.plan("order.place")["plan_id"])
+    assert shop("reject", shop.wait("payment.charge")).exit_code == DONE
+    asyncio.run(run_to_the_end(shop.store, shop.plan("order.place")["plan_id"]))
     assert shop.plan("order.place")["result"] == {"paid": False}
 
 
@@ -278,10 +259,10 @@ def test_a_typed_answer_must_fit_and_an_invalid_one_leaves_the_question_open(sho
     assert json.loads(taken.stdout) == {"wait_id": wait, "outcome": "accepted", "detail": ""}
 
 
-@pytest.mark.parametrize("data", ["{", "[1]", '"text"', "@nowhere.json"])
-def test_data_that_is_no_json_object_is_wrong_usage(shop: Shop, data: str) -> None:
-    result = shop("answer", shop.wait("slot.chosen"), "--data", data)
-    assert (result.exit_code, result.stdout) == (USAGE, "")
+def test_data_that_is_no_json_object_is_wrong_usage(shop: Shop) -> None:
+    for data in ("{", "[1]", '"text"', "@nowhere.json"):
+        result = shop("answer", "abcd", "--data", data)
+        assert (result.exit_code, result.stdout) == (USAGE, ""), data
 
 
 def test_an_unknown_question_is_an_error(shop: Shop) -> None:
@@ -292,14 +273,40 @@ def test_an_unknown_question_is_an_error(shop: Shop) -> None:
 # Writes go through whoever owns the file
 
 
-def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(shop: Shop) -> None:
-    plan_id = shop.plan("order.place")["plan_id"]
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
-        result = shop("approve", shop.wait("payment.charge"), "--as", "ada")
-        assert (result.exit_code, result.stderr) == (DONE, "")
-        tail = shop("events", "tail", "--follow", "--plan", plan_id)
+@pytest.fixture(scope="module")
+def busy(seeded: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Busy]:
+    """A store that an application runs on."""
+    shop = Shop(tmp_path_factory.mktemp("busy") / "shop.db")
+    shutil.copy(seeded, shop.store)
+    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
+        yield shop, process
+
+
+def test_an_answer_goes_to_the_running_application_which_acts_on_it_at_once(busy: Busy) -> None:
+    shop, _ = busy
+    result = shop("approve", shop.wait("payment.charge"), "--as", "ada")
+    assert (result.exit_code, result.stderr) == (DONE, "")
+    tail = shop("events", "tail", "--follow", "--plan", shop.plan("order.place")["plan_id"])
     assert tail.stdout.splitlines()[-1].split()[2:4] == ["orders", "order.place.completed"]
     assert shop.plan("order.place")["result"] == {"paid": True}
+
+
+def test_a_plan_is_cancelled_through_its_owner(busy: Busy) -> None:
+    shop, _ = busy
+    plan_id = shop.plan("order.deliver")["plan_id"]
+    result = shop("plans", "cancel", plan_id[:8], "--reason", "changed my mind")
+    assert (result.exit_code, result.stdout) == (DONE, f"cancelling plan {plan_id}\n")
+    shop("events", "tail", "--follow", "--plan", plan_id)
+    plan = shop.plan("order.deliver")
+    assert (plan["status"], plan["reason"].split(";")[0]) == ("cancelled", "changed my mind")
+
+
+def test_a_second_application_is_told_who_owns_the_store(busy: Busy) -> None:
+    shop, process = busy
+    run = shop.run("order.check")
+    assert run.exit_code == ERROR
+    assert f"owned by process {process.pid}" in run.stderr
+    assert len(run.stderr.splitlines()) == 1
 
 
 @pytest.mark.parametrize("moment", ["before", "after"])
@@ -312,16 +319,6 @@ def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(sho
     assert ("recorded before" in result.stdout) == (moment == "after")
     again = shop("approve", wait, "--as", "bob")
     assert again.stdout.startswith(f"duplicate {wait[:8]}: ada was first")
-
-
-def test_a_plan_is_cancelled_through_its_owner(shop: Shop) -> None:
-    plan_id = shop.plan("order.deliver")["plan_id"]
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
-        result = shop("plans", "cancel", plan_id[:8], "--reason", "changed my mind")
-        assert (result.exit_code, result.stdout) == (DONE, f"cancelling plan {plan_id}\n")
-        shop("events", "tail", "--follow", "--plan", plan_id)
-    plan = shop.plan("order.deliver")
-    assert (plan["status"], plan["reason"].split(";")[0]) == ("cancelled", "changed my mind")
 
 
 def test_a_plan_that_has_ended_cannot_be_cancelled(shop: Shop) -> None:
@@ -358,13 +355,13 @@ def test_following_all_events_ends_with_ctrl_c_and_that_is_no_failure(shop: Shop
 
 def test_a_goal_is_pursued_to_its_end_with_the_result_alone_on_stdout(empty: Shop) -> None:
     run = empty.run("order.check", "--data", '{"order_id": "o-1"}')
-    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"in_stock": True})
+    assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"in_stock": True})
     assert "decided publish:stock.reserve" in run.stderr
     assert "stock answered after" in run.stderr
 
 
 def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> None:
-    run = empty.run("order.break")
+    run = empty.process(*SOORMA, "run", "orders:agents", "order.break")
     assert (run.returncode, run.stdout) == (FAILED, "")
     assert "failed: event 'payment.chrage' is not offered" in run.stderr
     assert "Traceback" not in run.stderr
@@ -373,7 +370,7 @@ def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> N
 def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Shop) -> None:
     run = empty.run("order.place", "--json")
     told = json.loads(run.stdout)
-    assert (run.returncode, told["status"], told["result"]) == (WAITS, "paused", None)
+    assert (run.exit_code, told["status"], told["result"]) == (WAITS, "paused", None)
     assert [wait["proposed_data"] for wait in told["waits"]] == [{"amount": 120.5}]
     assert f"soorma approve {told['waits'][0]['wait_id'][:8]}" in run.stderr
 
@@ -383,25 +380,25 @@ def test_the_same_key_finds_the_same_plan_and_goes_on_with_it(empty: Shop) -> No
     empty("approve", empty.wait("payment.charge"))
     second = empty.run("order.place", "--key", "k-1", "--json")
     assert json.loads(first.stdout)["plan_id"] == json.loads(second.stdout)["plan_id"]
-    assert (second.returncode, json.loads(second.stdout)["result"]) == (DONE, {"paid": True})
+    assert (second.exit_code, json.loads(second.stdout)["result"]) == (DONE, {"paid": True})
     assert len(empty.json("plans", "ls")) == 1
 
 
 @pytest.mark.parametrize(("way", "paid"), [("approve", True), ("reject", False)])
 def test_a_standing_answer_answers_every_gate(empty: Shop, way: str, paid: bool) -> None:
     run = empty.run("order.place", "--answer", way)
-    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"paid": paid})
+    assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"paid": paid})
 
 
 def test_a_standing_yes_is_no_answer_to_a_question_that_wants_data(empty: Shop) -> None:
     run = empty.run("order.deliver", "--answer", "approve")
-    assert run.returncode == WAITS
+    assert run.exit_code == WAITS
     assert "'day' is a required property" in run.stderr or "$" in run.stderr
 
 
 def test_a_person_is_shown_the_held_payload_and_asked_until_the_answer_makes_sense(empty: Shop) -> None:
-    run = empty.run("order.place", "--answer", "ask", typed='maybe\ne\n{"amount": -1}\ne\n{"amount": 9}\n')
-    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"paid": True})
+    run = empty.ask("order.place", 'maybe\ne\n{"amount": -1}\ne\n{"amount": 9}\n')
+    assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"paid": True})
     assert '{"amount": 120.5}' in run.stderr
     assert "say y, n or e" in run.stderr
     assert "off the schema of 'payment.charge'" in run.stderr
@@ -409,36 +406,22 @@ def test_a_person_is_shown_the_held_payload_and_asked_until_the_answer_makes_sen
 
 
 def test_a_person_is_asked_for_each_property_of_a_typed_answer(empty: Shop) -> None:
-    run = empty.run("order.deliver", "--answer", "ask", typed="friday\nmonday\nhigh\n3\ny\n\n")
-    assert (run.returncode, json.loads(run.stdout)) == (DONE, {"slot": "chosen"})
+    run = empty.ask("order.deliver", "friday\nmonday\nhigh\n3\ny\n\n")
+    assert (run.exit_code, json.loads(run.stdout)) == (DONE, {"slot": "chosen"})
     assert "'friday' is none of" in run.stderr
     assert "'high' is no integer" in run.stderr
     assert '{"day": "monday", "floor": 3, "is_gift": true}' in run.stderr
 
 
 def test_a_person_who_leaves_leaves_the_plan_waiting(empty: Shop) -> None:
-    run = empty.run("order.place", "--answer", "ask", typed="")
-    assert run.returncode == WAITS
+    run = empty.ask("order.place", "")
+    assert run.exit_code == WAITS
     assert len(empty.json("inbox")) == 1
 
 
 def test_on_a_terminal_a_person_is_asked_without_being_told_to(empty: Shop) -> None:
-    controller, terminal = pty.openpty()
-    environment = {**os.environ, "SOORMA_STORE_URL": empty.url, "TERM": "xterm", "COLUMNS": "100"}
-    command = (*SOORMA, "run", "orders:agents", "order.place")
-    process = subprocess.Popen(
-        command, stdin=terminal, stdout=subprocess.PIPE, stderr=terminal, cwd=APPS, env=environment
-    )
-    os.close(terminal)
-    seen = b""
-    while b"[e]dit: " not in seen:
-        seen += os.read(controller, 4096)
-    os.write(controller, b"y\n")
-    assert process.stdout is not None
-    with process.stdout:
-        assert json.loads(process.stdout.read()) == {"paid": True}
-    assert process.wait() == DONE
-    os.close(controller)
+    code, result, seen = empty.on_a_terminal("run", "orders:agents", "order.place", until=b"[e]dit: ", typed=b"y\n")
+    assert (code, json.loads(result)) == (DONE, {"paid": True})
     assert b'{"amount": 120.5}' in seen
 
 
@@ -465,11 +448,9 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
 
 def test_no_wait_submits_and_leaves_the_rest_to_the_agents(empty: Shop) -> None:
     run = empty.run("order.place", "--no-wait", "--key", "k-2")
-    assert run.returncode == DONE
+    assert run.exit_code == DONE
     plan_id = run.stdout.strip()
     assert len(plan_id) == 36
-    with empty.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops"):
-        assert empty.run("order.place").returncode == ERROR
     again = empty.run("order.place", "--key", "k-2", "--answer", "approve", "--json")
     assert json.loads(again.stdout)["plan_id"] == plan_id
 
@@ -481,32 +462,33 @@ def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Sh
         assert process.wait() == DONE
 
 
+def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop) -> None:
+    run = empty.process(*SOORMA, "run", "ordres:agents")
+    assert run.returncode == ERROR
+    assert "no module 'ordres'" in run.stderr
+
+
 @pytest.mark.parametrize(
     ("app", "told"),
     [
         ("orders", "is no MODULE:APP"),
-        ("ordres:agents", "no module 'ordres'"),
         ("orders:agent", "orders has no 'agent'"),
         ("orders:nothing", "it must be an Agent"),
-        ("orders:decide", "missing 1 required positional argument"),
+        ("orders:agents.append.x", "orders has no 'agents.append.x'"),
     ],
 )
-def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop, app: str, told: str) -> None:
-    run = empty.process(*SOORMA, "run", app)
-    assert run.returncode == ERROR
-    assert told in run.stderr
+def test_what_names_no_agents_is_refused(app: str, told: str) -> None:
+    with chdir(APPS), pytest.raises(ConfigError, match=told):
+        load_agents(app)
+
+
+def test_a_bug_in_what_should_return_agents_is_not_hidden() -> None:
+    with chdir(APPS), pytest.raises(TypeError, match="missing 1 required positional argument"):
+        load_agents("orders:decide")
 
 
 def test_options_of_a_goal_need_a_goal(empty: Shop) -> None:
-    assert empty.run("--key", "k").returncode == USAGE
-
-
-def test_a_second_application_is_told_who_owns_the_store(shop: Shop) -> None:
-    with shop.background(*SOORMA, "run", "orders:agents", ready="Ctrl-C stops") as process:
-        run = shop.run("order.check")
-    assert run.returncode == ERROR
-    assert f"owned by process {process.pid}" in run.stderr
-    assert len(run.stderr.splitlines()) == 1
+    assert empty.run("--key", "k").exit_code == USAGE
 
 
 # What it looks like

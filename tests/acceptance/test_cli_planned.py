@@ -4,9 +4,11 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
+import pytest
 from cli_kit import Shop
 
 from soorma_ai import GoalContext, InvocationContext, Planner, Platform, PlatformContext, Tool
+from soorma_ai.errors import NotFound
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
 
 MACHINE: dict[str, Any] = {
@@ -31,6 +33,9 @@ async def counted(store: Path) -> str:
         await platform.start(planner, stock)
         plan = await platform.submit("stock.known", {})
         assert await plan.result(timeout=10) == 3
+        assert (await platform.trace(plan.plan_id)).results == {"start": {"count": 3}}
+        with pytest.raises(NotFound, match="in tenant 'acme'"):
+            await platform.as_user(tenant_id="acme", user_id="ann").trace(plan.plan_id)
         return plan.plan_id
 
 

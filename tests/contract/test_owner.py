@@ -67,16 +67,13 @@ def test_the_refusal_says_who_owns_the_file_and_what_to_do(tmp_path: Path) -> No
     with another_process(TAKE_AND_STAY, database) as (process, _), pytest.raises(AlreadyOwned) as refused:
         Owner.take(database, purpose="soorma run billing.py")
     message = str(refused.value)
+    assert isinstance(refused.value, ConfigError)
     assert refused.value.info.pid == process.pid
     assert refused.value.info.purpose == "soorma run orders.py"
     assert str(database) in message
     assert f"process {process.pid} (soorma run orders.py)" in message
     assert "stop it, or use another file" in message
     assert "`soorma` commands reach it" in message
-
-
-def test_it_is_a_fault_of_the_set_up() -> None:
-    assert issubclass(AlreadyOwned, ConfigError)
 
 
 def test_after_release_the_next_one_takes_it(tmp_path: Path) -> None:

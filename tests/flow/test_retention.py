@@ -14,7 +14,6 @@ import pytest
 from kit import ended, open_platform, payments, planner, published, stock, until
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
-from soorma_ai.cli.follow.traces import trace_of
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import ModelQuestion, Pruned
@@ -265,7 +264,7 @@ async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_
     async with shop(path, clock, *agents) as platform:
         handle = await platform.submit("order.received", {"kind": "pay"})
         await handle.result(timeout=10)
-        whole = await trace_of(platform, handle.plan_id)
+        whole = await platform.trace(handle.plan_id)
     await clock.advance(31 * DAY)
     final = [status for status in PlanStatus if status.is_final]
     async with shop(path, clock) as platform:
@@ -273,7 +272,7 @@ async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_
         for _ in range(3):
             batch = await platform.services.store.prune(before, final, 3, tenant_id="default", now=now)
             assert batch.plans == 0
-            left = await trace_of(platform, handle.plan_id)
+            left = await platform.trace(handle.plan_id)
             assert (left.status, left.result) == (whole.status, whole.result)
     async with shop(path, clock) as platform:
         assert (await platform.prune()).plans == 1

@@ -130,7 +130,9 @@ def test_the_offer_is_told_with_its_schemas_and_with_what_a_person_must_approve(
 def test_whoever_draws_a_plan_is_told_by_which_names_transitions_know_what_comes_back() -> None:
     agent = DiscoveredAgent("a", "a", "", "1", (), AgentKind.TOOL, ((EventRole.TAKES, EVENT),))
     material = gather_material("orders", [agent], [], [FACT], {"type": "object"})
-    told: Any = plan_inputs(plan(), instructions="Be quick.", custom_context={}, material=material, spent=Spent(actions=3))
+    told: Any = plan_inputs(
+        plan(), instructions="Be quick.", custom_context={}, material=material, spent=Spent(actions=3)
+    )
     (asked,) = told["requests"]
     assert (asked["name"], asked["answer"], asked["description"]) == ("part.asked", "", "Makes a part.")
     assert asked["after"] == ["part.asked.completed", "part.asked.failed", "part.asked.timeout"]

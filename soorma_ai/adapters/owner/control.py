@@ -1,4 +1,4 @@
-"""The local control socket: the owner of a file does for other processes what only the owner may do.
+"""The local control socket, by which other processes ask the owner of a file for what only the owner may do.
 
 One line of JSON asks, one line answers. What failed is answered as {"error": {"code", "message", ...}}.
 """
@@ -35,7 +35,7 @@ _OBJECT = TypeAdapter[JsonObject](JsonObject)
 
 
 class OwnerGone(StoreUnavailable):
-    """Nobody answers at this socket any more: look again who owns the file."""
+    """No answer comes from this socket any more: look again who owns the file."""
 
     code = "owner_gone"
 
@@ -51,13 +51,13 @@ class ControlServer:
         self._conversations: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Raises ConfigError when nothing can listen here."""
+        """Listen. Raise ConfigError when nothing can listen here."""
         self._listener = _listener(self._path)
         self._inode = _inode(self._path)
         self._listen()
 
     async def close(self) -> None:
-        """Requests in hand are given up; their senders find the owner gone."""
+        """Give up the requests in hand, whose senders find the owner gone, and take the socket away."""
         if self._listener is None:
             return
         asyncio.get_running_loop().remove_reader(self._listener)
@@ -75,7 +75,7 @@ class ControlServer:
             asyncio.get_running_loop().add_reader(self._listener, self._accept, self._listener)
 
     def _accept(self, listener: socket.socket) -> None:
-        """By hand: asyncio's own server forgets a connection that it accepts while it closes."""
+        """Begin a conversation; asyncio's own server would forget a connection that it accepts while it closes."""
         loop = asyncio.get_running_loop()
         try:
             connection, _ = listener.accept()
@@ -101,12 +101,12 @@ class ControlServer:
             writer.close()
 
     async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
-        """An error that is none of ours goes on to the event loop's handler; its sender must not wait for ever."""
-        answer = _spelled({"error": {"code": SoormaError.code, "message": "the owner failed; its log says why"}})
+        """Answer always; an error that is none of ours goes on to the event loop's handler as well."""
+        answer = _line({"error": {"code": SoormaError.code, "message": "the owner failed; its log says why"}})
         try:
             answer = _answer_line(await self._handle(_request(line)))
         except SoormaError as error:
-            answer = _spelled({"error": _told(error)})
+            answer = _line({"error": _describe(error)})
         except asyncio.CancelledError:
             answer = b""
             raise
@@ -117,14 +117,14 @@ class ControlServer:
 
 
 async def ask_owner(path: Path, request: JsonObject, *, timeout: float) -> JsonObject:
-    """Raises OwnerGone when nobody answers, StoreUnavailable when it takes longer than `timeout` seconds,
-    and what the owner itself raised, as the class it had there."""
-    line = _spelled(request)
+    """Return the owner's answer. Raise what the owner raised, as the class it had there, OwnerGone when nobody answers,
+    and StoreUnavailable when it takes longer than `timeout` seconds."""
+    line = _line(request)
     if len(line) > LONGEST_LINE:
         raise LocalProtocolError(f"the request has {len(line)} bytes; the owner takes at most {LONGEST_LINE}")
     try:
         async with asyncio.timeout(timeout):
-            answer = _parsed(await _exchanged(path, line), "the owner's answer")
+            answer = _parse(await _exchange(path, line), "the owner's answer")
     except TimeoutError as error:
         raise StoreUnavailable(f"the owner behind {path} gave no answer in {timeout} s: try again later") from error
     except PermissionError as error:
@@ -135,11 +135,11 @@ async def ask_owner(path: Path, request: JsonObject, *, timeout: float) -> JsonO
         raise RemoteProtocolError(f"the owner's answer is longer than {LONGEST_LINE} bytes") from error
     failure = answer.get("error")
     if isinstance(failure, dict):
-        raise _rebuilt(failure)
+        raise _rebuild(failure)
     return answer
 
 
-async def _exchanged(path: Path, line: bytes) -> bytes:
+async def _exchange(path: Path, line: bytes) -> bytes:
     reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
     try:
         writer.write(line)
@@ -152,8 +152,8 @@ async def _exchanged(path: Path, line: bytes) -> bytes:
 
 
 def _listener(path: Path) -> socket.socket:
-    """Bound in a closed directory and then moved: nobody can connect before the mode is right, and a socket
-    that a killed process left is replaced in one step."""
+    """Return a socket that listens. It is bound in a closed directory and then moved: nobody can connect before the
+    mode is right, and a socket that a killed process left is replaced in one step."""
     with suppress(FileNotFoundError):
         if not stat.S_ISSOCK(path.lstat().st_mode):
             raise ConfigError(f"{path} is in the way of the control socket: it is no socket; move it")
@@ -180,8 +180,8 @@ def _inode(path: Path) -> int:
 
 
 async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
-    """None when the other side is gone; a line that breaks off is no request. A line that is too long is read
-    away, so that the next one is heard, and stands as empty."""
+    """Return None when the other side is gone; a line that breaks off is no request. Return an empty line for one that
+    is too long, and read it to its end, so that the next one is heard."""
     fits = True
     while True:
         try:
@@ -198,62 +198,62 @@ async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
 def _request(line: bytes) -> JsonObject:
     if not line:
         raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
-    return _parsed(line, "the request")
+    return _parse(line, "the request")
 
 
-def _parsed(line: bytes, what: str) -> JsonObject:
+def _parse(line: bytes, what: str) -> JsonObject:
     try:
         return _OBJECT.validate_json(line)
     except ValidationError as error:
         raise RemoteProtocolError(f"{what} is no JSON object: {error.errors()[0]['msg']}") from error
 
 
-def _spelled(value: Json) -> bytes:
+def _line(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
 def _answer_line(answer: JsonObject) -> bytes:
-    line = _spelled(answer)
+    line = _line(answer)
     if len(line) > LONGEST_LINE:
         raise LocalProtocolError(f"the answer has {len(line)} bytes, at most {LONGEST_LINE} fit: ask for less")
     return line
 
 
 def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
-    """The classes both sides know: those of our own tree, not what is derived from them elsewhere."""
+    """Yield the classes both sides know: those of our own tree, not what is derived from them elsewhere."""
     if kind.__module__ == SoormaError.__module__:
         yield kind
         for below in kind.__subclasses__():
             yield from _tree(below)
 
 
-def _told(error: SoormaError) -> JsonObject:
+def _describe(error: SoormaError) -> JsonObject:
     known = set(_tree())
     code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
-    told: JsonObject = {"code": code, "message": str(error)}
+    described: JsonObject = {"code": code, "message": str(error)}
     match error:
         case LimitExceeded():
-            told["limit"] = error.limit
+            described["limit"] = error.limit
         case PlanFailed():
-            told |= {"plan_id": error.plan_id, "reason": error.reason}
+            described |= {"plan_id": error.plan_id, "reason": error.reason}
         case TransientError(retry_after=timedelta() as wait):
-            told["retry_after"] = wait.total_seconds()
+            described["retry_after"] = wait.total_seconds()
         case _:
             pass
-    return told
+    return described
 
 
-def _rebuilt(told: JsonObject) -> SoormaError:
-    """Without the constructor: it makes the message of parts, and here the message is already made."""
-    kind = {kind.code: kind for kind in _tree()}.get(str(told.get("code")), SoormaError)
-    error = kind.__new__(kind, told.get("message", ""))
+def _rebuild(described: JsonObject) -> SoormaError:
+    """Return the error, made without its constructor, which would put the message together a second time."""
+    kind = {kind.code: kind for kind in _tree()}.get(str(described.get("code")), SoormaError)
+    error = kind.__new__(kind, described.get("message", ""))
     match error:
         case LimitExceeded():
-            error.limit = str(told.get("limit", ""))
+            error.limit = str(described.get("limit", ""))
         case PlanFailed():
-            error.plan_id, error.reason = str(told.get("plan_id", "")), str(told.get("reason", ""))
+            error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
         case TransientError():
-            wait = told.get("retry_after")
+            wait = described.get("retry_after")
             error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
         case _:
             pass

@@ -41,13 +41,13 @@ class AlreadyOwned(ConfigError):
 
     def __init__(self, database: Path, info: OwnerInfo) -> None:
         if info.pid == os.getpid():
-            told = f"this process ({info.purpose}) already: use the platform that is open, or another file"
+            owner = f"this process ({info.purpose}) already: use the platform that is open, or another file"
         else:
-            told = (
+            owner = (
                 f"process {info.pid} ({info.purpose}): stop it, or use another file; "
                 "`soorma` commands reach it by themselves"
             )
-        super().__init__(f"{database} is owned by {told}")
+        super().__init__(f"{database} is owned by {owner}")
         self.info = info
 
 
@@ -61,12 +61,12 @@ class Owner:
 
     @classmethod
     def take(cls, database: Path, *, purpose: str) -> Self:
-        """Raises AlreadyOwned when another one lives, ConfigError when there can be no lock at this place."""
-        database = _one_name(database)
-        descriptor = _opened(database, os.O_RDWR | os.O_CREAT)
+        """Take the lock. Raise AlreadyOwned when another owner lives, ConfigError when there can be no lock here."""
+        database = _real_path(database)
+        descriptor = _open(database, os.O_RDWR | os.O_CREAT)
         try:
-            if not _locked(descriptor, database):
-                raise AlreadyOwned(database, _written(descriptor, database))
+            if not _lock(descriptor, database):
+                raise AlreadyOwned(database, _read(descriptor, database))
             info = OwnerInfo(os.getpid(), purpose, _socket_of(database))
             _make_private(info.socket.parent, database)
             _write(descriptor, info, database)
@@ -86,7 +86,7 @@ class Owner:
         self.let_go()
 
     def let_go(self) -> None:
-        """Closes this process's hold alone: a forked child that kept it would outlive its parent as the owner."""
+        """Close this process's hold alone: a forked child that kept it would outlive its parent as the owner."""
         if self._descriptor is not None:
             os.close(self._descriptor)
             self._descriptor = None
@@ -101,25 +101,25 @@ class Owner:
 
 
 def owner_of(database: Path) -> OwnerInfo | None:
-    """The living owner, if there is one. Looking keeps nobody from becoming it."""
-    database = _one_name(database)
+    """Return the living owner, if there is one. Looking keeps nobody from becoming it."""
+    database = _real_path(database)
     try:
-        descriptor = _opened(database, os.O_RDONLY)
+        descriptor = _open(database, os.O_RDONLY)
     except FileNotFoundError:
         return None
     try:
-        return None if _try(descriptor, fcntl.LOCK_SH, database) else _written(descriptor, database)
+        return None if _try(descriptor, fcntl.LOCK_SH, database) else _read(descriptor, database)
     finally:
         os.close(descriptor)
 
 
-def _one_name(database: Path) -> Path:
-    """Links and relative paths lead to one file, and so to one lock."""
+def _real_path(database: Path) -> Path:
+    """Return the path that links and relative paths lead to, so that one file has one lock."""
     return Path(os.path.realpath(database))
 
 
-def _opened(database: Path, flags: int) -> int:
-    """FileNotFoundError is left to a reader: no file, no owner."""
+def _open(database: Path, flags: int) -> int:
+    """Return a descriptor. Raise ConfigError, and to a reader FileNotFoundError: no file, no owner."""
     path = database.with_name(f"{database.name}.owner")
     try:
         descriptor = os.open(path, flags | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
@@ -137,8 +137,8 @@ def _opened(database: Path, flags: int) -> int:
     return descriptor
 
 
-def _locked(descriptor: int, database: Path) -> bool:
-    """False when it has an owner. Somebody who only looks shares the lock for a moment, and is none."""
+def _lock(descriptor: int, database: Path) -> bool:
+    """Return False when it has an owner. A process that only looks shares the lock for a moment, and is none."""
     for _ in range(_MOST_LOOKS):
         if _try(descriptor, fcntl.LOCK_EX, database):
             return True
@@ -162,10 +162,10 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
 
 
 def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
-    said = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
+    content = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, said, 0)
+        os.pwrite(descriptor, content, 0)
     except OSError as error:
         raise ConfigError(
             f"{database}.owner, which says who owns the database, cannot be written: {error.strerror}; "
@@ -173,8 +173,8 @@ def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
         ) from error
 
 
-def _written(descriptor: int, database: Path) -> OwnerInfo:
-    """What the owner wrote; between its lock and its writing there is nothing to read yet."""
+def _read(descriptor: int, database: Path) -> OwnerInfo:
+    """Return what the owner wrote; between its lock and its writing there is nothing to read yet."""
     try:
         return TypeAdapter(OwnerInfo).validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
     except ValidationError:
@@ -196,7 +196,7 @@ def _socket_of(database: Path) -> Path:
 
 
 def _make_private(directory: Path, database: Path) -> None:
-    """Where everybody may write, a directory of this name counts only if it is ours and closed to others."""
+    """Make the directory. One that exists, where everybody may write, must be ours and closed to others."""
     if directory == database.parent:
         return
     with suppress(FileExistsError):

@@ -1,19 +1,21 @@
 """`soorma approve`, `reject` and `answer`: one command is one answer."""
 
-import asyncio
 from typing import Any
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_json, with_access
-from soorma_ai.cli.store_access import Answering, Writer, reading, wait_named
-from soorma_ai.cli.view.forms import payload_for
-from soorma_ai.cli.view.render import BAD, GOOD, Printer, print_json
-from soorma_ai.cli.view.wording import said, short
+from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
+from soorma_ai.cli.view.forms import answer_payload
 from soorma_ai.domain.expectations import Wait
-from soorma_ai.domain.people import ACCEPTED, AnswerDecision, AnswerOutcome
+from soorma_ai.domain.people import ACCEPTED, AnswerDecision
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.commands import AnswerWait
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import BAD, GOOD, Printer, print_json
+from soorma_ai.terminal.wording import short_id
 
 _wait = click.argument("wait", type=Id())
 _note = click.option("--note", default="", metavar="TEXT", help="Kept with the answer.")
@@ -68,24 +70,25 @@ def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None
 def _answer(
     access: Access, beginning: str, decision: str | None, data: JsonObject, *, note: str, user_id: str, as_json: bool
 ) -> None:
-    async def done() -> tuple[str, AnswerOutcome, bool]:
-        async with reading(access) as client:
-            wait_id = await wait_named(client, beginning)
-            expectation = await client.services.store.expectation(wait_id)
-        wait = Wait.of(expectation) if expectation else None
-        payload = payload_for(decision, data, wait.response_schema if wait else {})
-        writer = Writer(access, user_id=user_id)
-        command = Answering(wait_id, payload, decision, note, answer_id=SystemClock().new_id())
-        return wait_id, await writer.answer(command), writer.has_owner
-
-    wait_id, outcome, has_owner = asyncio.run(done())
+    wait_id, schema = look_up(access, lambda client: _question(client, beginning))
+    runner = CommandRunner(access, user_id=user_id)
+    payload = answer_payload(decision, data, schema)
+    outcome = runner.run(AnswerWait(wait_id, payload, decision, note, answer_id=SystemClock().new_id()))
     is_accepted = outcome == ACCEPTED
     if as_json:
         print_json({"wait_id": wait_id, "outcome": outcome, "detail": outcome.detail})
     else:
-        detail = f": {said(outcome.detail)}" if outcome.detail else ""
-        Printer().line((str(outcome), GOOD if is_accepted else BAD), f" {short(wait_id)}{detail}")
-    if is_accepted and not has_owner:
+        detail = f": {one_line(outcome.detail)}" if outcome.detail else ""
+        Printer().line((str(outcome), GOOD if is_accepted else BAD), f" {short_id(wait_id)}{detail}")
+    if is_accepted and not runner.has_owner:
         Printer(stderr=True).line("no agents run on this store now; the plan goes on when they do")
     if not is_accepted:
         raise click.exceptions.Exit(1)
+
+
+async def _question(client: Client, beginning: str) -> tuple[str, JsonObject]:
+    """Return the question's id, and the schema of its answer."""
+    wait_id = await find_wait(client, beginning)
+    expectation = await client.services.store.expectation(wait_id)
+    wait = Wait.of(expectation) if expectation else None
+    return wait_id, wait.response_schema if wait else {}

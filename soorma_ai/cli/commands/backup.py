@@ -6,10 +6,10 @@ import click
 
 from soorma_ai.adapters.sqlite.file.backup import back_up
 from soorma_ai.cli.options import as_json
-from soorma_ai.cli.view.render import Printer, print_json
-from soorma_ai.cli.view.wording import said
 from soorma_ai.errors import ConfigError
 from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, sqlite_path
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import Printer, print_json
 
 
 @click.command()
@@ -32,4 +32,4 @@ def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
     if as_json:
         print_json({"file": str(file), "bytes": size})
     else:
-        Printer().line(f"{size:,} bytes in {said(str(file))}")
+        Printer().line(f"{size:,} bytes in {one_line(str(file))}")

@@ -1,16 +1,18 @@
 """`soorma dead-letters`: what could not be handled, and what to do about it."""
 
-import asyncio
 from datetime import datetime
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, as_json, with_access
-from soorma_ai.cli.store_access import Discarding, Redriving, Writer, letter_named, reading
-from soorma_ai.cli.view.render import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json
-from soorma_ai.cli.view.wording import ago, local_time, said, short, shown
+from soorma_ai.cli.store_access import CommandRunner, find_letter, look_up
 from soorma_ai.domain.letters import Letter, LetterStatus
+from soorma_ai.domain.values import clip
+from soorma_ai.runtime.client.commands import DiscardLetter, RedriveLetter
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json
+from soorma_ai.terminal.wording import ago, json_line, local_time, short_id
 
 _STYLES = {LetterStatus.DEAD: BAD, LetterStatus.REDRIVEN: WAITING, LetterStatus.HANDLED: GOOD}
 _INDENT = 2
@@ -33,12 +35,7 @@ def dead_letters() -> None:
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
-
-    async def found() -> list[Letter]:
-        async with reading(access) as client:
-            return await client.dead_letters(limit=limit)
-
-    letters, printer = asyncio.run(found()), Printer()
+    letters, printer = look_up(access, lambda client: client.dead_letters(limit=limit)), Printer()
     if as_json:
         print_json(letters)
     elif not letters:
@@ -55,12 +52,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @with_access
 def show(access: Access, letter: str, as_json: bool) -> None:
     """Show a letter's event, why it died, and what can be done."""
-
-    async def found() -> Letter:
-        async with reading(access) as client:
-            return await letter_named(client, letter)
-
-    one = asyncio.run(found())
+    one = look_up(access, lambda client: find_letter(client, letter))
     if as_json:
         print_json(one)
     else:
@@ -73,22 +65,12 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @with_access
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Hand a letter over again, once what was wrong is mended."""
-
-    async def done() -> tuple[Letter, bool, bool]:
-        async with reading(access) as client:
-            one = await letter_named(client, letter)
-        writer = Writer(access)
-        is_redriven = await writer.redrive(Redriving(one.letter_id))
-        async with reading(access) as client:
-            return await client.dead_letter(one.letter_id), is_redriven, writer.has_owner
-
-    one, is_redriven, has_owner = asyncio.run(done())
-    _tell(one, "redriven", is_done=is_redriven, as_json=as_json)
-    if is_redriven and not has_owner:
-        who = f"{said(one.agent)} runs" if one.agent else "they do"
+    runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
+    is_redriven = runner.run(RedriveLetter(one.letter_id))
+    _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
+    if not runner.has_owner:
+        who = f"{one_line(one.agent)} runs" if one.agent else "they do"
         Printer(stderr=True).line(f"no agents run on this store now; it is handled when {who}")
-    if not is_redriven:
-        raise click.exceptions.Exit(1)
 
 
 @dead_letters.command()
@@ -99,32 +81,27 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @with_access
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Be done with a letter, for good."""
-
-    async def done() -> tuple[Letter, bool]:
-        async with reading(access) as client:
-            one = await letter_named(client, letter)
-        is_discarded = await Writer(access, user_id=user_id).discard(Discarding(one.letter_id, note))
-        async with reading(access) as client:
-            return await client.dead_letter(one.letter_id), is_discarded
-
-    one, is_discarded = asyncio.run(done())
-    _tell(one, "discarded", is_done=is_discarded, as_json=as_json)
-    if not is_discarded:
-        raise click.exceptions.Exit(1)
+    runner, one = CommandRunner(access, user_id=user_id), look_up(access, lambda client: find_letter(client, letter))
+    is_discarded = runner.run(DiscardLetter(one.letter_id, note))
+    _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
 
-def _tell(letter: Letter, done: str, *, is_done: bool, as_json: bool) -> None:
-    what = f"letter {letter.letter_id} ({said(letter.event.type)}{_addressee(letter)})"
+def _end(access: Access, letter_id: int, done: str, *, is_done: bool, as_json: bool) -> None:
+    """Print what became of the letter, and exit with 1 when the command changed nothing."""
+    letter = look_up(access, lambda client: client.dead_letter(letter_id))
+    what = f"letter {letter.letter_id} ({one_line(letter.event.type)}{_addressee(letter)})"
     if as_json:
         print_json({"letter_id": letter.letter_id, done: is_done, "status": letter.status})
     elif is_done:
         Printer().line((done, GOOD), f" {what}")
     else:
-        Printer().line((f"not {done}", BAD), f" {what}: {_became(letter)}")
+        Printer().line((f"not {done}", BAD), f" {what}: {_what_became(letter)}")
+    if not is_done:
+        raise click.exceptions.Exit(1)
 
 
-def _became(letter: Letter) -> str:
-    """Of a letter that somebody else has decided about already."""
+def _what_became(letter: Letter) -> str:
+    """Say what became of a letter that somebody else has decided about already."""
     match letter.status:
         case LetterStatus.DEAD:
             return "it was redriven before, and has died again"
@@ -133,24 +110,22 @@ def _became(letter: Letter) -> str:
         case LetterStatus.HANDLED:
             return "it was redriven before, and is handled"
         case LetterStatus.DISCARDED:
-            return said(letter.reason)
+            return one_line(letter.reason)
 
 
 def _addressee(letter: Letter) -> str:
-    return f" for {said(letter.agent)}" if letter.agent else ", not brought to anybody"
+    return f" for {one_line(letter.agent)}" if letter.agent else ", not brought to anybody"
 
 
 def _row(letter: Letter) -> tuple[str, ...]:
     return (
         str(letter.letter_id),
-        said(letter.agent),
-        said(letter.event.type),
-        said(letter.event.id),
+        *map(one_line, (letter.agent, letter.event.type, letter.event.id)),
         str(letter.attempts),
         str(letter.redriven),
         letter.at.isoformat(),
-        said(letter.plan_id or ""),
-        said(letter.reason),
+        one_line(letter.plan_id or ""),
+        one_line(letter.reason),
     )
 
 
@@ -161,18 +136,18 @@ def _print_table(printer: Printer, letters: list[Letter]) -> None:
         (
             (
                 str(letter.letter_id),
-                said(letter.agent, 24) or ("nobody", DIM),
-                said(letter.event.type, 40),
+                clip(one_line(letter.agent), 24) or ("nobody", DIM),
+                clip(one_line(letter.event.type), 40),
                 ago(letter.at, now),
-                _tried(letter),
-                said(letter.reason, 200),
+                _tries(letter),
+                clip(one_line(letter.reason), 200),
             )
             for letter in letters
         ),
     )
 
 
-def _tried(letter: Letter) -> str:
+def _tries(letter: Letter) -> str:
     return f"{letter.attempts}×" + (f", redriven {letter.redriven}×" if letter.redriven else "")
 
 
@@ -181,20 +156,20 @@ def _print_letter(printer: Printer, letter: Letter, flags: str, now: datetime) -
     since = f"{local_time(letter.at)}, {ago(letter.at, now)}"
     printer.line(
         f"letter {letter.letter_id}  ",
-        (said(event.type), BOLD),
+        (one_line(event.type), BOLD),
         f"{_addressee(letter)}  ",
         (str(letter.status), _STYLES.get(letter.status, BOLD)),
         (f"  {since}" if letter.status in (LetterStatus.DEAD, LetterStatus.DISCARDED) else "", DIM),
     )
     lines: tuple[tuple[str, Part], ...] = (
-        ("reason", said(letter.reason) or ("none any more", DIM)),
-        ("tried", _tried(letter)),
+        ("reason", one_line(letter.reason) or ("none any more", DIM)),
+        ("tried", _tries(letter)),
         ("plan", _plan(letter)),
-        ("event", f"{said(event.id)} on {event.topic}, from {said(event.source)} at {local_time(event.time)}"),
-        ("payload", shown(event.data)),
+        ("event", f"{one_line(event.id)} on {event.topic}, from {one_line(event.source)} at {local_time(event.time)}"),
+        ("payload", json_line(event.data)),
     )
-    for label, told in lines:
-        printer.line(told, indent=_INDENT, label=f"{label:<{_LABEL}}")
+    for label, part in lines:
+        printer.line(part, indent=_INDENT, label=f"{label:<{_LABEL}}")
     if letter.status is LetterStatus.DEAD:
         _print_choices(printer, letter, flags)
 
@@ -203,15 +178,15 @@ def _plan(letter: Letter) -> Part:
     if letter.plan_id is None:
         return ("none", DIM)
     root = letter.root_plan_id
-    return said(letter.plan_id) + (f", of {said(root)}" if root not in (None, letter.plan_id) else "")
+    return one_line(letter.plan_id) + (f", of {one_line(root)}" if root not in (None, letter.plan_id) else "")
 
 
 def _print_choices(printer: Printer, letter: Letter, flags: str) -> None:
-    """To copy."""
+    """Print the commands that decide about it, to copy."""
     if letter.plan_id is not None:
-        printer.line((f"soorma plans show {short(letter.plan_id)}{flags}", DIM), indent=_INDENT)
+        printer.line((f"soorma plans show {short_id(letter.plan_id)}{flags}", DIM), indent=_INDENT)
     if letter.hindrance is None:
         printer.line((f"soorma dead-letters redrive {letter.letter_id}{flags}", DIM), indent=_INDENT)
     else:
-        printer.line(f"cannot be redriven: {said(letter.hindrance)}", indent=_INDENT)
+        printer.line(f"cannot be redriven: {one_line(letter.hindrance)}", indent=_INDENT)
     printer.line((f"soorma dead-letters discard {letter.letter_id}{flags} --note TEXT", DIM), indent=_INDENT)

@@ -6,11 +6,12 @@ from collections.abc import AsyncGenerator
 import click
 
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import plan_named, reading
-from soorma_ai.cli.view.render import BOLD, DIM, Printer, print_json
-from soorma_ai.cli.view.wording import said, short, shown
+from soorma_ai.cli.store_access import find_plan, read_only_client
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import BOLD, DIM, Printer, print_json
+from soorma_ai.terminal.wording import json_line, short_id
 
 LOOK_AGAIN_SECONDS = 0.3
 PAGE = 500
@@ -34,8 +35,8 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
 
     async def show() -> None:
         printer = Printer()
-        async with reading(access) as client:
-            root = (await client.plan(await plan_named(client, plan))).root_plan_id if plan else None
+        async with read_only_client(access) as client:
+            root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
             async for event in _events(client, root, limit, follow=follow):
                 if as_json:
                     print_json(event.model_dump(mode="json", by_alias=True, exclude_none=True), indent=None)
@@ -67,12 +68,11 @@ async def _events(client: Client, root: str | None, limit: int, *, follow: bool)
 
 
 def _print(printer: Printer, event: EventEnvelope) -> None:
-    """One line on a terminal: what does not fit is in --json."""
+    """Print one line on a terminal; what does not fit is in --json."""
     when = f"{event.time.astimezone():%H:%M:%S.%f}"[:12]
-    plan = f"  plan {short(event.plan_id)}" if event.plan_id else ""
-    told = f"{when}  {event.topic:<19} {said(event.source)} {said(event.type)}"
-    room = PAYLOAD if printer.is_plain else max(LEAST_PAYLOAD, printer.console.width - len(told) - len(plan) - 2)
-    data = f"  {shown(event.data, room)}" if event.data else ""
-    printer.line(
-        (f"{when}  {event.topic:<19} ", DIM), f"{said(event.source)} ", (said(event.type), BOLD), data, (plan, DIM)
-    )
+    plan = f"  plan {short_id(event.plan_id)}" if event.plan_id else ""
+    source, type = one_line(event.source), one_line(event.type)
+    time_and_topic = f"{when}  {event.topic:<19} "
+    left = printer.console.width - len(f"{time_and_topic}{source} {type}{plan}  ")
+    data = f"  {json_line(event.data, PAYLOAD if printer.is_plain else max(LEAST_PAYLOAD, left))}" if event.data else ""
+    printer.line((time_and_topic, DIM), f"{source} ", (type, BOLD), data, (plan, DIM))

@@ -1,18 +1,19 @@
 """`soorma plans`: list, show, cancel."""
 
-import asyncio
-
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.follow.traces import trace_of
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import Cancelling, Writer, plan_named, reading
-from soorma_ai.cli.view.render import Printer, print_json, status_part
-from soorma_ai.cli.view.story import print_story
-from soorma_ai.cli.view.wording import ago, said, short
+from soorma_ai.cli.store_access import CommandRunner, find_plan, look_up
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.values import clip
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.commands import CancelPlan
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import Printer, print_json, status_part
+from soorma_ai.terminal.story import print_trace
+from soorma_ai.terminal.wording import ago, short_id
 
 
 @click.group()
@@ -27,12 +28,7 @@ def plans() -> None:
 @with_access
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
-
-    async def found() -> list[PlanRecord]:
-        async with reading(access) as client:
-            return await client.plans(status=status, limit=limit)
-
-    records = asyncio.run(found())
+    records = look_up(access, lambda client: client.plans(status=status, limit=limit))
     printer = Printer()
     if as_json:
         print_json(records)
@@ -40,7 +36,7 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
         Printer(stderr=True).line("no plans")
     elif printer.is_plain:
         printer.rows(
-            (r.plan_id, r.status, said(r.goal_event), said(r.agent), r.created_at.isoformat(), said(r.reason or ""))
+            (r.plan_id, r.status, *map(one_line, (r.goal_event, r.agent, r.created_at.isoformat(), r.reason or "")))
             for r in records
         )
     else:
@@ -54,15 +50,14 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 def show(access: Access, plan: str, as_json: bool) -> None:
     """Show why everything in a plan happened: who published what because of what."""
 
-    async def found() -> Trace:
-        async with reading(access) as client:
-            return await trace_of(client, await plan_named(client, plan))
+    async def load(client: Client) -> Trace:
+        return await client.trace(await find_plan(client, plan))
 
-    trace = asyncio.run(found())
+    trace = look_up(access, load)
     if as_json:
         print_json(trace)
     else:
-        print_story(trace, Printer())
+        print_trace(trace)
 
 
 @plans.command()
@@ -72,19 +67,13 @@ def show(access: Access, plan: str, as_json: bool) -> None:
 @with_access
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     """Ask a plan to stop, with all that it delegated."""
-
-    async def done() -> tuple[str, bool, bool]:
-        async with reading(access) as client:
-            plan_id = await plan_named(client, plan)
-        writer = Writer(access)
-        return plan_id, await writer.cancel(Cancelling(plan_id, reason)), writer.has_owner
-
-    plan_id, is_cancelled, has_owner = asyncio.run(done())
+    plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
+    is_cancelled = runner.run(CancelPlan(plan_id, reason))
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:
         Printer().line("cancelling" if is_cancelled else "it had ended already", f" plan {plan_id}")
-    if is_cancelled and not has_owner:
+    if is_cancelled and not runner.has_owner:
         Printer(stderr=True).line("no agents run on this store now; the plan stops when its planner runs")
     if not is_cancelled:
         raise click.exceptions.Exit(1)
@@ -96,12 +85,12 @@ def _print_table(printer: Printer, records: list[PlanRecord]) -> None:
         ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON"),
         (
             (
-                short(record.plan_id),
-                said(record.goal_event, 40),
+                short_id(record.plan_id),
+                clip(one_line(record.goal_event), 40),
                 status_part(record.status),
-                said(record.agent, 24),
+                clip(one_line(record.agent), 24),
                 ago(record.created_at, now),
-                said(record.reason or "", 200),
+                clip(one_line(record.reason or ""), 200),
             )
             for record in records
         ),

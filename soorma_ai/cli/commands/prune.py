@@ -1,21 +1,20 @@
 """`soorma prune`: remove what is over."""
 
-import asyncio
 import re
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import timedelta
 from typing import Any
 
 import click
 
 from soorma_ai.cli.options import Access, as_json, with_access
-from soorma_ai.cli.store_access import Pruning, Writer, reading
-from soorma_ai.cli.view.render import Printer, print_json
-from soorma_ai.cli.view.wording import span
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.cli.store_access import CommandRunner, look_up
 from soorma_ai.ports import Pruned
-from soorma_ai.runtime.client.retention import FINAL
+from soorma_ai.runtime.client.commands import PrunePlans
+from soorma_ai.runtime.client.retention import FINAL, add
+from soorma_ai.terminal.printing import Printer, print_json
+from soorma_ai.terminal.wording import span
 
 _AGE = re.compile(r"(\d{1,4})(h|d|w)")
 _UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
@@ -65,30 +64,37 @@ def prune(
     What is removed is forgotten: an event that comes again, or an idempotency key that is used again, counts as new.
     The file keeps its size; the room is used again.
     """
-    command = Pruning(older_than, tuple(map(PlanStatus, statuses)) or FINAL)
+    command = PrunePlans(older_than, statuses or FINAL)
     if not dry_run and not yes:
         _confirm(access, command, as_json=as_json)
-    pruned = asyncio.run(_counted(access, command) if dry_run else Writer(access).prune(command))
+    pruned = _count(access, command) if dry_run else _prune(access, command)
     if as_json:
-        told = asdict(pruned)
-        del told["after"]
-        print_json({**told, "dry_run": dry_run})
+        counts = asdict(pruned)
+        del counts["after"]
+        print_json({**counts, "dry_run": dry_run})
     else:
         Printer().line(f"{'would remove' if dry_run else 'removed'} {_what(pruned)}")
-        _tell_kept(pruned)
+        _print_kept(pruned)
 
 
-def _confirm(access: Access, command: Pruning, *, as_json: bool) -> None:
+def _confirm(access: Access, command: PrunePlans, *, as_json: bool) -> None:
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
-    pruned = asyncio.run(_counted(access, command))
-    _tell_kept(pruned)
+    pruned = _count(access, command)
+    _print_kept(pruned)
     click.confirm(f"Remove {_what(pruned)}, older than {span(command.older_than)}?", abort=True, err=True)
 
 
-async def _counted(access: Access, command: Pruning) -> Pruned:
-    async with reading(access) as client:
-        return await client.prune(command.older_than, command.statuses, dry_run=True)
+def _count(access: Access, command: PrunePlans) -> Pruned:
+    return look_up(access, lambda client: client.prune(command.older_than, command.statuses, dry_run=True))
+
+
+def _prune(access: Access, command: PrunePlans) -> Pruned:
+    runner, total = CommandRunner(access), Pruned()
+    while True:
+        total = add(total, runner.run(replace(command, after=total.after)))
+        if total.after is None:
+            return total
 
 
 def _what(pruned: Pruned) -> str:
@@ -98,7 +104,7 @@ def _what(pruned: Pruned) -> str:
     return f"{counted(pruned.plans, 'plan')} and {counted(pruned.events, 'event')}"
 
 
-def _tell_kept(pruned: Pruned) -> None:
+def _print_kept(pruned: Pruned) -> None:
     if pruned.kept:
         Printer(stderr=True).line(
             f"{pruned.kept:,} more are old enough and stay: something in their trees is not done "

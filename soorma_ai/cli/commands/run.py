@@ -1,6 +1,7 @@
 """`soorma run`: agents in this process, and a goal for them."""
 
 import asyncio
+import logging
 import signal
 import sys
 from collections.abc import Sequence
@@ -16,17 +17,17 @@ from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
 from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Nobody, Responder
 from soorma_ai.cli.loading import load_agents
-from soorma_ai.cli.logs import log_to_stderr
 from soorma_ai.cli.options import LOCAL_USER, Access, JsonObjectParam, as_json, with_access
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
-from soorma_ai.cli.view.render import BAD, DIM, Printer, print_json
 from soorma_ai.cli.view.waits import print_commands, print_wait
-from soorma_ai.cli.view.wording import said, short
 from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.terminal.escapes import one_line, printable
+from soorma_ai.terminal.printing import BAD, DIM, Printer, print_json
+from soorma_ai.terminal.wording import short_id
 
 DONE, STOPPED, FAILED, WAITS = 0, 1, 3, 4
 
@@ -80,7 +81,7 @@ def run(
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
     Without GOAL they run until Ctrl-C or SIGTERM.
     """
-    log_to_stderr()
+    _log_to_stderr()
     agents = load_agents(app)
     if goal is None:
         if data is not None or key is not None or answers is not None or not waits_for_end:
@@ -99,9 +100,9 @@ def _usual_way() -> Answers:
 async def _serve(access: Access, agents: Sequence[Agent]) -> int:
     stop = _stop_by_signal()
     async with AsyncExitStack() as stack:
-        platform = await _opened(stack, access, agents)
+        platform = await _open_platform(stack, access, agents)
         await platform.start(*agents)
-        names = ", ".join(said(agent.name) for agent in agents)
+        names = ", ".join(one_line(agent.name) for agent in agents)
         Printer(stderr=True).line((f"{names} on {access.store_url}; Ctrl-C stops", DIM))
         await stop.wait()
     return 0
@@ -110,20 +111,20 @@ async def _serve(access: Access, agents: Sequence[Agent]) -> int:
 async def _pursue(access: Access, agents: Sequence[Agent], goal: Goal) -> int:
     stop = _stop_by_signal()
     async with AsyncExitStack() as stack:
-        platform = await _opened(stack, access, agents)
+        platform = await _open_platform(stack, access, agents)
         await platform.start(*agents)
         client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
         handle = await client.submit(goal.event, goal.data, idempotency_key=goal.key)
         Printer(stderr=True).line((f"plan {handle.plan_id}", DIM))
         if goal.waits_for_end:
             await _follow(client, handle.plan_id, goal, stop)
-            return await _told_end(client, handle.plan_id, goal, access)
+            return await _print_end(client, handle.plan_id, goal, access)
         print_json({"plan_id": handle.plan_id}) if goal.as_json else Printer().line(handle.plan_id)
         return 0
 
 
 async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event) -> None:
-    """Until the plan has ended, waits for people whom nobody here answers for, or this process is told to stop."""
+    """Return when the plan has ended, when only people can move it and nobody here will, or when told to stop."""
     progress, woken = Printer(stderr=True), client.services.signals.watch()
     responder = _responder(goal.answers, client, progress, woken)
     following = asyncio.create_task(pursue(client, plan_id, responder, progress, woken))
@@ -152,8 +153,8 @@ def _responder(way: Answers, client: Client, printer: Printer, woken: asyncio.Ev
             return Nobody()
 
 
-async def _told_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:
-    """Prints how the plan stands, and gives the exit code that says the same."""
+async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:
+    """Print how the plan stands, and return the exit code that says the same."""
     progress = Printer(stderr=True)
     try:
         plan: PlanDetails | None = await client.plan(plan_id)
@@ -161,14 +162,14 @@ async def _told_end(client: Client, plan_id: str, goal: Goal, access: Access) ->
         plan = None
     waits = await waits_of(client, plan_id)
     if goal.as_json:
-        told = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}
-        print_json({"plan_id": plan_id, **told, "waits": waits})
+        outcome = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}
+        print_json({"plan_id": plan_id, **outcome, "waits": waits})
     if plan is not None and plan.status is PlanStatus.COMPLETED:
         if not goal.as_json:
             print_json(plan.result)
         return DONE
     if plan is not None and plan.status.is_final:
-        progress.line((f"plan {short(plan_id)} {plan.status}", BAD))
+        progress.line((f"plan {short_id(plan_id)} {plan.status}", BAD))
         return FAILED
     for wait in waits:
         if goal.answers is not Answers.ASK:  # else it has been shown already
@@ -176,12 +177,12 @@ async def _told_end(client: Client, plan_id: str, goal: Goal, access: Access) ->
         print_commands(progress, wait, access.flags)
     status = plan.status if plan else "not begun"
     answered = "its questions are answered and " if waits else ""
-    progress.line((f"plan {short(plan_id)} is {status}; it goes on when {answered}its agents run", DIM))
+    progress.line((f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run", DIM))
     return WAITS if waits else STOPPED
 
 
-async def _opened(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
-    """Another `soorma` command may own the file for a moment; an application keeps it. Raises AlreadyOwned."""
+async def _open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
+    """Open a platform, after another `soorma` command that owns the file for a moment. Raise AlreadyOwned."""
     purpose = ", ".join(agent.name for agent in agents)
     for _ in range(MOST_TRIES):
         try:
@@ -198,3 +199,19 @@ def _stop_by_signal() -> asyncio.Event:
     for name in (signal.SIGINT, signal.SIGTERM):
         loop.add_signal_handler(name, stop.set)
     return stop
+
+
+class _ForTerminals(logging.Formatter):
+    """Puts each record on one line, but for the traceback of a bug."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(f"{record.levelname.lower()}: {record.message}")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def _log_to_stderr() -> None:
+    handler = logging.StreamHandler()
+    handler.setFormatter(_ForTerminals())
+    logging.basicConfig(level=logging.WARNING, handlers=[handler])

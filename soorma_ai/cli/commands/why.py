@@ -1,16 +1,16 @@
 """`soorma why`: the decisions of a plan, with everything that was written down about them."""
 
-import asyncio
-
 import click
 
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import plan_named, reading
-from soorma_ai.cli.view.render import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
-from soorma_ai.cli.view.wording import calling, offset, said, short
+from soorma_ai.cli.store_access import find_plan, look_up
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.history import JournalEntry, Verdict
 from soorma_ai.domain.plans import PlanDetails
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
+from soorma_ai.terminal.wording import call_facts, offset, short_id
 
 
 @click.command()
@@ -22,7 +22,7 @@ def why(access: Access, plan: str, as_json: bool) -> None:
 
     For each answer: prompt, offer, model, the answer as it came, why it was refused, tokens, cost, latency.
     """
-    details, causes = asyncio.run(_found(access, plan))
+    details, causes = look_up(access, lambda client: _load(client, plan))
     if as_json:
         print_json(details.decisions)
         return
@@ -33,30 +33,29 @@ def why(access: Access, plan: str, as_json: bool) -> None:
         if number > 1:
             printer.line()
         cause = causes.get(entry.key.cause_id, "")
-        _print_entry(printer, number, entry, f"{offset(entry.at - details.created_at)} because of {said(cause)}")
+        _print_entry(printer, number, entry, f"{offset(entry.at - details.created_at)} because of {one_line(cause)}")
 
 
-async def _found(access: Access, plan: str) -> tuple[PlanDetails, dict[str, str]]:
-    """The plan, and the types of the events that its decisions were made about."""
-    async with reading(access) as client:
-        details = await client.plan(await plan_named(client, plan))
-        found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
-        return details, {event.id: event.type for event in found if event}
+async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]:
+    """Return the plan, and the types of the events that its decisions were made about, by the ids of these."""
+    details = await client.plan(await find_plan(client, plan))
+    found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
+    return details, {event.id: event.type for event in found if event}
 
 
 def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) -> None:
     thought = thought_of(entry)
     style = GOOD if entry.verdict is Verdict.ACCEPTED else BAD
-    printer.line(f"{number}. ", (entry.verdict, style), (f" {said(thought.action)}", BOLD), (f"  {when}", DIM))
-    prompt = f"{said(entry.prompt_id)} version {said(entry.prompt_version)}, hash {entry.prompt_hash[:12]}"
+    printer.line(f"{number}. ", (entry.verdict, style), (f" {one_line(thought.action)}", BOLD), (f"  {when}", DIM))
+    prompt = f"{one_line(entry.prompt_id)} version {one_line(entry.prompt_version)}, hash {entry.prompt_hash[:12]}"
     details = (
         ("reasoning", thought.reasoning, QUOTE),
         ("refusal", thought.refusal, BAD),
         ("answer", entry.raw, ""),
         ("prompt", prompt, ""),
-        ("offer", short(entry.offer_digest), ""),
-        ("model", calling(thought), ""),
+        ("offer", short_id(entry.offer_digest), ""),
+        ("model", call_facts(thought), ""),
     )
     for name, text, text_style in details:
         if text:
-            printer.line((said(text), text_style), indent=3, label=f"{name:<10}")
+            printer.line((one_line(text), text_style), indent=3, label=f"{name:<10}")

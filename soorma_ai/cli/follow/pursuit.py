@@ -1,18 +1,18 @@
-"""Following one plan from its goal to its end, and telling about it as it goes on."""
+"""One plan followed from its goal to its end, and printed as it goes on."""
 
 import asyncio
 
 from soorma_ai.cli.follow.responders import Responder
-from soorma_ai.cli.follow.traces import trace_begun
-from soorma_ai.cli.view.render import Printer
-from soorma_ai.cli.view.story import more, told
-from soorma_ai.cli.view.wording import offset
 from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.errors import NotFound
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.signals import until
+from soorma_ai.terminal.printing import Printer
+from soorma_ai.terminal.story import explanation, headline
+from soorma_ai.terminal.wording import offset
 
 POLL_SECONDS = 1.0
 PAUSE_PER_LOOK = 4
@@ -21,18 +21,18 @@ INDENT = 11
 
 
 class LiveStory:
-    """Prints what is new in a trace, in order of time. A turn is told by what began it, so of these only the goal's
-    is printed."""
+    """Prints what is new in a trace, in order of time. What began a turn stands there already, so of turns only that
+    of the goal is printed."""
 
     def __init__(self, printer: Printer) -> None:
         self._printer = printer
         self._seen: set[tuple[object, ...]] = set()
 
-    def tell(self, trace: Trace) -> None:
+    def print_new(self, trace: Trace) -> None:
         new = [line for line in flatten(trace.lines) if self._is_new(line)]
         for line in sorted(new, key=lambda line: line.time):
-            self._printer.line(*told(line), label=f"{offset(line.time):<{INDENT}}")
-            if why := more(line):
+            self._printer.line(*headline(line), label=f"{offset(line.time):<{INDENT}}")
+            if why := explanation(line):
                 self._printer.line(*why, indent=INDENT)
 
     def _is_new(self, line: Line) -> bool:
@@ -46,15 +46,15 @@ class LiveStory:
 
 
 async def pursue(client: Client, plan_id: str, responder: Responder, printer: Printer, woken: asyncio.Event) -> None:
-    """Returns when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
+    """Return when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
     something may have changed."""
     story, clock = LiveStory(printer), client.services.clock
     while True:
         looked_at = clock.monotonic()
         waits = await waits_of(client, plan_id)
-        trace = await trace_begun(client, plan_id)
+        trace = await _trace_once_begun(client, plan_id)
         if trace is not None:
-            story.tell(trace)
+            story.print_new(trace)
             is_answered_here = await responder.attend(waits)
             if trace.status.is_final:
                 return
@@ -65,12 +65,20 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
         await until(woken, clock, POLL_SECONDS)
 
 
+async def _trace_once_begun(client: Client, plan_id: str) -> Trace | None:
+    """Return None while no planner has taken the goal."""
+    try:
+        return await client.trace(plan_id)
+    except NotFound:
+        return None
+
+
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
     return [wait for wait in await client.waits() if wait.root_plan_id == root_plan_id]
 
 
 async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
-    """Every plan of the tree waits: for a person, or for a child that does."""
+    """Return whether every plan of the tree waits for a person, or for a child that does."""
     store, tenant_id = client.services.store, client.person.tenant_id
     tree = await store.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
     living = [plan for plan in tree if not plan.status.is_final]

@@ -1,24 +1,25 @@
-"""Who answers the questions of a plan that is followed: a person at the keyboard, a standing answer, or nobody."""
+"""Ways to answer the questions of a plan that is followed: a person at the keyboard, a standing answer, or nobody."""
 
 import asyncio
 import json
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from soorma_ai.cli.follow.keyboard import Keyboard
-from soorma_ai.cli.view.forms import Field, fields, payload_for
-from soorma_ai.cli.view.render import BAD, WAITING, Printer
+from soorma_ai.cli.view.forms import Field, answer_payload, fields
 from soorma_ai.cli.view.waits import print_wait
-from soorma_ai.cli.view.wording import said, short
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision, AnswerOutcome
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.keyboard import Keyboard
+from soorma_ai.terminal.printing import BAD, WAITING, Printer
+from soorma_ai.terminal.wording import short_id
 
 
 class Responder(Protocol):
     async def attend(self, waits: Sequence[Wait]) -> bool:
-        """Called with what is open, again and again. False: none of these will be answered here."""
+        """Take note of what is open, again and again. False: none of these will be answered here."""
         ...
 
     async def leave(self) -> None: ...
@@ -44,11 +45,11 @@ class Always:
     async def attend(self, waits: Sequence[Wait]) -> bool:
         for wait in waits:
             if wait.wait_id not in self._given_up:
-                payload = payload_for(self._decision, {}, wait.response_schema)
+                payload = answer_payload(self._decision, {}, wait.response_schema)
                 outcome = await self._client.answer(wait.wait_id, payload, decision=self._decision)
                 if outcome == INVALID:
                     self._given_up.add(wait.wait_id)
-                    tell(self._printer, wait, outcome)
+                    _print_refusal(self._printer, wait, outcome)
         return any(wait.wait_id not in self._given_up for wait in waits)
 
     async def leave(self) -> None:
@@ -65,22 +66,24 @@ class AtTheKeyboard:
         self._keyboard = Keyboard()
         self._asking: asyncio.Task[None] | None = None
         self._asked: Wait | None = None
-        self._settled: set[str] = set()
+        self._answered: set[str] = set()
         self._has_left = False
 
     async def attend(self, waits: Sequence[Wait]) -> bool:
         if self._asked is not None and self._asked.wait_id not in {wait.wait_id for wait in waits}:
             await self.leave()
-            self._printer.line((f"{short(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING))
+            self._printer.line(
+                (f"{short_id(self._asked.wait_id)} was answered elsewhere, or its time is over", WAITING)
+            )
             self._asked = None
         if self._asking is not None and self._asking.done():
             if not self._asking.cancelled():
                 self._asking.result()
             self._asking = None
-        unsettled = [wait for wait in waits if wait.wait_id not in self._settled]
-        if self._asking is None and unsettled and not self._has_left:
-            self._asked = unsettled[0]
-            self._asking = asyncio.create_task(self._ask(unsettled[0]))
+        unanswered = [wait for wait in waits if wait.wait_id not in self._answered]
+        if self._asking is None and unanswered and not self._has_left:
+            self._asked = unanswered[0]
+            self._asking = asyncio.create_task(self._ask(unanswered[0]))
         return not self._has_left
 
     async def leave(self) -> None:
@@ -91,8 +94,8 @@ class AtTheKeyboard:
 
     async def _ask(self, wait: Wait) -> None:
         print_wait(self._printer, wait, "", self._client.services.clock.now())
-        while wait.wait_id not in self._settled:
-            answer = await _asked_for(wait, self._keyboard, self._printer)
+        while wait.wait_id not in self._answered:
+            answer = await _ask_person(wait, self._keyboard, self._printer)
             self._asked = None  # what is being sent is not taken back
             if answer is None:
                 self._has_left = True
@@ -100,23 +103,23 @@ class AtTheKeyboard:
                 break
             decision, payload = answer
             outcome = await self._client.answer(wait.wait_id, payload, decision=decision)
-            tell(self._printer, wait, outcome)
+            _print_refusal(self._printer, wait, outcome)
             if outcome == INVALID:
                 self._asked = wait
             else:
-                self._settled.add(wait.wait_id)
+                self._answered.add(wait.wait_id)
         self._on_answer()
 
 
-def tell(printer: Printer, wait: Wait, outcome: AnswerOutcome) -> None:
+def _print_refusal(printer: Printer, wait: Wait, outcome: AnswerOutcome) -> None:
     if outcome != ACCEPTED:
-        printer.line((str(outcome), BAD), f" {short(wait.wait_id)}: {said(outcome.detail)}")
+        printer.line((str(outcome), BAD), f" {short_id(wait.wait_id)}: {one_line(outcome.detail)}")
 
 
-async def _asked_for(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple[str | None, JsonObject] | None:
-    """(decision, payload); None when the person is gone."""
+async def _ask_person(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple[str | None, JsonObject] | None:
+    """Return (decision, payload), or None when the person is gone."""
     if wait.proposed_event is None:
-        payload = await _typed(fields(wait.response_schema), keyboard, printer)
+        payload = await _ask_fields(fields(wait.response_schema), keyboard, printer)
         return None if payload is None else (None, payload)
     while True:
         word = await keyboard.line("approve? [y]es, [n]o, [e]dit: ")
@@ -127,25 +130,25 @@ async def _asked_for(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple[
                 more = [
                     field for field in fields(wait.response_schema) if field.is_required and field.name != "approved"
                 ]
-                payload = await _typed(more, keyboard, printer) if more else {}
+                payload = await _ask_fields(more, keyboard, printer) if more else {}
                 return None if payload is None else (AnswerDecision.APPROVE, {"approved": True, **payload})
             case "n" | "no":
                 return AnswerDecision.REJECT, {"approved": False}
             case "e" | "edit":
-                edited = await _json_object("new payload (JSON): ", keyboard, printer)
+                edited = await _ask_object("new payload (JSON): ", keyboard, printer)
                 return None if edited is None else (AnswerDecision.EDIT, {"data": edited})
             case _:
                 printer.line(("say y, n or e", BAD))
 
 
-async def _typed(wanted: Sequence[Field], keyboard: Keyboard, printer: Printer) -> JsonObject | None:
+async def _ask_fields(wanted: Sequence[Field], keyboard: Keyboard, printer: Printer) -> JsonObject | None:
     if not wanted:
-        return await _json_object("answer (JSON): ", keyboard, printer)
+        return await _ask_object("answer (JSON): ", keyboard, printer)
     payload: JsonObject = {}
     for field in wanted:
         while True:
             text = await keyboard.line(
-                f"{said(field.name)} ({field.kind}{'' if field.is_required else ', optional'}): "
+                f"{one_line(field.name)} ({field.kind}{'' if field.is_required else ', optional'}): "
             )
             if text is None:
                 return None
@@ -159,7 +162,7 @@ async def _typed(wanted: Sequence[Field], keyboard: Keyboard, printer: Printer) 
     return payload
 
 
-async def _json_object(question: str, keyboard: Keyboard, printer: Printer) -> JsonObject | None:
+async def _ask_object(question: str, keyboard: Keyboard, printer: Printer) -> JsonObject | None:
     while (text := await keyboard.line(question)) is not None:
         try:
             found: Json = json.loads(text)

@@ -1,13 +1,14 @@
-"""The properties that a schema asks for, told to people and read from what they type."""
+"""The properties that a schema asks for: described to people, and read from what they type."""
 
 import json
 from dataclasses import dataclass
 
-from soorma_ai.cli.view.wording import said, shown
 from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.wording import json_line
 
 _YES, _NO = ("y", "yes", "true"), ("n", "no", "false")
 
@@ -22,11 +23,11 @@ class Field:
     def kind(self) -> str:
         values = self._values
         if values is not None:
-            return " | ".join(said(value) if isinstance(value, str) else shown(value) for value in values)
-        return " | ".join(said(kind) for kind in self._kinds) or "JSON"
+            return " | ".join(one_line(value) if isinstance(value, str) else json_line(value) for value in values)
+        return " | ".join(one_line(kind) for kind in self._kinds) or "JSON"
 
     def parse(self, text: str) -> Json:
-        """Raises ValueError for what is none of its kind; whether it fits the whole schema is judged elsewhere."""
+        """Raise ValueError for what is none of its kind; whether it fits the whole schema is judged elsewhere."""
         values, kinds = self._values, self._kinds
         if values is not None:
             return _among(values, text)
@@ -38,7 +39,7 @@ class Field:
             return json.loads(text)
         except ValueError as error:
             if kinds:
-                raise ValueError(f"{said(text)!r} is no {self.kind}") from error
+                raise ValueError(f"{one_line(text)!r} is no {self.kind}") from error
             return text
 
     @property
@@ -54,7 +55,7 @@ class Field:
 
 
 def fields(schema: JsonObject) -> list[Field]:
-    """Empty for a schema that names no properties."""
+    """Return an empty list for a schema that names no properties."""
     shape = inline(schema)
     properties, required = shape.get("properties"), shape.get("required")
     needed = required if isinstance(required, list) else []
@@ -63,18 +64,20 @@ def fields(schema: JsonObject) -> list[Field]:
     return [Field(name, one if isinstance(one, dict) else {}, name in needed) for name, one in properties.items()]
 
 
-def asks_for(schema: JsonObject) -> str:
-    """`day: monday | tuesday, floor: integer, note: string (optional)`"""
-    told = [f"{said(one.name)}: {one.kind}" + ("" if one.is_required else " (optional)") for one in fields(schema)]
+def describe_fields(schema: JsonObject) -> str:
+    """Return a line such as `day: monday | tuesday, floor: integer, note: string (optional)`"""
+    described = [
+        f"{one_line(one.name)}: {one.kind}" + ("" if one.is_required else " (optional)") for one in fields(schema)
+    ]
     bare = not schema or schema == {"type": "object"}
-    return ", ".join(told) or ("any JSON object" if bare else shown(schema))
+    return ", ".join(described) or ("any JSON object" if bare else json_line(schema))
 
 
 def _among(values: list[Json], text: str) -> Json:
     for value in values:
         if text == (value if isinstance(value, str) else json.dumps(value)):
             return value
-    raise ValueError(f"{said(text)!r} is none of {', '.join(shown(value) for value in values)}")
+    raise ValueError(f"{one_line(text)!r} is none of {', '.join(json_line(value) for value in values)}")
 
 
 def _yes_or_no(text: str) -> bool:
@@ -82,12 +85,12 @@ def _yes_or_no(text: str) -> bool:
         return True
     if text.lower() in _NO:
         return False
-    raise ValueError(f"{said(text)!r} is neither yes nor no")
+    raise ValueError(f"{one_line(text)!r} is neither yes nor no")
 
 
-def payload_for(decision: str | None, data: JsonObject, schema: JsonObject) -> JsonObject:
-    """A yes or no says so in its payload as well, unless the question has no place for that."""
+def answer_payload(decision: str | None, data: JsonObject, schema: JsonObject) -> JsonObject:
+    """Return `data`, to which a yes or no is added as `approved`, unless the question has no place for that."""
     if decision not in (AnswerDecision.APPROVE, AnswerDecision.REJECT) or "approved" in data:
         return data
-    spelled: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **data}
-    return data if violations(schema, spelled) and not violations(schema, data) else spelled
+    complete: JsonObject = {"approved": decision == AnswerDecision.APPROVE, **data}
+    return data if violations(schema, complete) and not violations(schema, data) else complete

@@ -1,4 +1,4 @@
-"""What programs outside call: submit, request, publish, answer, look. Every call acts at once."""
+"""The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
@@ -8,6 +8,7 @@ from typing import Any, cast
 from soorma_ai.core.deciding.offer import merge_definitions
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, expectation_of
+from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import (
     CLIENT,
     EventEnvelope,
@@ -29,7 +30,7 @@ from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_stora
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client import dead_letters as letters
-from soorma_ai.runtime.client.intake import PlanMemory, opened_session, take_in
+from soorma_ai.runtime.client.intake import PlanMemory, new_session, take_in
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -58,7 +59,7 @@ class Client:
         return self._open_services
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
-        """The same calls for somebody whose identity you have established."""
+        """Return the same calls for somebody whose identity you have established."""
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
@@ -74,12 +75,12 @@ class Client:
     ) -> PlanHandle:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
-        Raises NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
+        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
         or the key was used for other data, Overloaded when too much is waiting.
         """
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
-        given = self._checked(registered.definition, data)
+        given = self._check(registered.definition, data)
         event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
         await self._send(event)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
@@ -95,11 +96,11 @@ class Client:
     ) -> JsonObject:
         """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
 
-        Raises DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
         """
-        definition = await self._taken(event_type)
+        definition = await self._request_type(event_type)
         event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
-        event = self._request(definition, self._checked(definition, data), event_id, session_id)
+        event = self._request(definition, self._check(definition, data), event_id, session_id)
         expectation = self._expected_reply(event, self._now() + timedelta(seconds=at_most))
         until_when = self.services.clock.monotonic() + at_most
         with self.services.signals.awaiting(event.id) as answered:
@@ -127,7 +128,7 @@ class Client:
         plan_id: str | None = None,
         session_id: str | None = None,
     ) -> str:
-        """An event from outside. `plan_id` or `correlation_id` say which waiting plan it is for. Returns its id.
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
 
         A request is checked against its receiver's schema as `request` does it, and gets no reply here.
         """
@@ -135,10 +136,10 @@ class Client:
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
                 raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
-            definition = await self._taken(event_type)
+            definition = await self._request_type(event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
-        given = self._checked(definition, data)
+        given = self._check(definition, data)
         lineage = replace(self._lineage(session_id), plan_id=plan_id)
         event = new_event(
             lineage,
@@ -154,7 +155,7 @@ class Client:
         return event.id
 
     async def waits(self) -> list[Wait]:
-        """Open questions to people, the most urgent first."""
+        """Return open questions to people, the most urgent first."""
         found = await self.services.store.expectations(tenant_id=self.person.tenant_id)
         waits = [wait for wait in map(Wait.of, found) if wait]
         return sorted(waits, key=lambda wait: (wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at))
@@ -168,7 +169,7 @@ class Client:
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome:
-        """accepted | duplicate | late | superseded | invalid; the outcome's `detail` says why. Raises NotFound.
+        """Return accepted | duplicate | late | superseded | invalid, whose `detail` says why. Raise NotFound.
 
         Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
         """
@@ -188,7 +189,7 @@ class Client:
         return await self.services.store.answer(wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
-        """False when the plan had ended already. Raises NotFound."""
+        """Ask a plan to stop. False when it had ended already. Raise NotFound."""
         must_be_outside()
         await self._own_plan(plan_id)
         return await self.services.store.cancel(plan_id, reason or CANCELLED, self._now())
@@ -196,23 +197,23 @@ class Client:
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
     ) -> list[PlanRecord]:
-        """Newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
         return await reading.plans(self.services, self.person.tenant_id, status, session_id, limit)
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
-        """Conversations, the one that something happened in last first."""
+        """Return conversations, the one in which something happened last first."""
         return await self.services.store.sessions(self.person.tenant_id, limit)
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
-        """The first plan that names a session makes it as well; this gives it a name. One that exists is found."""
+        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
         must_be_outside()
         given = session_id or self.services.clock.new_id()
-        opened = opened_session(given, self.person, name, metadata, self._now())
-        await self.services.store.memorize([opened], self._now())
+        opening = new_session(given, self.person, name, metadata, self._now())
+        await self.services.store.memorize([opening], self._now())
         found = await self.services.store.session(self.person.tenant_id, given)
-        return found or opened.session
+        return found or opening.session
 
     @property
     def memory(self) -> PlanMemory:
@@ -227,27 +228,34 @@ class Client:
         return Tracker(self.services, self.person.tenant_id)
 
     async def plan(self, plan_id: str) -> PlanDetails:
-        """Raises NotFound."""
+        """Return all that is known of a plan. Raise NotFound."""
         return await reading.plan_details(self.services, self.person.tenant_id, plan_id)
 
+    async def trace(self, plan_id: str) -> Trace:
+        """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
+
+        `soorma_ai.terminal.story.print_trace` prints it.
+        """
+        return await reading.trace_of(self.services, self.person.tenant_id, plan_id)
+
     async def follow(self, plan_id: str) -> PlanHandle:
-        """The handle of a plan that was submitted earlier. Raises NotFound."""
+        """Return the handle of a plan that was submitted earlier. Raise NotFound."""
         plan = await self._own_plan(plan_id)
         return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """What could not be handled, and waits for somebody to decide about it; the newest first."""
+        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
         return await letters.dead_letters(self.services, self.person, limit)
 
     async def dead_letter(self, letter_id: int) -> Letter:
-        """Also one that is redriven or discarded by now. Raises NotFound."""
+        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
         return await letters.dead_letter(self.services, self.person, letter_id)
 
     async def redrive(self, letter_id: int) -> bool:
         """Hand it over again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raises NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
+        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
 
         Whoever asked was told of the failure when the letter died, and that reply stands: a plan that went on does
         not take a second one, and `request` with the same `idempotency_key` goes on finding the first.
@@ -256,7 +264,7 @@ class Client:
         return await letters.redrive(self.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raises NotFound."""
+        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
         return await letters.discard(self.services, self.person, letter_id, note)
 
@@ -266,7 +274,7 @@ class Client:
         """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
 
         What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
-        idempotency key used again, is new. Raises LocalProtocolError for less than 24 hours.
+        idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours.
         """
         must_be_outside()
         return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
@@ -289,7 +297,7 @@ class Client:
             raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
         return fitting[0]
 
-    async def _taken(self, event_type: str) -> EventDefinition:
+    async def _request_type(self, event_type: str) -> EventDefinition:
         store, tenant_id = self.services.store, self.person.tenant_id
         requests: list[EventDefinition] = []
         for is_live in (True, False):
@@ -322,7 +330,7 @@ class Client:
             target=target,
         )
 
-    def _checked(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
+    def _check(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
         must_be_outside()
         data = json_object(f"the data of {definition.event_name!r}", given)
         faults = violations(definition.payload_schema, data)

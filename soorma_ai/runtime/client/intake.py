@@ -1,4 +1,4 @@
-"""What is outside of every handler, where a call acts at once: the intake, working memory, sessions."""
+"""Calls from outside of every handler, which act at once: the intake, working memory, sessions."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -25,7 +25,7 @@ from soorma_ai.runtime.views import plans as reading
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
-    """The one intake: too much waiting holds up new work, and never what is on its way. Raises Overloaded."""
+    """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
     store, most = services.store, services.max_backlog
     begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
     if begins and await store.backlog(most) >= most and await store.event(event.id) is None:
@@ -36,23 +36,23 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
     await store.send([event], expectation, services.clock.now())
 
 
-def opened_session(
+def new_session(
     session_id: str, person: Person, name: str | None, metadata: Mapping[str, Any] | None, now: datetime
 ) -> OpenSession:
-    """Raises LocalProtocolError for metadata that is no JSON."""
+    """Return what opens it. Raise LocalProtocolError for metadata that is no JSON."""
     about = json_object("the metadata of a session", metadata or {})
     return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, name, about))
 
 
 class PlanMemory:
-    """The working memory of plans of one tenant. Raises NotFound for a plan of another."""
+    """The working memory of plans of one tenant; every call raises NotFound for a plan of another."""
 
     def __init__(self, services: Services, tenant_id: str) -> None:
         self._services = services
         self._tenant_id = tenant_id
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
-        """None for what is not there."""
+        """Return a value, None for what is not there."""
         return (await self._services.store.recall(await self._at(key, plan_id))).value
 
     async def keys(self, plan_id: str) -> list[str]:
@@ -63,15 +63,15 @@ class PlanMemory:
         await self._do(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
 
     async def increment(self, key: str, by: int | float, plan_id: str) -> None:
-        """What is not there counts as 0."""
+        """Add to a number; what is not there counts as 0."""
         await self._do(IncrementMemory(await self._at(key, plan_id), number(key, by)))
 
     async def append(self, key: str, value: Any, plan_id: str) -> None:
-        """To a list; what is not there counts as an empty one."""
+        """Add to a list; what is not there counts as an empty one."""
         await self._do(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
 
     async def delete(self, key: str, plan_id: str) -> bool:
-        """False when there was nothing."""
+        """Remove a value. False when there was nothing."""
         at = await self._at(key, plan_id)
         while (found := await self._services.store.recall(at)).exists:
             try:
@@ -82,7 +82,7 @@ class PlanMemory:
         return False
 
     async def cleanup(self, plan_id: str) -> int:
-        """Everything of the plan; returns how many keys that were."""
+        """Remove everything of the plan, and return how many keys that were."""
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def everything(self, plan_id: str) -> dict[str, Json]:

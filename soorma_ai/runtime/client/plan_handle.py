@@ -1,4 +1,4 @@
-"""Following one plan from outside."""
+"""One plan, followed from outside."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -25,9 +25,9 @@ class PlanHandle:
         self._tenant_id = tenant_id
 
     async def result(self, timeout: float | timedelta | None = None) -> Json:
-        """What the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
+        """Return what the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
 
-        Raises PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        Raise PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
         """
         clock = self._services.clock
         until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
@@ -44,7 +44,7 @@ class PlanHandle:
                 await until(ended, clock, left)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
-        """Every event of the plan's tree, from its goal on, as they come; ends when the plan has."""
+        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has."""
         services = self._services
         watcher = services.signals.watch()
         seen = 0
@@ -65,8 +65,7 @@ class PlanHandle:
             services.signals.unwatch(watcher)
 
     async def next_wait(self) -> Wait | None:
-        """The next question to a person that is open in this plan's tree, once there is one; None when the plan
-        ends without (another) one."""
+        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
         services = self._services
         watcher = services.signals.watch()
         try:
@@ -95,7 +94,7 @@ def _result_of(plan: PlanRecord) -> Json:
 
 
 def seconds(timeout: object) -> float:
-    """How long somebody outside waits, which may be not at all. Raises LocalProtocolError for what is no such span."""
+    """Return how long somebody outside waits, 0 for not at all. Raise LocalProtocolError for what is no such span."""
     given = timeout.total_seconds() if isinstance(timeout, timedelta) else timeout
     if isinstance(given, int | float) and not isinstance(given, bool) and 0 <= given <= LONGEST_WAIT_SECONDS:
         return given

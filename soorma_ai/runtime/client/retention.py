@@ -1,4 +1,4 @@
-"""Removing what is over, in batches that let others write between them."""
+"""What is over, removed in batches that let others write between them."""
 
 import asyncio
 from collections.abc import Sequence
@@ -25,21 +25,21 @@ async def prune(
     dry_run: bool = False,
     batches: int | None = None,
 ) -> Pruned:
-    """As many batches as there are, or so many. Raises LocalProtocolError for what cannot be asked."""
+    """Remove as many batches as there are, or so many. Raise LocalProtocolError for what cannot be asked."""
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
     while True:
         batch = await services.store.prune(
             before, wanted, BATCH, tenant_id=tenant_id, now=now, after=total.after, dry_run=dry_run
         )
-        total = added(total, batch)
+        total = add(total, batch)
         batches = None if batches is None else batches - 1
         if batch.after is None or batches == 0:
             return total
         await asyncio.sleep(0)  # a store may read on the spot, and this process has other things to do
 
 
-def added(total: Pruned, more: Pruned) -> Pruned:
+def add(total: Pruned, more: Pruned) -> Pruned:
     return Pruned(total.plans + more.plans, total.events + more.events, total.kept + more.kept, after=more.after)
 
 

@@ -1,4 +1,4 @@
-"""A task for one worker, from outside: through its inbox, like any other."""
+"""A task for one worker, given from outside through its inbox like any other."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -13,14 +13,14 @@ from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
 
 
-async def hand_over(
+async def send_task(
     services: Services,
     worker: str,
     definition: EventDefinition,
     data: Mapping[str, Any],
     lineage: Lineage,
 ) -> str:
-    """Returns the id of the request, which is that of the task."""
+    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
     must_be_outside()
     given = json_object(f"the data of {definition.event_name!r}", data)
     faults = violations(definition.payload_schema, given)
@@ -44,7 +44,7 @@ async def hand_over(
 
 
 async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:
-    """That of the plan, as if it had asked itself. Raises NotFound, and LocalProtocolError for another goal's plan."""
+    """Return the plan's, as if it had asked itself. Raise NotFound, and LocalProtocolError for another goal's plan."""
     if plan_id is None:
         return Lineage(tenant_id=tenant_id, goal_id=goal_id)
     lineage = (await reading.own_plan(services, tenant_id, plan_id)).lineage

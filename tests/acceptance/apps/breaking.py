@@ -1,9 +1,7 @@
 """A till that prints only when the file `paper` lies beside the store, books that cannot be closed, and a planner that
-goes on without a receipt. `python breaking.py` leaves the letters of all that on the store of the environment.
+goes on without a receipt. `seed` leaves the letters of all that on the store of the environment.
 """
 
-import asyncio
-import sys
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -75,7 +73,3 @@ async def seed(order: str) -> None:
         while len(await platform.dead_letters()) < 5:
             await changed.wait()
             changed.clear()
-
-
-if __name__ == "__main__":
-    asyncio.run(seed(sys.argv[1] if len(sys.argv) > 1 else "o-0"))

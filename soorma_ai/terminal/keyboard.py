@@ -1,4 +1,4 @@
-"""Reading lines without a thread, so that a question can be taken back when somebody else has answered it."""
+"""Lines from standard input without a thread, so that a question can be taken back when somebody else answers it."""
 
 import asyncio
 import os
@@ -14,11 +14,11 @@ class Keyboard:
         self._has_ended = False
 
     async def line(self, question: str) -> str | None:
-        """None at the end of the input."""
+        """Return what is typed; None at the end of the input."""
         sys.stderr.write(question)
         sys.stderr.flush()
         while b"\n" not in self._read and not self._has_ended:
-            await self._readable()
+            await self._wait()
             chunk = os.read(self._descriptor, 65536)
             self._has_ended = not chunk
             self._read += chunk
@@ -27,14 +27,14 @@ class Keyboard:
         first, _, self._read = self._read.partition(b"\n")
         return first.decode(errors="replace").strip()
 
-    async def _readable(self) -> None:
+    async def _wait(self) -> None:
         loop = asyncio.get_running_loop()
-        woken = asyncio.Event()
+        is_readable = asyncio.Event()
         try:
-            loop.add_reader(self._descriptor, woken.set)
+            loop.add_reader(self._descriptor, is_readable.set)
         except PermissionError:  # a file: it is always readable
             return
         try:
-            await woken.wait()
+            await is_readable.wait()
         finally:
             loop.remove_reader(self._descriptor)

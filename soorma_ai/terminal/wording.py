@@ -1,19 +1,19 @@
-"""How moments, spans, costs and payloads are told to people."""
+"""Moments, spans, costs and payloads in words for people."""
 
 import json
 from datetime import datetime, timedelta
 
-from soorma_ai.cli.options import one_line, printable
 from soorma_ai.core.report.lines import Thought
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.values import Json, clip
+from soorma_ai.terminal.escapes import one_line, printable
 
 _UNITS = ((86400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 SHORT_ID = 8
 
 
 def span(length: timedelta) -> str:
-    """The two greatest units: `3 h 4 min`; under a minute `1.2 s`, under a second `40 ms`."""
+    """Return the two greatest units: `3 h 4 min`; under a minute `1.2 s`, under a second `40 ms`."""
     seconds = length.total_seconds()
     if seconds < 0:
         return f"-{span(-length)}"
@@ -34,15 +34,15 @@ def offset(time: timedelta) -> str:
 
 
 def portion(progress: Json) -> str:
-    """Of a whole, in percent; a number of another kind as it is."""
-    return f"{progress:.0%}" if isinstance(progress, int | float) and 0 <= progress <= 1 else shown(progress)
+    """Return a part of a whole in percent, and a number of another kind as it is."""
+    return f"{progress:.0%}" if isinstance(progress, int | float) and 0 <= progress <= 1 else json_line(progress)
 
 
 def ago(moment: datetime, now: datetime) -> str:
     return f"{span(max(now - moment, timedelta(0)))} ago"
 
 
-def remaining(deadline: datetime | None, now: datetime) -> str:
+def time_left(deadline: datetime | None, now: datetime) -> str:
     if deadline is None:
         return "no deadline"
     left = deadline - now
@@ -53,32 +53,27 @@ def local_time(moment: datetime) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M:%S}"
 
 
-def shown(value: Json, size: int | None = None) -> str:
-    """JSON on one line, clipped to `size` characters if one is given."""
+def json_line(value: Json, size: int | None = None) -> str:
+    """Return JSON on one line, clipped to `size` characters if one is given."""
     text = printable(json.dumps(value, ensure_ascii=False))
     return text if size is None else clip(text, size)
 
 
-def said(text: str, size: int | None = None) -> str:
-    line = one_line(text)
-    return line if size is None else clip(line, size)
-
-
-def short(id: str) -> str:
+def short_id(id: str) -> str:
     return printable(id[:SHORT_ID])
 
 
 def cost(usd: float | None) -> str:
-    """Prices of single calls are small: they get the digits that tell them from nothing."""
+    """Return dollars; the price of a single call is small and gets the digits that tell it from nothing."""
     if usd is None:
         return "price unknown"
     return f"${usd:.2f}" if usd >= 1 or usd == 0 else f"${usd:.4f}"
 
 
-def calling(thought: Thought) -> str:
-    """Model, tokens in and out, cost, latency."""
+def call_facts(thought: Thought) -> str:
+    """Return model, tokens in and out, cost and latency."""
     tokens = f"{thought.prompt_tokens:,}+{thought.completion_tokens:,} tokens"
-    return f"{said(thought.model)}, {tokens}, {cost(thought.cost_usd)}, {span(thought.latency)}"
+    return f"{one_line(thought.model)}, {tokens}, {cost(thought.cost_usd)}, {span(thought.latency)}"
 
 
 def spending(spent: Spent, limits: Limits) -> str:

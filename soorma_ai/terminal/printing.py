@@ -1,4 +1,4 @@
-"""What is printed: JSON for programs, styled and wrapped lines on a terminal, plain whole lines anywhere else."""
+"""JSON for programs, styled and wrapped lines on a terminal, plain whole lines anywhere else."""
 
 import json
 import sys
@@ -52,7 +52,7 @@ class Printer:
         return not self.console.is_terminal
 
     def line(self, *parts: Part, indent: int = 0, label: str = "") -> None:
-        """Wrapped on a terminal, with what follows below the beginning, right of the `label`."""
+        """Print a line; on a terminal it is wrapped, each further line right of the `label`."""
         before = Text(" " * indent).append(label, style=DIM)
         text = text_of(parts)
         if self.is_plain:
@@ -67,21 +67,21 @@ class Printer:
         if self.is_plain:
             self._plain_tree(node, 0)
         else:
-            self.console.print(_grown(Tree("", guide_style=DIM), node))
+            self.console.print(_grow(Tree("", guide_style=DIM), node))
 
     def rows(self, rows: Iterable[Sequence[str]]) -> None:
-        """Tab-separated, for programs that read lines."""
+        """Print them tab-separated, for programs that read lines."""
         for row in rows:
             self._write("\t".join(row))
 
     def table(self, titles: Sequence[str], rows: Iterable[Sequence[Part]]) -> None:
-        """For a terminal; the last column takes the rest of the line."""
-        made = Table(*titles, box=None, pad_edge=False, header_style=DIM)
-        for column in made.columns[:-1]:
+        """Print it for a terminal; the last column takes the rest of the line."""
+        table = Table(*titles, box=None, pad_edge=False, header_style=DIM)
+        for column in table.columns[:-1]:
             column.no_wrap = True
         for row in rows:
-            made.add_row(*(text_of((part,)) for part in row))
-        self.console.print(made)
+            table.add_row(*(text_of((part,)) for part in row))
+        self.console.print(table)
 
     def _plain_tree(self, node: Node, depth: int) -> None:
         more = f"  {text_of(node.more).plain}" if node.more else ""
@@ -95,7 +95,7 @@ class Printer:
 
 
 def print_json(value: object, *, indent: int | None = 2) -> None:
-    """ASCII, so that nothing in it can do anything to a terminal. Spans are seconds."""
+    """Print ASCII, so that nothing in it can do anything to a terminal. Spans are seconds."""
     plain = to_jsonable_python(value, timedelta_mode="float")
     sys.stdout.write(json.dumps(plain, indent=indent) + "\n")
     sys.stdout.flush()
@@ -105,10 +105,10 @@ def status_part(status: PlanStatus) -> Part:
     return (status, STATUS_STYLES.get(status, BOLD))
 
 
-def _grown(tree: Tree, node: Node) -> Tree:
-    """`tree` itself becomes the node."""
+def _grow(tree: Tree, node: Node) -> Tree:
+    """Make `tree` itself the node, and return it."""
     label = text_of(node.parts)
     tree.label = label.append("\n").append(text_of(node.more)) if node.more else label
     for below in node.below:
-        _grown(tree.add(""), below)
+        _grow(tree.add(""), below)
     return tree

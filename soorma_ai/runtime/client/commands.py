@@ -1,0 +1,171 @@
+"""The commands that only the owner of a store may carry out: one table for those who send them and for the owner.
+
+A request is {call, tenant_id, user_id, and the fields of the command}.
+"""
+
+from dataclasses import asdict, dataclass
+from datetime import timedelta
+from typing import ClassVar, Protocol, TypeVar
+
+from pydantic import StrictInt, TypeAdapter, ValidationError
+
+from soorma_ai.domain.people import AnswerOutcome, Person
+from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.ports import Pruned
+from soorma_ai.runtime.client.client import CANCELLED, Client
+from soorma_ai.runtime.client.retention import prune
+from soorma_ai.runtime.handling.handling import Services
+
+BATCHES_AT_ONCE = 20
+
+_PRUNED = TypeAdapter(Pruned)
+_LONGEST_VALUE = 80
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Command(Protocol[T_co]):
+    name: ClassVar[str]
+
+    async def do(self, client: Client) -> JsonObject:
+        """Carry it out, and return the reply."""
+        ...
+
+    def read(self, reply: JsonObject) -> T_co:
+        """Return what a reply of `do` says."""
+        ...
+
+
+@dataclass(frozen=True)
+class AnswerWait:
+    """`answer_id` is made once for a command, so that however often it is sent, it is one answer."""
+
+    name: ClassVar[str] = "answer"
+    wait_id: str
+    payload: JsonObject
+    decision: str | None = None
+    note: str | None = None
+    answer_id: str | None = None
+
+    async def do(self, client: Client) -> JsonObject:
+        outcome = await client.answer(
+            self.wait_id, self.payload, decision=self.decision, note=self.note or "", answer_id=self.answer_id
+        )
+        return {"outcome": str(outcome), "detail": outcome.detail}
+
+    def read(self, reply: JsonObject) -> AnswerOutcome:
+        return AnswerOutcome(str(reply["outcome"]), str(reply["detail"]))
+
+
+@dataclass(frozen=True)
+class CancelPlan:
+    name: ClassVar[str] = "cancel"
+    plan_id: str
+    reason: str | None = None
+
+    async def do(self, client: Client) -> JsonObject:
+        return {"cancelled": await client.cancel(self.plan_id, self.reason or CANCELLED)}
+
+    def read(self, reply: JsonObject) -> bool:
+        """False when the plan had ended already."""
+        return bool(reply["cancelled"])
+
+
+@dataclass(frozen=True)
+class RedriveLetter:
+    name: ClassVar[str] = "redrive"
+    letter_id: StrictInt
+
+    async def do(self, client: Client) -> JsonObject:
+        return {"redriven": await client.redrive(self.letter_id)}
+
+    def read(self, reply: JsonObject) -> bool:
+        """False when it is no dead letter any more."""
+        return bool(reply["redriven"])
+
+
+@dataclass(frozen=True)
+class DiscardLetter:
+    name: ClassVar[str] = "discard"
+    letter_id: StrictInt
+    note: str | None = None
+
+    async def do(self, client: Client) -> JsonObject:
+        return {"discarded": await client.discard(self.letter_id, self.note or "")}
+
+    def read(self, reply: JsonObject) -> bool:
+        """False when it is no dead letter any more."""
+        return bool(reply["discarded"])
+
+
+@dataclass(frozen=True)
+class PrunePlans:
+    """Removes a part, so that the reply comes in time. `after` is where to go on; the reply says where it ended."""
+
+    name: ClassVar[str] = "prune"
+    older_than: timedelta
+    statuses: tuple[str, ...]
+    after: str | None = None
+
+    async def do(self, client: Client) -> JsonObject:
+        pruned = await prune(
+            client.services,
+            client.person.tenant_id,
+            self.older_than,
+            self.statuses,
+            after=self.after,
+            batches=BATCHES_AT_ONCE,
+        )
+        return asdict(pruned)
+
+    def read(self, reply: JsonObject) -> Pruned:
+        return _PRUNED.validate_python(reply)
+
+
+COMMANDS: dict[str, type[Command[object]]] = {
+    kind.name: kind for kind in (AnswerWait, CancelPlan, RedriveLetter, DiscardLetter, PrunePlans)
+}
+
+
+def spell(command: Command[object], person: Person) -> JsonObject:
+    """Return the request that `carry_out` takes, with spans in seconds."""
+    fields = {name: _json(value) for name, value in vars(command).items()}
+    return {"call": command.name, **fields, "tenant_id": person.tenant_id, "user_id": person.user_id}
+
+
+def _json(value: Json | timedelta | tuple[str, ...]) -> Json:
+    match value:
+        case timedelta():
+            return value.total_seconds()
+        case tuple():
+            return list(value)
+        case _:
+            return value
+
+
+def parse(request: JsonObject) -> Command[object]:
+    """Raise LocalProtocolError for a command that does not exist, and for a field that is missing or wrong."""
+    name = request.get("call")
+    if not isinstance(name, str) or name not in COMMANDS:
+        raise LocalProtocolError(f"the owner knows the commands {', '.join(COMMANDS)}, not {name!r}")
+    try:
+        return TypeAdapter[Command[object]](COMMANDS[name]).validate_python(request)
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        field = str(fault["loc"][0])
+        found = clip(repr(request[field]), _LONGEST_VALUE) if field in request else "nothing"
+        raise LocalProtocolError(f"{name}: {field!r} is {found}: {fault['msg']}") from error
+
+
+def sender(request: JsonObject) -> Person:
+    """Return the person that a request names. Raise LocalProtocolError when it names none."""
+    tenant_id, user_id = request.get("tenant_id"), request.get("user_id")
+    if not isinstance(tenant_id, str) or not isinstance(user_id, str):
+        raise LocalProtocolError(f"'tenant_id' and 'user_id' must be text, found {tenant_id!r} and {user_id!r}")
+    return Person(tenant_id, user_id)
+
+
+async def carry_out(services: Services, request: JsonObject) -> JsonObject:
+    """Do what a trusted sender asks, as the person that it names, and return the reply."""
+    return await parse(request).do(Client(services, sender(request)))

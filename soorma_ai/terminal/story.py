@@ -1,0 +1,121 @@
+"""The trace of a plan, printed as a tree of who did what because of what."""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from soorma_ai.core.report.lines import Asked, Line, LineKind
+from soorma_ai.core.report.trace import Trace
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Node, Part, Printer, status_part
+from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset, portion, short_id, span, spending
+
+PAYLOAD = 240
+RESULTS = 480
+
+
+def print_trace(trace: Trace, printer: Printer | None = None) -> None:
+    """Print it to stdout when no `printer` is given, as `soorma plans show` does."""
+    printer = printer or Printer()
+    who = one_line(f"{trace.agent} {trace.agent_version}")
+    prompt = f", prompt {one_line(trace.prompt)}" if trace.prompt else ""
+    printer.line((one_line(trace.goal_event), BOLD), " ", status_part(trace.status), f", pursued by {who}")
+    printer.line((f"plan {trace.plan_id}, started {local_time(trace.started_at)}{prompt}", DIM))
+    printer.line((_shares(trace), DIM))
+    printer.line((spending(trace.spent, trace.limits), DIM))
+    if trace.current_state:
+        printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
+    printer.line()
+    for line in trace.lines:
+        printer.tree(_node(line, (f"{offset(line.time):<9} ", DIM)))
+
+
+def _node(line: Line, *before: Part) -> Node:
+    return Node((*before, *headline(line)), explanation(line), [_node(below) for below in line.lines])
+
+
+def headline(line: Line) -> Sequence[Part]:
+    """Say what happened."""
+    who, what, note, took, payload = (
+        one_line(line.who),
+        one_line(line.what),
+        _note(line),
+        _duration(line),
+        _payload(line),
+    )
+    style = BAD if line.is_failure else BOLD
+    match line.kind:
+        case LineKind.TURN:
+            return ((f"{what} {one_line(line.note)}".strip(), BOLD), payload)
+        case LineKind.DECISION:
+            return _decision(line)
+        case LineKind.REQUEST:
+            return ("published ", (what, BOLD), payload)
+        case LineKind.DELEGATION:
+            return ("delegated ", (what, BOLD), payload)
+        case LineKind.EVENT:
+            return (f"{who} published ", (what, BOLD), payload)
+        case LineKind.PROGRESS:
+            return (f"{who} reported ", (portion(line.data), BOLD), note)
+        case LineKind.REPLY:
+            return (f"{who or 'it'} ", ("failed", BAD) if line.is_failure else "answered", took, payload)
+        case LineKind.PLAN:
+            return (f"plan {short_id(line.plan_id or '')} of {who} ", (line.note, style), took)
+        case LineKind.GATE | LineKind.WAIT:
+            verb = "held " if line.kind is LineKind.GATE else "waits for "
+            return ((verb, WAITING), (what, BOLD), "" if line.data is None else f"  {json_line(line.data)}")
+        case LineKind.ANSWER:
+            return (f"{who} ", (f"said {line.what}", BAD if line.is_failure else GOOD), took, note, payload)
+        case LineKind.OPEN | LineKind.CLOSED | LineKind.PARKED:
+            return ((one_line(line.note), WAITING), took)
+        case LineKind.EXPIRY:
+            return ((one_line(line.note), BAD), took)
+        case LineKind.END:
+            return ((line.what, BAD if line.is_failure else GOOD), note, payload)
+
+
+def explanation(line: Line) -> Sequence[Part]:
+    """Say why it happened, in the words of the model, of the check that refused it, or of the question."""
+    if line.kind is LineKind.DECISION and line.note:
+        return ((one_line(line.note), BAD if line.is_failure else QUOTE),)
+    if line.asked is not None:
+        question = (f"{one_line(line.note)}  ", QUOTE) if line.note else ""
+        return (question, (f"({_terms(line.time, line.asked)})", DIM))
+    return ()
+
+
+def _decision(line: Line) -> Sequence[Part]:
+    verdict = (str(line.thought.verdict), BAD) if line.thought and line.is_failure else "decided"
+    facts = f"  ({call_facts(line.thought)})" if line.thought else ""
+    return (verdict, f" {one_line(line.what)}", (facts, DIM))
+
+
+def _terms(opened: timedelta, asked: Asked) -> str:
+    terms = f"wait {short_id(asked.wait_id)}, asked of {one_line(' or '.join(asked.approvers)) or 'anybody'}"
+    if asked.status is not ExpectationStatus.OPEN or asked.deadline is None:
+        return terms
+    left = asked.deadline - opened - asked.waited
+    return f"{terms}, {f'{span(left)} left' if left > timedelta(0) else 'overdue'}"
+
+
+def _payload(line: Line) -> Part:
+    return f"  {json_line(line.data, PAYLOAD)}" if line.data not in (None, {}) else ""
+
+
+def _note(line: Line) -> Part:
+    return f": {one_line(line.note)}" if line.note else ""
+
+
+def _duration(line: Line) -> Part:
+    return (f" after {span(line.took)}", DIM) if line.took is not None else ""
+
+
+def _shares(trace: Trace) -> str:
+    shares = trace.shares
+    parts = (
+        f"people {span(shares.people)}",
+        f"model {span(shares.model)}",
+        f"agents {span(shares.agents)}",
+        f"between {span(shares.between)}",
+    )
+    return f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}: {', '.join(parts)}"
