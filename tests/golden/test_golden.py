@@ -270,7 +270,7 @@ def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
 KILLED = """
 import os, signal, sqlite3, sys
 from pathlib import Path
-from soorma_ai.adapters.sqlite import files
+from soorma_ai.adapters.sqlite.file import files
 
 left = int(sys.argv[2])
 
