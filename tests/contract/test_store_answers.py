@@ -10,7 +10,6 @@ from soorma_ai.domain.effects import SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Person
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Store
 from soorma_ai.runtime.client import answers
@@ -106,19 +105,6 @@ async def test_cancelling_again_keeps_the_first_reason_and_wakes_once(store: Sto
     found = await store.plan("plan-1")
     assert found is not None and (found.cancel_requested, found.version) == ("reason 0", 1)
     assert len(await woken(store)) == 1
-
-
-@pytest.mark.parametrize("status", [PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED])
-async def test_a_plan_that_has_ended_is_not_cancelled(store: Store, status: PlanStatus) -> None:
-    await do(store, SavePlan(plan(status=status), None))
-    assert await store.cancel("plan-1", "why", NOW) is False
-    assert await store.plan("plan-1") == plan(status=status)
-    assert await woken(store) == []
-
-
-async def test_cancelling_what_is_not_there_is_not_found(store: Store) -> None:
-    with pytest.raises(NotFound, match="plan-9"):
-        await store.cancel("plan-9", "why", NOW)
 
 
 async def woken(store: Store) -> list[EventEnvelope]:

@@ -1,10 +1,9 @@
 """What arriving, meeting and ending lead to. A store applies these in order, inside the transaction that asked, and
 decides nothing."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import assert_never
 
 from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.domain.effects import SavePlan
@@ -97,23 +96,11 @@ class Wake:
 Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
 
 
-def arrival_of(done: Iterable[Effect]) -> Arrival:
+def arrival_of(done: Sequence[Effect]) -> Arrival:
     """What is told of events that came in, from the effects that changed something."""
-    agents: set[str] = set()
-    answered: set[str] = set()
-    strays: list[Stray] = []
-    for effect in done:
-        match effect:
-            case Put(agent) | Resolve(agent):
-                agents.add(agent)
-            case Answered(request_id):
-                answered.add(request_id)
-            case Stray():
-                strays.append(effect)
-            case KeepEarly(stray):
-                strays.append(stray)
-            case Open() | Meet() | ForgetEarly() | Stop() | Forbid() | SavePlan() | Wake():
-                pass
-            case _:
-                assert_never(effect)
-    return Arrival(frozenset(agents), frozenset(answered), tuple(strays))
+    strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
+    return Arrival(
+        agents=frozenset(one.agent for one in done if isinstance(one, Put | Resolve)),
+        answered=frozenset(one.request_id for one in done if isinstance(one, Answered)),
+        strays=tuple(strays),
+    )

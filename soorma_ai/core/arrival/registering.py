@@ -1,7 +1,7 @@
 """What may be registered, declared and deregistered: a name keeps its tenant, a version its content, and what something
 still needs stays."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -11,14 +11,6 @@ from soorma_ai.errors import ConfigError, LocalProtocolError
 
 # Tenant (empty: all), topic, name, version.
 DefinitionKey = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True)
-class Kept:
-    """A definition as it was registered before, and by whom."""
-
-    agent: str
-    content: str
 
 
 @dataclass(frozen=True)
@@ -51,16 +43,15 @@ def events_of(registrations: Iterable[tuple[Registration, bool]], *, only_live: 
     return sorted(events, key=_place)
 
 
-def check_tenant(one: Registration, before: Sequence[str | None]) -> None:
+def check_tenant(one: Registration, before: str | None) -> None:
     """Raise ConfigError where the name is registered for another tenant: what waits under a name is of those it was
     registered for. Whoever is shared may handle it too."""
-    for tenant_id in before:
-        if one.tenant_id not in (None, tenant_id):
-            whom = "all tenants" if tenant_id is None else f"tenant {tenant_id!r}"
-            raise ConfigError(
-                f"{one.agent} is registered for {whom}, and what waits under that name is theirs: give the agent of "
-                f"tenant {one.tenant_id!r} another name, or deregister the former one first"
-            )
+    if one.tenant_id not in (None, before):
+        whom = "all tenants" if before is None else f"tenant {before!r}"
+        raise ConfigError(
+            f"{one.agent} is registered for {whom}, and what waits under that name is theirs: give the agent of tenant "
+            f"{one.tenant_id!r} another name, or deregister the former one first"
+        )
 
 
 def definitions_of(one: Registration) -> Iterator[EventDefinition]:
@@ -81,13 +72,13 @@ def content_of(definition: EventDefinition) -> str:
     return compact({"payload": definition.payload_schema, "response": definition.response_schema})
 
 
-def check_content(one: Registration, definition: EventDefinition, kept: Kept) -> None:
-    """Raise ConfigError where the version was registered with another content."""
+def check_content(one: Registration, definition: EventDefinition, kept: str, keeper: str) -> None:
+    """Raise ConfigError where the version was registered with another content, by the keeper."""
     content = content_of(definition)
-    if kept.content != content:
+    if kept != content:
         raise ConfigError(
             f"{one.agent} registers {definition.event_name!r} on {definition.topic}, version {definition.version!r}, "
-            f"with another content than {kept.agent} did: {clip(content, 300)} against {clip(kept.content, 300)}; "
+            f"with another content than {keeper} did: {clip(content, 300)} against {clip(kept, 300)}; "
             "a version stands for one content: give the new one a new version"
         )
 
