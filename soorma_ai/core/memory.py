@@ -13,8 +13,10 @@ from soorma_ai.domain.memory import (
     MemoryKey,
     Remembered,
     StoreMemory,
+    add,
+    not_a_list,
 )
-from soorma_ai.domain.values import UNSTORABLE, Json, clip, compact, is_storable, json_object
+from soorma_ai.domain.values import UNSTORABLE, Json, is_storable, json_object
 from soorma_ai.errors import LocalProtocolError
 
 
@@ -49,27 +51,10 @@ def apply_change(stored: Remembered, change: MemoryChange | None) -> Remembered:
             assert_never(change)
 
 
-def add(at: MemoryKey, value: Json, by: int | float) -> int | float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a number can be incremented")
-    total = value + by
-    if not math.isfinite(total):
-        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} would be {total}, which is no JSON")
-    return total
-
-
 def as_list(at: MemoryKey, value: Json) -> list[Json]:
     if not isinstance(value, list):
         raise not_a_list(at, value)
     return value
-
-
-def not_a_list(at: MemoryKey, value: Json) -> LocalProtocolError:
-    return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a list can be appended to")
-
-
-def _show(value: Json) -> str:
-    return clip(compact(value), 80)
 
 
 def json_value(key: str, value: object) -> Json:

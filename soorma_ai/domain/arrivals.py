@@ -3,6 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
+StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid"]
+
 
 @dataclass(frozen=True)
 class Stray:
@@ -11,7 +13,7 @@ class Stray:
 
     event_id: str
     event_type: str
-    reason: Literal["early", "late", "surplus", "ambiguous", "invalid"]
+    reason: StrayReason
     expectation_id: str | None
 
 

@@ -1,10 +1,12 @@
 """Working memory of plans, and the conversations that plans belong to."""
 
+import math
 from dataclasses import dataclass
 from datetime import datetime
 
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.errors import LocalProtocolError
 
 
 @dataclass(frozen=True)
@@ -59,6 +61,23 @@ class AppendMemory:
 
 
 MemoryChange = StoreMemory | DropMemory | IncrementMemory | AppendMemory
+
+
+def add(at: MemoryKey, value: Json, by: int | float) -> int | float:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a number can be incremented")
+    total = value + by
+    if not math.isfinite(total):
+        raise LocalProtocolError(f"{at.key!r} of plan {at.plan_id} would be {total}, which is no JSON")
+    return total
+
+
+def not_a_list(at: MemoryKey, value: Json) -> LocalProtocolError:
+    return LocalProtocolError(f"{at.key!r} of plan {at.plan_id} is {_show(value)}; only a list can be appended to")
+
+
+def _show(value: Json) -> str:
+    return clip(compact(value), 80)
 
 
 @dataclass(frozen=True)

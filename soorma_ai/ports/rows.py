@@ -6,6 +6,7 @@ from datetime import datetime
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import LetterStatus
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import Registration
 
 
@@ -48,7 +49,8 @@ class Swept:
 
 @dataclass(frozen=True)
 class DeadLetterRow:
-    """As `domain.letters.Letter` explains it. An event that cannot be read is stood in for by what the store knows."""
+    """As `domain.letters.Letter` explains it. An event that cannot be read is stood in for by what the store knows, and
+    `unreadable` says why. `came_for` is the plan that it came for, where that has begun."""
 
     seq: int
     agent: str
@@ -60,7 +62,9 @@ class DeadLetterRow:
     redriven: int
     plan_id: str | None
     root_plan_id: str | None
-    hindrance: str | None
+    came_for: str | None
+    plan_status: PlanStatus | None
+    unreadable: str | None
 
 
 @dataclass(frozen=True)

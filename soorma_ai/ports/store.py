@@ -10,7 +10,7 @@ from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
-from soorma_ai.domain.people import Answer, AnswerOutcome, Person
+from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
@@ -161,8 +161,9 @@ class Plans(Protocol):
 
     async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]: ...
 
-    async def answer(self, wait_id: str, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
-        """Judge and record in one transaction: the first valid answer wins. Raises NotFound."""
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        """Close an open question by this answer, and publish `wake`. False, and nothing changes, when it is closed by
+        now: of all who read it open, one answers it."""
         ...
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
@@ -272,9 +273,9 @@ class DeadLetters(Protocol):
         """Also one that is redriven or discarded by now."""
         ...
 
-    async def redrive(self, seq: int) -> bool:
-        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead (any more).
-        Raises NotFound, and LocalProtocolError when something hinders it."""
+    async def redrive(self, letter: DeadLetterRow) -> bool:
+        """Back in line, behind what its owner has in hand. False, and nothing changes, when it is not dead, or not as
+        it was read any more."""
         ...
 
     async def discard(self, seq: int, note: str, now: datetime) -> bool:

@@ -231,5 +231,12 @@ async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1")
     await do(store, SavePlan(plan(plan_id), None), *(Expect(one) for one in expected))
 
 
+async def redrive(store: Store, seq: int) -> bool:
+    """As somebody would who has just read the letter."""
+    row = await store.dead_letter(seq)
+    assert row is not None
+    return await store.redrive(row)
+
+
 async def unsent_ids(store: Store) -> list[str]:
     return [stored.event.id for stored in await store.unsent(1000)]

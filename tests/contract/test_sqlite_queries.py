@@ -53,7 +53,6 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
-from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole
 
@@ -92,7 +91,7 @@ async def journey(store: SqliteStore) -> None:
         Publish(event("out", plan_id="plan-1", root_plan_id="plan-1")),
         Close("w-2", ExpectationStatus.CLOSED, NOW),
     )
-    await store.answer("g-1", answer("act"), Person(), NOW)
+    await store.answer("g-1", answer("act"), event("wake"), NOW)
     await do(store, Schedule("t-2", later(1), event("tock")))
     await store.fire(later(5), 9)
     await store.sent([one.seq for one in await store.unsent(2)], NOW)
@@ -140,8 +139,8 @@ async def letters(store: SqliteStore) -> None:
         await end(store, delivery, DeadLetter("no"))
     await store.set_aside(event("e-4"), "no", NOW)
     to_nobody, last, *_ = await store.dead_letters(None, 9)
-    await store.redrive(to_nobody.seq)
-    await store.redrive(last.seq)
+    await store.redrive(to_nobody)
+    await store.redrive(last)
     (again,) = await claimed(store, now=later(60))
     await end(store, again, DeadLetter("no"))
     await store.discard(last.seq, "enough", NOW)

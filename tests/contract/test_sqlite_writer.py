@@ -5,6 +5,7 @@ import sqlite3
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,8 @@ from test_store_answers import answered_by_two_at_once
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file.faults import mapped
-from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 from soorma_ai.ports import Work
@@ -217,12 +217,10 @@ async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> 
 class Careless(SqliteStore):
     """Takes an answer without looking whether somebody was first."""
 
-    def _record_answer(self, db: sqlite3.Connection, asked: Expectation, answer: Answer, now: object) -> bool:
-        wake = wake_for(ANSWERED, asked, NOW)
-        db.execute(
-            "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?",
-            (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', asked.id),
-        )
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        update = "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?"
+        values = (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', wait_id)
+        await self.writer.do(lambda db: db.execute(update, values))
         return True
 
 

@@ -3,16 +3,16 @@
 import asyncio
 
 import pytest
-from store_kit import NOW, answer, do, event, expectation, fact, gate, later, plan, question, running, unsent_ids, wait
+from store_kit import NOW, answer, do, event, expectation, gate, later, plan, running, unsent_ids, wait
 
 from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, wake_for, wake_plan
-from soorma_ai.domain.effects import Close, SavePlan, Schedule
+from soorma_ai.domain.effects import SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Person
-from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Store
+from soorma_ai.runtime.client import answers
 
 ANN = Person(user_id="ann")
 
@@ -28,7 +28,7 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     await running(store, asked)
     await do(store, Schedule("t-1", later(3600), event("expiry"), guards="a-1"))
     given = answer("act-1")
-    assert await store.answer("a-1", given, ANN, later(5)) == "accepted"
+    assert await answers.answer(store, "a-1", given, ANN, later(5)) == "accepted"
     found = await stored(store, "a-1")
     wake = wake_for(ANSWERED, asked, later(5))
     assert (found.status, found.answer, found.closed_at) == (ExpectationStatus.MET, given, later(5))
@@ -36,22 +36,6 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     assert await store.met_by("plan-1", wake.id) == found
     assert [kept.event for kept in await store.unsent(10)] == [wake]
     assert await store.next_due([], NOW) is None
-
-
-async def test_the_same_act_of_answering_is_accepted_again_and_changes_nothing(store: Store) -> None:
-    await running(store, gate("a-1"))
-    await store.answer("a-1", answer("act-1"), ANN, later(5))
-    assert await store.answer("a-1", answer("act-1", AnswerDecision.REJECT), ANN, later(9999)) == "accepted"
-    found = await stored(store, "a-1")
-    assert found.answer == answer("act-1") and found.closed_at == later(5)
-    assert len(await unsent_ids(store)) == 1
-
-
-async def test_of_two_people_one_is_told_who_was_first(store: Store) -> None:
-    await running(store, gate("a-1"))
-    assert await store.answer("a-1", answer("act-1", user="ann"), ANN, NOW) == "accepted"
-    second = await store.answer("a-1", answer("act-2", AnswerDecision.REJECT, "bob"), Person(user_id="bob"), NOW)
-    assert second == "duplicate" and "ann was first" in second.detail
 
 
 async def test_of_two_people_at_once_one_counts(store: Store) -> None:
@@ -62,7 +46,7 @@ async def answered_by_two_at_once(store: Store) -> None:
     await running(store, gate("a-1"))
     yes, no = answer("act-1", user="ann"), answer("act-2", AnswerDecision.REJECT, "bob")
     outcomes = await asyncio.gather(
-        store.answer("a-1", yes, ANN, NOW), store.answer("a-1", no, Person(user_id="bob"), NOW)
+        answers.answer(store, "a-1", yes, ANN, NOW), answers.answer(store, "a-1", no, Person(user_id="bob"), NOW)
     )
     assert sorted(outcomes) == ["accepted", "duplicate"]
     winner = yes if outcomes[0] == "accepted" else no
@@ -74,7 +58,7 @@ async def test_of_a_crowd_at_once_one_counts(store: Store) -> None:
     await running(store, gate("a-1"))
     crowd = [answer(f"act-{n}", user=f"user-{n}") for n in range(25)]
     outcomes = await asyncio.gather(
-        *(store.answer("a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
+        *(answers.answer(store, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
     )
     assert sorted(outcomes) == ["accepted"] + ["duplicate"] * 24
     assert (await stored(store, "a-1")).answer == crowd[[*map(str, outcomes)].index("accepted")]
@@ -84,45 +68,15 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     await running(store, *(gate(f"a-{n}") for n in range(10)))
     await do(store, *(Schedule(f"t-{n}", NOW, event(f"x-{n}"), guards=f"a-{n}") for n in range(10)))
     results = await asyncio.gather(
-        *(store.answer(f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
+        *(answers.answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
         store.fire(NOW, 50),
-        *(store.answer(f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
+        *(answers.answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
     )
     for n in range(10):
         found = await stored(store, f"a-{n}")
         outcome = results[n if n < 5 else n + 1]
         assert (outcome == "accepted") is (found.status is ExpectationStatus.MET)
         assert (found.answer is not None) is (found.status is ExpectationStatus.MET)
-
-
-async def test_an_answer_at_the_deadline_is_late_fired_or_not(store: Store) -> None:
-    await running(store, gate("a-1", deadline=later(60)))
-    assert await store.answer("a-1", answer("act-1"), ANN, later(60)) == "late"
-    await do(store, Schedule("t-1", later(60), event("x"), guards="a-1"))
-    await store.fire(later(60), 9)
-    assert await store.answer("a-1", answer("act-1"), ANN, later(59)) == "late"
-
-
-async def test_an_answer_to_a_withdrawn_question_is_superseded(store: Store) -> None:
-    await running(store, gate("a-1"))
-    await do(store, Close("a-1", ExpectationStatus.CLOSED, NOW))
-    assert await store.answer("a-1", answer("act-1"), ANN, NOW) == "superseded"
-
-
-async def test_an_answer_after_the_awaited_event_is_a_duplicate(store: Store) -> None:
-    await running(store, wait("a-1", keys=("plan:plan-1",)))
-    await store.arrive([fact("f-1", plan_id="plan-1")], NOW)
-    assert await store.answer("a-1", answer("act-1"), ANN, NOW) == "duplicate"
-
-
-async def test_an_invalid_answer_leaves_the_question_open(store: Store) -> None:
-    await running(store, gate("a-1", ask=question(approvers=("boss",))))
-    clerk = Person(user_id="ann", roles=frozenset({"clerk"}))
-    outcome = await store.answer("a-1", answer("act-1"), clerk, NOW)
-    assert outcome == "invalid" and "boss" in outcome.detail
-    assert (await stored(store, "a-1")).status is ExpectationStatus.OPEN
-    boss = Person(user_id="eve", roles=frozenset({"boss"}))
-    assert await store.answer("a-1", answer("act-2", user="eve"), boss, NOW) == "accepted"
 
 
 @pytest.mark.parametrize(
@@ -133,7 +87,7 @@ async def test_an_invalid_answer_leaves_the_question_open(store: Store) -> None:
 async def test_what_is_not_asked_of_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
     await running(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
-        await store.answer(wait_id, answer("act-1"), person, NOW)
+        await answers.answer(store, wait_id, answer("act-1"), person, NOW)
 
 
 async def test_cancelling_asks_the_plan_to_stop_and_wakes_it(store: Store) -> None:
@@ -151,19 +105,6 @@ async def test_cancelling_again_keeps_the_first_reason_and_wakes_once(store: Sto
     found = await store.plan("plan-1")
     assert found is not None and (found.cancel_requested, found.version) == ("reason 0", 1)
     assert len(await woken(store)) == 1
-
-
-@pytest.mark.parametrize("status", [PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED])
-async def test_a_plan_that_has_ended_is_not_cancelled(store: Store, status: PlanStatus) -> None:
-    await do(store, SavePlan(plan(status=status), None))
-    assert await store.cancel("plan-1", "why", NOW) is False
-    assert await store.plan("plan-1") == plan(status=status)
-    assert await woken(store) == []
-
-
-async def test_cancelling_what_is_not_there_is_not_found(store: Store) -> None:
-    with pytest.raises(NotFound, match="plan-9"):
-        await store.cancel("plan-9", "why", NOW)
 
 
 async def woken(store: Store) -> list[EventEnvelope]:

@@ -37,12 +37,6 @@ async def test_a_plan_that_was_cancelled_while_it_was_begun_is_begun_only_by_who
         await store.cancel("no-such-plan", "why", NOW)
 
 
-async def test_a_goal_with_a_target_is_for_that_planner_only(store: Store) -> None:
-    await store.register([planner("one"), planner("two"), agent("ear", "goal.given")], NOW)
-    aimed = event("goal-1", "goal.given").model_copy(update={"target": "two"})
-    assert (await store.arrive([aimed], NOW)).agents == {"two", "ear"}
-
-
 async def test_what_is_not_done_of_an_owner_is_pending(store: Store) -> None:
     await store.register([planner()], NOW)
     await store.arrive([event("goal-1", "goal.given")], NOW)

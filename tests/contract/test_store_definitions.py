@@ -1,9 +1,7 @@
 """Who owns which event, and what goes when its owner does."""
 
-from dataclasses import replace
-
 import pytest
-from store_kit import LEASE, NOW, agent, claimed, do, event, expectation, handed, later, plan, running, wait
+from store_kit import LEASE, NOW, agent, do, event, expectation, later, plan, running, wait
 
 from soorma_ai.domain.effects import Ack, Declare, Expect, SavePlan, SaveTask
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
@@ -134,27 +132,3 @@ async def test_what_is_declared_with_another_content_is_refused_and_nothing_of_i
     assert await store.expectation("q-1") is None
     with pytest.raises(LocalProtocolError, match="not registered"):
         await do(store, Declare("nobody", other))
-
-
-@pytest.mark.parametrize(
-    ("event_type", "expected"),
-    [
-        ("order.paid", ["all", "exact", "family"]),
-        ("order.paid.late", ["all", "deep", "family"]),
-        ("order", ["all"]),
-        ("orders.paid", ["all"]),
-    ],
-)
-async def test_a_family_of_events_goes_to_who_listens_to_it(store: Store, event_type: str, expected: list[str]) -> None:
-    patterns = {"all": "*", "exact": "order.paid", "family": "order.*", "deep": "order.paid.*"}
-    await store.register([agent(name, takes, topic=FACTS) for name, takes in patterns.items()], NOW)
-    came = await store.arrive([event("e-1", event_type, FACTS), event("e-2", event_type)], NOW)
-    assert sorted(came.agents) == expected
-
-
-async def test_an_agent_with_several_patterns_gets_one_copy(store: Store) -> None:
-    both = replace(agent("one", "order.*", "*", "order.paid", topic=FACTS))
-    await store.register([both], NOW)
-    await store.arrive([event("e-1", "order.paid", FACTS)], NOW)
-    assert len(await claimed(store, "one")) == 1
-    assert await handed(store)

@@ -25,7 +25,6 @@ from store_kit import (
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, wake_plan
 from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
-from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.errors import LeaseLost
 from soorma_ai.ports import Store, Work
@@ -38,19 +37,6 @@ async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
     assert [d.event for d in await claimed(store, "one")] == [event("e-1")]
     assert [d.event for d in await claimed(store, "two")] == [event("e-1")]
     assert await claimed(store, "three") == []
-
-
-async def test_a_star_takes_every_type_of_its_topic_once(store: Store) -> None:
-    await store.register([agent("all", "*", "work.asked")], NOW)
-    await store.arrive([event("a"), event("b", "any.type"), event("c", topic=EventTopic.SYSTEM_EVENTS)], NOW)
-    assert [d.event.id for d in await claimed(store, "all")] == ["a", "b"]
-
-
-async def test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all(store: Store) -> None:
-    await store.register([agent("ours", "work.asked", tenant="one"), agent("shared", "work.asked")], NOW)
-    await store.arrive([event("a", tenant="one"), event("b", tenant="two")], NOW)
-    assert [d.event.id for d in await claimed(store, "ours")] == ["a"]
-    assert [d.event.id for d in await claimed(store, "shared")] == ["a", "b"]
 
 
 async def test_arriving_again_changes_nothing(store: Store) -> None:
@@ -92,16 +78,6 @@ async def test_deliveries_are_owned_by_their_event_and_goals_by_their_plan(store
     await store.arrive([event("g-1", "goal.given")], NOW)
     assert [d.owner for d in await claimed(store)] == ["g-1"]
     assert [d.owner for d in await claimed(store, "planner")] == [plan_id_of("g-1", "planner")]
-
-
-async def test_a_goal_is_one_by_topic_and_type(store: Store) -> None:
-    mixed = agent("planner", "goal.given", topic=EventTopic.BUSINESS_FACTS)
-    await store.register([mixed], NOW)
-    await store.register(
-        [agent("planner", "goal.given", topic=EventTopic.BUSINESS_FACTS, events=planner().events)], NOW
-    )
-    await store.arrive([event("f-1", "goal.given", EventTopic.BUSINESS_FACTS)], NOW)
-    assert [d.owner for d in await claimed(store, "planner")] == ["f-1"]
 
 
 async def test_goals_come_after_all_other_work(store: Store) -> None:

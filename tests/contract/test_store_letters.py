@@ -1,6 +1,7 @@
 """What could not be handled is kept, brought back or discarded, once each, and stands in nobody's way."""
 
 import asyncio
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -16,6 +17,7 @@ from store_kit import (
     later,
     plan,
     planner,
+    redrive,
     reply,
     running,
     unsent_ids,
@@ -24,7 +26,7 @@ from store_kit import (
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter, SavePlan
 from soorma_ai.domain.letters import NOBODY, LetterStatus
 from soorma_ai.domain.plans import PlanStatus, plan_id_of
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.errors import NotFound
 from soorma_ai.ports import DeadLetterRow, Delivery, Store, Work
 
 
@@ -55,7 +57,7 @@ async def test_a_letter_is_found_by_its_number_and_other_deliveries_are_none(sto
 
 async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(store: Store) -> None:
     died = await dead(store)
-    assert await store.redrive(died.seq)
+    assert await redrive(store, died.seq)
     assert await store.dead_letters(None, 9) == []
     assert (await letter(store, died.seq)).status is LetterStatus.REDRIVEN
     (again,) = await claimed(store, now=NOW)
@@ -68,7 +70,7 @@ async def test_a_redriven_letter_is_handed_over_again_from_the_first_attempt(sto
 async def test_what_dies_again_can_be_redriven_again_and_tells_why_it_died_last(store: Store) -> None:
     died = await dead(store)
     for round in (1, 2, 3):
-        assert await store.redrive(died.seq)
+        assert await redrive(store, died.seq)
         (again,) = await claimed(store)
         assert again.redriven == round
         await end(store, again, DeadLetter(f"round {round}"), now=later(round))
@@ -84,26 +86,26 @@ async def test_what_dies_again_can_be_redriven_again_and_tells_why_it_died_last(
 
 async def test_a_second_redrive_changes_nothing_whatever_became_of_the_first(store: Store) -> None:
     died = await dead(store)
-    assert await store.redrive(died.seq)
-    assert not await store.redrive(died.seq)
+    assert await redrive(store, died.seq)
+    assert not await redrive(store, died.seq)
     (again,) = await claimed(store)
-    assert not await store.redrive(died.seq)
+    assert not await redrive(store, died.seq)
     assert again.redriven == 1
     await end(store, again)
-    assert not await store.redrive(died.seq)
+    assert not await redrive(store, died.seq)
     assert not await store.discard(died.seq, "too late", NOW)
     assert await claimed(store, now=later(999)) == []
 
 
 async def test_of_many_redrives_and_discards_at_once_one_counts(store: Store) -> None:
     died = await dead(store)
-    calls = [store.redrive(died.seq) if n % 2 else store.discard(died.seq, f"by {n}", NOW) for n in range(20)]
+    calls = [redrive(store, died.seq) if n % 2 else store.discard(died.seq, f"by {n}", NOW) for n in range(20)]
     assert sorted(await asyncio.gather(*calls)) == [False] * 19 + [True]
 
 
 async def test_a_stale_owner_of_the_time_before_commits_nothing_after_a_redrive(store: Store) -> None:
     died = await dead(store)
-    await store.redrive(died.seq)
+    await redrive(store, died.seq)
     await claimed(store)
     with pytest.raises(Exception, match="fence"):
         await store.commit(Work(died, Ack(), ()), NOW)
@@ -117,7 +119,7 @@ async def test_a_redriven_letter_waits_behind_what_its_owner_has_in_hand_and_bef
     (first,) = await claimed(store, "planner")
     await end(store, first, DeadLetter("no"))
     (second,) = await claimed(store, "planner")
-    assert await store.redrive(first.seq)
+    assert await redrive(store, first.seq)
     assert await claimed(store, "planner") == [], "one at a time for one owner"
     await end(store, second)
     seen: list[str] = []
@@ -135,7 +137,7 @@ async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_
     while deliveries := await claimed(store, "planner"):
         died += deliveries
         await end(store, deliveries[0], DeadLetter("no"))
-    await asyncio.gather(*(store.redrive(delivery.seq) for delivery in died))
+    await asyncio.gather(*(redrive(store, delivery.seq) for delivery in died))
     seen: list[str] = []
     while deliveries := await claimed(store, "planner"):
         seen += [delivery.event.id for delivery in deliveries]
@@ -145,7 +147,7 @@ async def test_several_letters_of_one_owner_redriven_at_once_come_one_at_a_time_
 
 async def test_a_redriven_letter_that_had_to_wait_for_its_turn_is_due_at_once(store: Store) -> None:
     died = await dead(store)
-    await store.redrive(died.seq)
+    await redrive(store, died.seq)
     assert await store.next_due(["worker"], NOW) is None, "what can be claimed at once needs no timer"
     assert len(await claimed(store, now=NOW)) == 1
 
@@ -159,48 +161,43 @@ async def test_a_discarded_letter_is_done_says_by_whom_and_is_not_taken_when_it_
     assert row.reason == "discarded by ann: a test; it had died of broken: no"
     assert (await store.arrive([event("a")], NOW)).agents == frozenset()
     assert await claimed(store, now=later(999)) == []
-    assert not await store.redrive(died.seq)
+    assert not await redrive(store, died.seq)
     assert not await store.discard(died.seq, "again", NOW)
     assert await letter(store, died.seq) == row
 
 
 async def test_a_letter_that_was_redriven_and_died_again_can_be_discarded(store: Store) -> None:
     died = await dead(store)
-    await store.redrive(died.seq)
+    await redrive(store, died.seq)
     (again,) = await claimed(store)
     await end(store, again, DeadLetter("no"))
     assert await store.discard(died.seq, "enough", NOW)
     assert (await letter(store, died.seq)).status is LetterStatus.DISCARDED
 
 
-async def test_what_is_no_letter_cannot_be_redriven_nor_discarded(store: Store) -> None:
+async def test_what_is_no_letter_cannot_be_found_nor_discarded(store: Store) -> None:
     await store.register([agent("worker", "work.asked")], NOW)
     await store.arrive([event("a")], NOW)
     (alive,) = await claimed(store)
     for seq in (alive.seq, 999):
-        with pytest.raises(NotFound, match=f"no dead letter {seq}"):
-            await store.redrive(seq)
+        assert await store.dead_letter(seq) is None
         with pytest.raises(NotFound, match=f"no dead letter {seq}"):
             await store.discard(seq, "why", NOW)
     await end(store, alive)
 
 
-@pytest.mark.parametrize("status", [PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED])
-async def test_what_came_for_a_plan_that_has_ended_cannot_be_redriven_and_can_be_discarded(
-    store: Store, status: PlanStatus
+async def test_a_letter_whose_plan_has_ended_since_it_was_read_is_not_redriven_and_can_be_discarded(
+    store: Store,
 ) -> None:
     await running(store, expectation("q-1"))
     await store.arrive([reply("r-1", "q-1")], NOW)
     (delivery,) = await claimed(store, "planner")
     await end(store, delivery, DeadLetter("no"))
-    assert (await letter(store, delivery.seq)).hindrance is None
-    await do(store, SavePlan(plan(status=status, version=1), 0))
-    row = await letter(store, delivery.seq)
-    assert row.hindrance is not None
-    assert (row.plan_id, row.root_plan_id) == ("plan-1", "plan-1")
-    with pytest.raises(LocalProtocolError, match=rf"plan plan-1, .* has ended \({status}\).* submit the goal again"):
-        await store.redrive(delivery.seq)
-    assert await letter(store, delivery.seq) == row
+    read = await letter(store, delivery.seq)
+    assert (read.came_for, read.plan_status, read.root_plan_id) == ("plan-1", PlanStatus.RUNNING, "plan-1")
+    await do(store, SavePlan(plan(status=PlanStatus.FAILED, version=1), 0))
+    assert not await store.redrive(read)
+    assert await letter(store, delivery.seq) == replace(read, plan_status=PlanStatus.FAILED)
     assert await store.discard(delivery.seq, "over", NOW)
 
 
@@ -209,8 +206,9 @@ async def test_a_goal_whose_plan_was_never_begun_can_be_redriven(store: Store) -
     await store.arrive([event("g-1", "goal.given")], NOW)
     (delivery,) = await claimed(store, "planner")
     await end(store, delivery, DeadLetter("no"))
-    assert (await letter(store, delivery.seq)).plan_id is None
-    assert await store.redrive(delivery.seq)
+    read = await letter(store, delivery.seq)
+    assert (read.came_for, read.plan_id, read.plan_status) == (None, None, None)
+    assert await redrive(store, delivery.seq)
     (again,) = await claimed(store, "planner")
     assert again.owner == plan_id_of("g-1", "planner")
 
@@ -218,7 +216,7 @@ async def test_a_goal_whose_plan_was_never_begun_can_be_redriven(store: Store) -
 async def test_a_letter_for_an_agent_that_is_gone_waits_for_it(store: Store) -> None:
     died = await dead(store)
     await store.leave(["worker"])
-    assert await store.redrive(died.seq)
+    assert await redrive(store, died.seq)
     await store.register([agent("worker", "work.asked")], later(60))
     assert [delivery.seq for delivery in await claimed(store, now=later(60))] == [died.seq]
 
@@ -261,8 +259,8 @@ async def test_a_letter_to_nobody_is_sent_again_when_it_is_redriven(store: Store
     await store.register([agent("worker", "work.asked")], NOW)
     await store.set_aside(event("a"), "no", NOW)
     (row,) = await store.dead_letters(None, 9)
-    assert await store.redrive(row.seq)
-    assert not await store.redrive(row.seq)
+    assert await redrive(store, row.seq)
+    assert not await redrive(store, row.seq)
     assert await unsent_ids(store) == ["a"]
     assert (await letter(store, row.seq)).status is LetterStatus.REDRIVEN
     assert (await store.arrive([event("a")], NOW)).agents == {"worker"}
@@ -272,7 +270,7 @@ async def test_a_letter_to_nobody_is_sent_again_when_it_is_redriven(store: Store
 async def test_a_letter_to_nobody_that_fails_again_is_dead_again_unless_it_was_discarded(store: Store) -> None:
     await store.set_aside(event("a"), "first", NOW)
     (row,) = await store.dead_letters(None, 9)
-    await store.redrive(row.seq)
+    await redrive(store, row.seq)
     await store.set_aside(event("a"), "second", NOW)
     (again,) = await store.dead_letters(None, 9)
     assert (again.seq, again.reason, again.redriven) == (row.seq, "second", 1)
@@ -284,8 +282,8 @@ async def test_a_letter_to_nobody_that_fails_again_is_dead_again_unless_it_was_d
 async def test_a_redrive_sends_again_what_was_taken_by_the_bus_and_never_came(store: Store) -> None:
     await store.set_aside(event("a"), "no", NOW)
     (row,) = await store.dead_letters(None, 9)
-    await store.redrive(row.seq)
+    await redrive(store, row.seq)
     await store.sent([stored.seq for stored in await store.unsent(9)], NOW)
     await store.set_aside(event("a"), "no", NOW)
-    assert await store.redrive(row.seq)
+    assert await redrive(store, row.seq)
     assert await unsent_ids(store) == ["a"]

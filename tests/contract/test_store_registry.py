@@ -109,17 +109,6 @@ async def test_an_agent_of_one_tenant_may_become_a_shared_one_and_a_name_is_free
     assert [row.tenant_id for row in await store.agents(NOW)] == ["two"]
 
 
-async def test_the_offer_has_one_order_whoever_registered_first(store: Store) -> None:
-    first = agent("z", events=(takes("b"), takes("a"), takes("a", topic=EventTopic.BUSINESS_FACTS)))
-    second = agent("m", events=(takes("a"),))
-    await store.register([first], NOW)
-    await store.register([second], NOW)
-    order = [("m", "a"), ("z", "a"), ("z", "b"), ("z", "a")]
-    assert await names(store) == order
-    await store.register([second, first], NOW)
-    assert await names(store) == order
-
-
 async def test_a_new_registration_replaces_the_old_events(store: Store) -> None:
     await store.register([agent("one", events=(takes("a"),))], NOW)
     await store.register([agent("one", events=(takes("b"),))], NOW)
@@ -136,19 +125,6 @@ async def test_a_version_stands_for_one_content(store: Store) -> None:
         other_answer = takes("a", version="1", payload_schema=SCHEMA, response_schema={"type": "string"})
         await store.register([agent("two", events=(other_answer,))], NOW)
     await store.register([agent("two", events=(takes("a", version="2"),))], NOW)
-
-
-async def test_two_agents_of_one_start_cannot_give_a_version_two_contents(store: Store) -> None:
-    one, two = takes("a", version="1", payload_schema=SCHEMA), takes("a", version="1")
-    with pytest.raises(ConfigError):
-        await store.register([agent("one", events=(one,)), agent("two", events=(two,))], NOW)
-
-
-async def test_descriptions_and_approvals_of_a_version_may_change(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a", version="1", description="old"),))], NOW)
-    await store.register([agent("one", events=(takes("a", version="1", description="new", approval="always"),))], NOW)
-    (found,) = await store.live_events("default", NOW)
-    assert found.definition.description == "new" and found.definition.approval is not None
 
 
 async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store) -> None:
@@ -177,20 +153,6 @@ async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store)
     assert await store.expectation("o-2") == elsewhere
 
 
-async def test_a_shared_agent_wakes_the_parked_plans_of_every_tenant(store: Store) -> None:
-    await running(
-        store,
-        expectation("o-1", ExpectationKind.OFFER),
-        expectation("o-2", ExpectationKind.OFFER, tenant_id="other"),
-        expectation("q-1"),
-    )
-    await store.register([agent("shared")], NOW)
-    woken = [kept.event for kept in await store.unsent(10)]
-    assert [(wake.type, wake.subject) for wake in woken] == [(OFFER_CHANGED, "o-1"), (OFFER_CHANGED, "o-2")]
-    open_still = await store.expectation("q-1")
-    assert open_still is not None and open_still.status is ExpectationStatus.OPEN
-
-
 async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked_it(store: Store) -> None:
     await store.register([agent("slow", tenant="default")], NOW)
     await running(store, expectation("o-1", ExpectationKind.OFFER))
@@ -198,14 +160,6 @@ async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked
     assert await store.unsent(10) == []
     await store.heartbeat(["slow"], later(60 + GONE))
     assert [kept.event.type for kept in await store.unsent(10)] == [OFFER_CHANGED]
-
-
-async def test_an_agent_that_left_wakes_nobody_by_a_last_heart_beat(store: Store) -> None:
-    await store.register([agent("gone", tenant="default")], NOW)
-    await store.leave(["gone"])
-    await running(store, expectation("o-1", ExpectationKind.OFFER))
-    await store.heartbeat(["gone"], later(9 * GONE))
-    assert await store.unsent(10) == []
 
 
 async def test_a_refused_registration_leaves_the_routes_as_they_were(store: Store) -> None:

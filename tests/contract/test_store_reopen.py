@@ -31,7 +31,6 @@ from store_kit import (
 from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule, Spend
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import LeaseLost, StoreUnavailable
 from soorma_ai.ports import Store, Work
 
@@ -53,7 +52,7 @@ async def test_everything_committed_is_there_after_reopening(lasting: Backend) -
         await do(store, Publish(event("out")))
         await store.reserve(charge, Limits())
         await store.settle(charge, charge, entry())
-        await store.answer("g-1", answer("act-1"), Person(), NOW)
+        await store.answer("g-1", answer("act-1"), event("wake"), NOW)
         await store.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
         dead, _ = await claimed(store)
         await end(store, dead, DeadLetter("no"))

@@ -6,21 +6,17 @@ from datetime import timedelta
 import pytest
 from store_kit import (
     NOW,
-    PAID,
     PAID_KEY,
     agent,
     awaiting_payment,
     claimed,
     do,
     end,
-    event,
-    expectation,
     fact,
     gate,
     later,
     plan,
     question,
-    reply,
     running,
     unsent_ids,
     wait,
@@ -31,7 +27,6 @@ from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import Close, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Store
 
@@ -67,10 +62,8 @@ async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -
         fact("f-1", {}),
         fact("f-1", ORDER, tenant="other"),
         fact("f-1", ORDER).model_copy(update={"type": "order.sent"}),
-        fact("f-1", ORDER).model_copy(update={"topic": EventTopic.ACTION_REQUESTS}),
-        fact("f-1", ORDER).model_copy(update={"topic": EventTopic.PLAN_EVENTS}),
     ],
-    ids=["other key", "no key", "tenant", "type", "a request", "a plan event"],
+    ids=["other key", "no key", "tenant", "type"],
 )
 async def test_what_does_not_name_the_wait_does_not_meet_it(store: Store, other: EventEnvelope) -> None:
     await waiting(store, wait("w-1"))
@@ -86,21 +79,6 @@ async def test_a_wait_is_also_found_by_its_plan_and_by_its_own_id(store: Store) 
     assert await status(store, "w-2") is ExpectationStatus.MET
 
 
-async def test_the_topic_of_an_outside_event_is_not_compared(store: Store) -> None:
-    await waiting(store, wait("w-1"))
-    await store.arrive([fact("f-1", ORDER).model_copy(update={"topic": EventTopic.BILLING_EVENTS})], NOW)
-    assert await status(store, "w-1") is ExpectationStatus.MET
-
-
-async def test_only_declared_producers_meet_a_wait(store: Store) -> None:
-    await waiting(store, wait("w-1", producers=("bank", "till")))
-    arrival = await store.arrive([fact("f-1", ORDER, source="anybody")], NOW)
-    assert arrival.agents == frozenset()
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
-    await store.arrive([fact("f-2", ORDER, source="till")], NOW)
-    assert await status(store, "w-1") is ExpectationStatus.MET
-
-
 async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store: Store) -> None:
     await waiting(store, wait("w-1", ask=question(TYPED)))
     arrival = await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)
@@ -109,22 +87,6 @@ async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store:
     assert (await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)).strays == ()
     await store.arrive([fact("f-2", {**ORDER, "amount": 3})], NOW)
     assert await status(store, "w-1") is ExpectationStatus.MET
-
-
-async def test_an_invalid_event_is_not_kept_for_a_later_wait(store: Store) -> None:
-    await waiting(store, wait("w-1", ask=question(TYPED)))
-    await store.arrive([fact("f-1", ORDER)], NOW)
-    await do(store, Expect(wait("w-2")))
-    assert await status(store, "w-2") is ExpectationStatus.OPEN
-
-
-async def test_a_wait_that_the_event_fits_is_met_though_an_older_one_refuses_it(store: Store) -> None:
-    older = wait("w-1", ask=question(TYPED))
-    await waiting(store, older, wait("w-2", opened_at=later(1)))
-    arrival = await store.arrive([fact("f-1", ORDER)], later(2))
-    assert arrival.strays == (Stray("f-1", "order.paid", "invalid", "w-1"),)
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
-    assert await status(store, "w-2") is ExpectationStatus.MET
 
 
 async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(store: Store) -> None:
@@ -157,13 +119,6 @@ async def test_no_event_opens_a_gate(store: Store) -> None:
     await waiting(store, gate("g-1"))
     await store.arrive([fact("f-1", ORDER), fact("f-2", plan_id="plan-1")], NOW)
     await store.arrive([fact("f-3").model_copy(update={"correlation_id": "g-1"})], NOW)
-    assert await status(store, "g-1") is ExpectationStatus.OPEN
-
-
-async def test_an_early_event_opens_no_gate(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-1", ORDER)], NOW)
-    await running(store, gate("g-1"))
     assert await status(store, "g-1") is ExpectationStatus.OPEN
 
 
@@ -239,40 +194,6 @@ async def test_an_early_event_that_comes_again_is_not_kept_longer(store: Store) 
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
-@pytest.mark.parametrize(
-    ("role", "kept"), [(EventRole.MAKES, True), (EventRole.AWAITS, True), (EventRole.TAKES, False)]
-)
-async def test_only_events_that_somebody_awaits_or_makes_are_kept_early(
-    store: Store, role: EventRole, kept: bool
-) -> None:
-    await store.register([agent("somebody", events=((role, PAID),))], NOW)
-    assert bool((await store.arrive([fact("f-1", ORDER)], NOW)).strays) is kept
-    await running(store, wait("w-1"))
-    assert (await status(store, "w-1") is ExpectationStatus.MET) is kept
-
-
-async def test_an_event_that_no_wait_could_name_is_no_stray(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    assert (await store.arrive([fact("f-1", {"unrelated": 1})], NOW)).strays == ()
-
-
-async def test_definitions_of_another_tenant_do_not_correlate(store: Store) -> None:
-    await store.register([agent("planner", tenant="other", events=((EventRole.AWAITS, PAID),))], NOW)
-    await running(store, wait("w-1"))
-    assert (await store.arrive([fact("f-1", ORDER)], NOW)).strays == ()
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
-
-
-async def test_a_reply_that_nobody_expects_any_more_is_no_early_event(store: Store) -> None:
-    await store.register(
-        [agent("w", events=((EventRole.MAKES, PAID.model_copy(update={"event_name": "work.done"})),))], NOW
-    )
-    await running(store, expectation("q-1"))
-    await store.arrive([reply("r-1", "q-1")], NOW)
-    arrival = await store.arrive([reply("r-2", "q-1")], NOW)
-    assert [stray.reason for stray in arrival.strays] == ["surplus"]
-
-
 async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan(store: Store) -> None:
     both = replace(agent("planner", "*", topic=EventTopic.BUSINESS_FACTS), events=awaiting_payment().events)
     await store.register([both], NOW)
@@ -290,10 +211,3 @@ async def test_the_keys_of_a_wait_do_not_reach_over_to_another_type(store: Store
     await store.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
     assert await unsent_ids(store) == []
-
-
-async def test_a_subscriber_gets_an_outside_event_beside_the_plan_that_waits(store: Store) -> None:
-    await store.register([agent("audit", "*", topic=EventTopic.BUSINESS_FACTS), awaiting_payment()], NOW)
-    await running(store, wait("w-1"))
-    arrival = await store.arrive([fact("f-1", ORDER), event("x")], NOW)
-    assert arrival.agents == {"audit", "planner"}

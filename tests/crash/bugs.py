@@ -9,14 +9,13 @@ from typing import Any
 
 from ledger import Outside
 
-from soorma_ai.adapters.sqlite import effects
+from soorma_ai.adapters.sqlite import effects, firing
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, timers
-from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
+from soorma_ai.adapters.sqlite.tables import expectations, inbox
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer
@@ -57,12 +56,14 @@ class KeepsNoMark(SqliteStore):
 class AnswersBlindly(SqliteStore):
     """An answer is recorded without looking whether the question is still open."""
 
-    def _record_answer(self, db: Connection, asked: Expectation, answer: Answer, now: datetime) -> bool:
-        wake = wake_for(ANSWERED, asked, now)
-        db.execute("UPDATE expectation SET status = 'open' WHERE id = ?", (asked.id,))
-        expectations.close(db, asked.id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer)
-        log.publish_once(db, wake)
-        return True
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        def operation(db: Connection) -> bool:
+            db.execute("UPDATE expectation SET status = 'open' WHERE id = ?", (wait_id,))
+            expectations.close(db, wait_id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer)
+            log.publish_once(db, wake)
+            return True
+
+        return await self._write(operation)
 
 
 class ClaimsInMemory(SqliteStore):
@@ -113,7 +114,7 @@ class FiresOutside(SqliteStore):
 def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnvelope]:
     """Everything that firing does, but for the events, which are taken back."""
     last = db.execute("SELECT coalesce(max(seq), 0) FROM event").fetchone()[0]
-    timers.fire(db, now, limit)
+    firing.fire(db, now, limit)
     fired = db.execute("SELECT body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
     db.execute("DELETE FROM outbox WHERE event_seq > ?", (last,))
     db.execute("DELETE FROM event WHERE seq > ?", (last,))

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, registry, tasks, timers
+from soorma_ai.adapters.sqlite import consequences, registering
+from soorma_ai.adapters.sqlite.tables import budget, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.effects import (
     AppendStep,
@@ -24,7 +25,6 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
-from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
@@ -45,15 +45,13 @@ def _apply(db: sqlite3.Connection, effect: Effect, now: datetime) -> None:
         case Publish(event):
             log.publish(db, event)
         case SavePlan(plan, expected_version):
-            plans.save(db, plan, expected_version)
+            consequences.save(db, plan, expected_version)
         case AppendStep(step):
             plans.append(db, step)
-        case Expect(expectation) if expectation.kind is ExpectationKind.OFFER:
-            registry.park(db, expectation, now)
         case Expect(expectation):
-            expectations.expect(db, expectation, now)
+            consequences.expect(db, expectation, now)
         case Close(expectation_id, status, at, first):
-            if not expectations.close(db, expectation_id, status, at) and first:
+            if not consequences.close(db, expectation_id, status, at) and first:
                 raise VersionConflict(f"expectation {expectation_id} is closed already; look again")
         case Spend(root_plan_id, actions, at_most):
             budget.spend_actions(db, root_plan_id, actions, at_most)
@@ -76,6 +74,6 @@ def _apply(db: sqlite3.Connection, effect: Effect, now: datetime) -> None:
         case OpenSession():
             memory.open_session(db, effect)
         case Declare(agent, definition):
-            registry.declare(db, agent, definition, now)
+            registering.declare(db, agent, definition, now)
         case _:
             assert_never(effect)

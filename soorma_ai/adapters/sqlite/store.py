@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai.adapters.sqlite import arrivals, effects, retention, sweep
+from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, registering, retention, sweep
 from soorma_ai.adapters.sqlite.codec import moment
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
@@ -14,21 +14,19 @@ from soorma_ai.adapters.sqlite.file.writer import Writer
 from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, registry, tasks, timers
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.core.expecting.answers import judge_answer
-from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
-from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person
+from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
-from soorma_ai.errors import LocalProtocolError, NotFound, SoormaError, StoreUnavailable
+from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 from soorma_ai.ports import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 
 T = TypeVar("T")
@@ -131,7 +129,7 @@ class SqliteStore:
         await self._write(lambda db: log.sent(db, seqs, now))
 
     async def fire(self, now: datetime, limit: int) -> int:
-        return await self._write(lambda db: timers.fire(db, now, limit))
+        return await self._write(lambda db: firing.fire(db, now, limit))
 
     async def pending(self, agent: str, owner: str) -> int:
         return await self._read(lambda db: inbox.pending(db, agent, owner))
@@ -194,28 +192,11 @@ class SqliteStore:
     ) -> list[Expectation]:
         return await self._read(lambda db: expectations.listed(db, plan_id, tenant_id, only_open=only_open))
 
-    async def answer(self, wait_id: str, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
-        while True:
-            asked = await self.expectation(wait_id)
-            if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
-                raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
-            outcome = judge_answer(asked, answer, person, now)
-            if outcome != ACCEPTED or asked.answer is not None:
-                return outcome
-            if await self._write(lambda db, asked=asked: self._record_answer(db, asked, answer, now)):
-                return outcome
-            # Somebody was first since the question was read: judged again, on what stands now.
-
-    def _record_answer(self, db: sqlite3.Connection, asked: Expectation, answer: Answer, now: datetime) -> bool:
-        """False when the question is closed by now: of all who read it open, one answers it."""
-        wake = wake_for(ANSWERED, asked, now)
-        if not expectations.close(db, asked.id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer):
-            return False
-        log.publish_once(db, wake)
-        return True
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        return await self._write(lambda db: _answer(db, wait_id, answer, wake, now))
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
-        return await self._write(lambda db: plans.cancel(db, plan_id, reason, now))
+        return await self._write(lambda db: consequences.stop(db, plan_id, reason, now))
 
     async def cancellation(self, plan_id: str) -> str | None:
         return await self._read(lambda db: plans.cancellation(db, plan_id))
@@ -273,10 +254,10 @@ class SqliteStore:
     # Registry
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
-        await self._write(lambda db: registry.register(db, self._routes, registrations, now))
+        await self._write(lambda db: registering.register(db, self._routes, registrations, now))
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
-        await self._write(lambda db: registry.heartbeat(db, agents, now))
+        await self._write(lambda db: registering.heartbeat(db, agents, now))
 
     async def leave(self, agents: Sequence[str]) -> None:
         await self._write(lambda db: registry.leave(db, agents))
@@ -288,7 +269,7 @@ class SqliteStore:
         return await self._read(lambda db: registry.known_events(db, tenant_id))
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
-        return await self._write(lambda db: registry.deregister(db, self._routes, agent, now))
+        return await self._write(lambda db: registering.deregister(db, self._routes, agent, now))
 
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
         return await self._read(lambda db: registry.definitions(db, tenant_id, event_name))
@@ -321,8 +302,8 @@ class SqliteStore:
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:
         return await self._read(lambda db: letters.find(db, seq))
 
-    async def redrive(self, seq: int) -> bool:
-        return await self._write(lambda db: letters.redrive(db, seq))
+    async def redrive(self, letter: DeadLetterRow) -> bool:
+        return await self._write(lambda db: letters.redrive(db, letter))
 
     async def discard(self, seq: int, note: str, now: datetime) -> bool:
         return await self._write(lambda db: letters.discard(db, seq, note, now))
@@ -364,6 +345,13 @@ class SqliteStore:
 def _recover(db: sqlite3.Connection, now: datetime) -> None:
     inbox.release_all(db)
     expectations.drop_expired_early(db, now)
+
+
+def _answer(db: sqlite3.Connection, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+    if not consequences.close(db, wait_id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer):
+        return False
+    log.publish_once(db, wake)
+    return True
 
 
 def _send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expectation | None) -> None:

@@ -2,19 +2,17 @@
 
 import logging
 import sqlite3
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import PLAN
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import inbox
-from soorma_ai.core.expecting.wakeups import STRANDED, wake_plan
+from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Swept
 
 _LOG = logging.getLogger("soorma_ai.store")
-
-ARRIVES_WITHIN = timedelta(seconds=30)
 
 STRANDED_PLANS = """
     SELECT body FROM plan WHERE status IN ('pending', 'running', 'paused')
@@ -35,7 +33,7 @@ def sweep(db: sqlite3.Connection, now: datetime) -> Swept:
     unblocked = inbox.unblock(db)
     stranded = [plan for (body,) in db.execute(STRANDED_PLANS).fetchall() if (plan := _read(body)) is not None]
     for plan in stranded:
-        log.publish_once(db, wake_plan(STRANDED, plan, now))
+        log.publish_once(db, set_going(plan, now).event)
     return Swept(sent_again, unblocked, tuple(plan.plan_id for plan in stranded))
 
 

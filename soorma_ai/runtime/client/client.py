@@ -29,6 +29,7 @@ from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
+from soorma_ai.runtime.client import answers
 from soorma_ai.runtime.client import dead_letters as letters
 from soorma_ai.runtime.client.intake import PlanMemory, new_session, take_in
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
@@ -186,7 +187,7 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await self.services.store.answer(wait_id, given, self.person, now)
+        return await answers.answer(self.services.store, wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""

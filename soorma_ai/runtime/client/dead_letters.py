@@ -1,8 +1,9 @@
 """Dead letters, as one person of one tenant sees them and decides about them."""
 
-from soorma_ai.domain.letters import Letter
+from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import NotFound
+from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import DeadLetterRow
 from soorma_ai.runtime.handling.handling import Services
 
@@ -12,18 +13,21 @@ async def dead_letters(services: Services, person: Person, limit: int) -> list[L
 
 
 async def dead_letter(services: Services, person: Person, letter_id: int) -> Letter:
-    row = await services.store.dead_letter(letter_id)
-    if row is None or row.event.tenant_id != person.tenant_id:
-        raise NotFound(
-            f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
-        )
-    return _letter(row)
+    return _letter(await _row(services, person, letter_id))
 
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
-    letter = await dead_letter(services, person, letter_id)
-    is_redriven = await services.store.redrive(letter_id)
-    services.signals.wake_agents(frozenset({letter.agent}))
+    """Raises LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
+    row, is_redriven = await _row(services, person, letter_id), False
+    while row.status is LetterStatus.DEAD:
+        hinders = _hindrance(row)
+        if hinders is not None:
+            raise LocalProtocolError(f"letter {letter_id} cannot be redriven: {hinders}")
+        is_redriven = await services.store.redrive(row)
+        if is_redriven:
+            break
+        row = await _row(services, person, letter_id)
+    services.signals.wake_agents(frozenset({row.agent}))
     return is_redriven
 
 
@@ -31,6 +35,19 @@ async def discard(services: Services, person: Person, letter_id: int, note: str)
     await dead_letter(services, person, letter_id)
     said = f"discarded by {person.user_id}: {note}" if note else f"discarded by {person.user_id}"
     return await services.store.discard(letter_id, said, services.clock.now())
+
+
+async def _row(services: Services, person: Person, letter_id: int) -> DeadLetterRow:
+    row = await services.store.dead_letter(letter_id)
+    if row is None or row.event.tenant_id != person.tenant_id:
+        raise NotFound(
+            f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
+        )
+    return row
+
+
+def _hindrance(row: DeadLetterRow) -> str | None:
+    return hindrance(row.unreadable, row.came_for, row.plan_status)
 
 
 def _letter(row: DeadLetterRow) -> Letter:
@@ -46,5 +63,5 @@ def _letter(row: DeadLetterRow) -> Letter:
         tenant_id=row.event.tenant_id,
         plan_id=row.plan_id,
         root_plan_id=row.root_plan_id,
-        hindrance=row.hindrance,
+        hindrance=_hindrance(row),
     )

@@ -10,11 +10,10 @@ from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.core.delivery.dead_letters import hindrance
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import NOBODY, LetterStatus
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.errors import LocalProtocolError, NotFound, RemoteProtocolError
+from soorma_ai.errors import NotFound, RemoteProtocolError
 from soorma_ai.ports import DeadLetterRow
 
 _SELECT = """
@@ -64,13 +63,11 @@ def find(db: sqlite3.Connection, seq: int) -> DeadLetterRow | None:
     return _letter(db, row) if row else None
 
 
-def redrive(db: sqlite3.Connection, seq: int) -> bool:
+def redrive(db: sqlite3.Connection, letter: DeadLetterRow) -> bool:
     """`started` stays: a handler that must not run twice may have run."""
-    letter = _existing(db, seq)
-    if letter.status is not LetterStatus.DEAD:
+    seq = letter.seq
+    if find(db, seq) != letter or letter.status is not LetterStatus.DEAD:
         return False
-    if letter.hindrance is not None:
-        raise LocalProtocolError(f"letter {seq} cannot be redriven: {letter.hindrance}")
     if letter.agent == NOBODY:
         db.execute(
             "UPDATE inbox SET state = 'done', reason = NULL, redriven = redriven + 1, attempt = 0 WHERE seq = ?", (seq,)
@@ -134,7 +131,9 @@ def _letter(db: sqlite3.Connection, row: _Row) -> DeadLetterRow:
         redriven=redriven,
         plan_id=plan_id or event.plan_id,
         root_plan_id=root_plan_id or event.root_plan_id,
-        hindrance=hindrance(unreadable, plan_id, PlanStatus(status) if status else None),
+        came_for=plan_id,
+        plan_status=PlanStatus(status) if status else None,
+        unreadable=unreadable,
     )
 
 

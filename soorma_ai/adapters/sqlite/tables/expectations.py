@@ -1,20 +1,18 @@
-"""What is expected: opened once, closed once by whoever is first."""
+"""What is expected: one row each, opened once, closed once by whoever is first; and what came too early."""
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, epoch, moment
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import inbox
-from soorma_ai.core.expecting.answers import may_meet
-from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, wake_for
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.core.arrival.effects import KeepEarly
+from soorma_ai.core.arrival.meeting import Early, names_of
+from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import VersionConflict
 
 _SELECT = (
@@ -92,30 +90,10 @@ def opened_of_kind(db: sqlite3.Connection, kind: ExpectationKind) -> list[Expect
 
 def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
     _insert(db, expectation)
-    if expectation.kind is ExpectationKind.WAIT and expectation.status is ExpectationStatus.OPEN:
-        db.executemany(
-            "INSERT OR IGNORE INTO wait_key (tenant, event_type, key, expectation_id) VALUES (?, ?, ?, ?)",
-            [
-                (expectation.tenant_id, event_type, key, expectation.id)
-                for event_type in expectation.event_types
-                for key in expectation.keys
-            ],
-        )
-
-
-def expect(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
-    """Opens it; one that waits for an outside event looks for it among those that came too early."""
-    early = _come_early(db, expectation, now) if expectation.kind is ExpectationKind.WAIT else None
-    if early is None:
-        insert(db, expectation)
-        return
-    seq, event = early
-    met = replace(expectation, status=ExpectationStatus.MET, closed_at=now, met_by=event.id)
-    insert(db, met)
-    db.execute("DELETE FROM early WHERE event_seq = ?", (seq,))
-    if not inbox.put(db, expectation.agent, seq, owner_of(expectation)):
-        # This agent handled the event before, as a subscriber: only a wake-up can still bring it to the plan.
-        log.publish_once(db, wake_for(ANSWERED, expectation, now, causation_id=event.id))
+    db.executemany(
+        "INSERT OR IGNORE INTO wait_key (tenant, event_type, key, expectation_id) VALUES (?, ?, ?, ?)",
+        [(expectation.tenant_id, *name, expectation.id) for name in names_of(expectation)],
+    )
 
 
 def close(
@@ -126,73 +104,71 @@ def close(
     *,
     met_by: str | None = None,
     answer: Answer | None = None,
-) -> bool:
-    """Compare and set: False if it was closed before, or never opened."""
+) -> ExpectationKind | None:
+    """Compare and set: None if it was closed before, or never opened; else what it was."""
     changed = db.execute(
         "UPDATE expectation SET status = ?, closed_at = ?, met_by = ?, answer = ? WHERE id = ? AND status = 'open' "
         "RETURNING kind",
         (str(status), epoch(now), met_by, ANSWER.text(answer) if answer else None, expectation_id),
     ).fetchone()
     if changed is None:
-        return False
-    forget(db, expectation_id)
-    if changed[0] == ExpectationKind.CHILD and status is not ExpectationStatus.MET:
-        _tell_child(db, expectation_id, now)
-    return True
+        return None
+    _forget(db, expectation_id)
+    return ExpectationKind(changed[0])
 
 
-def forget(db: sqlite3.Connection, expectation_id: str) -> None:
+def _forget(db: sqlite3.Connection, expectation_id: str) -> None:
     """What a closed one needs no more: its timers, and the names it was found by."""
     db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
-
-
-def owner_of(expectation: Expectation) -> str:
-    return expectation.plan_id or expectation.task_id or expectation.id
 
 
 def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
     return db.execute(MET_WAIT, (event_id,)).fetchone() is not None
 
 
-def waiting_for(db: sqlite3.Connection, event: EventEnvelope, keys: Sequence[str]) -> list[Expectation]:
-    """Open waits that this event names and whose producers its source is among; oldest first."""
-    found = db.execute(WAITING, (event.tenant_id, event.type, json.dumps(list(keys)))).fetchall()
-    return [wait for wait in map(_expectation, found) if may_meet(wait, event.source)]
+def waiting(db: sqlite3.Connection, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
+    """Open waits under these keys, oldest first."""
+    return [
+        _expectation(row) for row in db.execute(WAITING, (tenant_id, event_type, json.dumps(list(keys)))).fetchall()
+    ]
 
 
-def fits(expectation: Expectation, event: EventEnvelope) -> bool:
-    if expectation.ask is None or event.type in expectation.others:
-        return True
-    return not violations(expectation.ask.response_schema, event.data)
+def came_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> Iterator[Early]:
+    """What is kept under its names, in order of arrival."""
+    names = names_of(wait)
+    if not names:
+        return
+    types, keys = (json.dumps(sorted(set(part))) for part in zip(*names, strict=True))
+    for (seq,) in db.execute(CAME_EARLY, (wait.tenant_id, types, keys, epoch(now))).fetchall():
+        event = log.readable(db, seq)
+        if event is not None:
+            yield Early(seq, event)
 
 
-def keep_early(db: sqlite3.Connection, event: EventEnvelope, seq: int, keys: Sequence[str], expires: datetime) -> None:
+def keep_early(db: sqlite3.Connection, seq: int, kept: KeepEarly, now: datetime) -> None:
+    drop_expired_early(db, now)
     db.executemany(
         "INSERT OR IGNORE INTO early (tenant, event_type, key, event_seq, expires) VALUES (?, ?, ?, ?, ?)",
-        [(event.tenant_id, event.type, key, seq, epoch(expires)) for key in keys],
+        [(kept.tenant_id, kept.stray.event_type, key, seq, epoch(kept.until)) for key in kept.keys],
     )
+
+
+def forget_early(db: sqlite3.Connection, seq: int) -> None:
+    db.execute("DELETE FROM early WHERE event_seq = ?", (seq,))
 
 
 def drop_expired_early(db: sqlite3.Connection, now: datetime) -> None:
     db.execute("DELETE FROM early WHERE expires <= ?", (epoch(now),))
 
 
-def _tell_child(db: sqlite3.Connection, expectation_id: str, now: datetime) -> None:
-    """Here, where every waiting ends and only once, so that no race leaves a child behind."""
-    closed = find(db, expectation_id)
-    if closed is not None:
-        log.publish_once(db, wake_for(ABANDONED, closed, now))
-
-
-def _come_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> tuple[int, EventEnvelope] | None:
-    types = json.dumps(wait.event_types)
-    found = db.execute(CAME_EARLY, (wait.tenant_id, types, json.dumps(wait.keys), epoch(now))).fetchall()
-    for (seq,) in found:
-        event = log.readable(db, seq)
-        if event is not None and may_meet(wait, event.source) and fits(wait, event):
-            return seq, event
-    return None
+def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
+    """False if it was told before."""
+    done = db.execute(
+        "INSERT OR IGNORE INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?)",
+        (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),
+    )
+    return done.rowcount == 1
 
 
 def _insert(db: sqlite3.Connection, expectation: Expectation) -> None:

@@ -9,15 +9,13 @@ from typing import Any, assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.core.arrival.effects import FIRST, LAST
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
 from soorma_ai.ports import Delivery
-
-FIRST = 0
-LAST = 1
 
 _CLAIM = """
     SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
@@ -111,6 +109,12 @@ def release(db: sqlite3.Connection, deliveries: Sequence[Delivery]) -> None:
         "WHERE seq = ? AND state = 'leased' AND fence = ?",
         [(delivery.seq, delivery.fence) for delivery in deliveries],
     )
+
+
+def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
+    """Whether this agent got this event, handled or not."""
+    found = db.execute("SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?", (agent, event_seq)).fetchone()
+    return found is not None
 
 
 def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:

@@ -5,7 +5,6 @@ import sqlite3
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
-from soorma_ai.core.memory import add, not_a_list
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -16,6 +15,8 @@ from soorma_ai.domain.memory import (
     Remembered,
     SessionSummary,
     StoreMemory,
+    add,
+    not_a_list,
 )
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import Json, compact

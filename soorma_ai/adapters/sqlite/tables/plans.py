@@ -2,18 +2,14 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass, replace
-from datetime import datetime
+from dataclasses import dataclass
 
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import inbox, memory
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, wake_plan
-from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, before_it_began
+from soorma_ai.adapters.sqlite.tables import memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
-from soorma_ai.errors import NotFound, VersionConflict
+from soorma_ai.errors import VersionConflict
 
 
 @dataclass(frozen=True)
@@ -47,10 +43,7 @@ def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRe
     return PLAN.record(row[0]) if row else None
 
 
-def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
-    if expected_version is None:
-        _insert(db, plan)
-        return
+def update(db: sqlite3.Connection, plan: PlanRecord, expected_version: int) -> None:
     changed = db.execute(
         "UPDATE plan SET status = ?, version = ?, body = ? WHERE plan_id = ? AND version = ?",
         (str(plan.status), plan.version, PLAN.text(plan), plan.plan_id, expected_version),
@@ -59,8 +52,6 @@ def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None)
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
     if plan.lineage.session_id is not None:
         memory.active(db, plan)
-    if plan.status is PlanStatus.CANCELLED:
-        _cancel_children(db, plan)
 
 
 def append(db: sqlite3.Connection, step: Step) -> None:
@@ -113,23 +104,22 @@ def marked(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> list[Step]
     return [STEP.record(body) for (body,) in found]
 
 
-def cancel(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
-    found = plan(db, plan_id)
-    if found is None:
-        begun_by = inbox.goal_of(db, plan_id)
-        if begun_by is None:
-            raise NotFound(f"there is no plan {plan_id}")
-        agent, goal = begun_by
-        db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
-        log.publish_once(db, wake_plan(CANCEL_REQUESTED, before_it_began(goal, agent), now))
-        return True
-    if found.status.is_final:
-        return False
-    if found.cancel_requested is None:
-        asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
-        save(db, asked, found.version)
-        log.publish_once(db, wake_plan(CANCEL_REQUESTED, asked, now))
-    return True
+def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
+    """Its agent and its tenant."""
+    return db.execute("SELECT agent, tenant FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+
+
+def live_children(db: sqlite3.Connection, parent: PlanRecord) -> list[str]:
+    found = db.execute(
+        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(body, '$.parent_plan_id') = ? "
+        "AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (parent.root_plan_id, parent.plan_id),
+    ).fetchall()
+    return [plan_id for (plan_id,) in found]
+
+
+def forbid(db: sqlite3.Connection, plan_id: str, reason: str) -> None:
+    db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
 
 
 def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
@@ -137,27 +127,12 @@ def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
     return row[0] if row else None
 
 
-def _cancel_children(db: sqlite3.Connection, parent: PlanRecord) -> None:
-    """Those too that it did not delegate itself: a goal that one of its tools or workers made is made for it."""
-    found = db.execute(
-        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(body, '$.parent_plan_id') = ? "
-        "AND status NOT IN ('completed', 'failed', 'cancelled')",
-        (parent.root_plan_id, parent.plan_id),
-    ).fetchall()
-    for (plan_id,) in found:
-        cancel(db, plan_id, PARENT_CANCELLED, parent.updated_at)
+def status(db: sqlite3.Connection, plan_id: str | None) -> PlanStatus | None:
+    row = db.execute("SELECT status FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+    return PlanStatus(row[0]) if row else None
 
 
-def _is_cancelled(db: sqlite3.Connection, plan_id: str | None) -> bool:
-    return (
-        db.execute("SELECT 1 FROM plan WHERE plan_id = ? AND status = 'cancelled'", (plan_id,)).fetchone() is not None
-    )
-
-
-def _insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
-    is_cancelled = cancellation(db, plan.plan_id) is not None or _is_cancelled(db, plan.parent_plan_id)
-    if plan.cancel_requested is None and is_cancelled:
-        raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
+def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
     done = db.execute(
         "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, session_id, "
         "answer_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",

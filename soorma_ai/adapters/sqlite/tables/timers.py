@@ -4,14 +4,10 @@ import sqlite3
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, plans
-from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, EXPIRED, wake_for, wake_plan
-from soorma_ai.core.plan.lifecycle import PLAN_DEADLINE
+from soorma_ai.adapters.sqlite.tables import expectations
 from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import LocalProtocolError
 
 DUE = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
 
@@ -39,40 +35,14 @@ def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
 
 
-def fire(db: sqlite3.Connection, now: datetime, limit: int) -> int:
-    fired = 0
-    for timer_id, guards, series, body in db.execute(DUE, (epoch(now), limit)).fetchall():
-        is_left = unschedule(db, timer_id)
-        if series is not None and (not is_left or _is_overtaken(db, guards, series, now)):
-            continue
-        event = _event(db, timer_id, None if series else guards, body, now)
-        if event is None:
-            continue
-        closes = guards if series is None else None
-        if closes is None or expectations.close(db, closes, ExpectationStatus.EXPIRED, now, met_by=event.id):
-            log.publish_once(db, event)
-            fired += 1
-    return fired
+def due(db: sqlite3.Connection, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:
+    """Id, what it guards, series and event of those that are due, in that order."""
+    return db.execute(DUE, (epoch(now), limit)).fetchall()
 
 
-def _is_overtaken(db: sqlite3.Connection, guards: str | None, series: str, now: datetime) -> bool:
+def is_overtaken(db: sqlite3.Connection, guards: str | None, series: str, now: datetime) -> bool:
     """By a later one of its series, or by the end of what it guards."""
     return db.execute(OVERTAKEN, (guards, epoch(now), series, series)).fetchone() is not None
-
-
-def _event(
-    db: sqlite3.Connection, timer_id: str, guards: str | None, body: bytes, now: datetime
-) -> EventEnvelope | None:
-    """A timer that cannot be read holds up no other. Its guard expires all the same: that event can be made anew."""
-    try:
-        return EventEnvelope.from_json(body)
-    except RemoteProtocolError as error:
-        log.unreadable(error, timer=timer_id)
-        if guards is None:
-            plan = plans.plan(db, timer_id.removeprefix(PLAN_DEADLINE)) if timer_id.startswith(PLAN_DEADLINE) else None
-            return wake_plan(DEADLINE_REACHED, plan, now) if plan is not None else None
-        expected = expectations.find(db, guards)
-        return wake_for(EXPIRED, expected, now) if expected is not None else None
 
 
 def next_due(db: sqlite3.Connection) -> float | None:

@@ -1,0 +1,128 @@
+"""What the rules of `core.arrival` lead to, done: facts are read, a rule says what follows, and that is applied."""
+
+import sqlite3
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from typing import assert_never
+
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry
+from soorma_ai.core.arrival import endings, meeting
+from soorma_ai.core.arrival.effects import (
+    Answered,
+    Effect,
+    Forbid,
+    ForgetEarly,
+    KeepEarly,
+    Meet,
+    Open,
+    Put,
+    Resolve,
+    Stop,
+    Wake,
+)
+from soorma_ai.domain.arrivals import Stray
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer
+from soorma_ai.domain.plans import PlanRecord
+
+
+def apply(db: sqlite3.Connection, effects: Iterable[Effect], now: datetime, about: int = 0) -> list[Effect]:
+    """Returns those that changed something. `about` is the place in the log of the event in hand."""
+    return [effect for effect in effects if _apply(db, effect, now, about)]
+
+
+def _apply(db: sqlite3.Connection, effect: Effect, now: datetime, about: int) -> bool:
+    match effect:
+        case Put(agent, owner, priority):
+            return inbox.put(db, agent, about, owner, priority)
+        case Open(expectation):
+            expectations.insert(db, expectation)
+        case Meet(expectation_id, met_by):
+            return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
+        case Stray():
+            return expectations.tell_stray(db, effect, now)
+        case KeepEarly(stray):
+            if not expectations.tell_stray(db, stray, now):
+                return False
+            expectations.keep_early(db, about, effect, now)
+        case ForgetEarly():
+            expectations.forget_early(db, about)
+        case Stop(plan_id, reason):
+            return stop(db, plan_id, reason, now)
+        case Forbid(plan_id, reason):
+            plans.forbid(db, plan_id, reason)
+        case SavePlan(plan, expected_version):
+            save(db, plan, expected_version)
+        case Resolve(agent, owner):
+            inbox.resolve(db, agent, owner)
+        case Wake(event):
+            log.publish_once(db, event)
+        case Answered():
+            pass
+        case _:
+            assert_never(effect)
+    return True
+
+
+def expect(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
+    """Open it, or write down at once what has met it."""
+    if expectation.kind is ExpectationKind.OFFER:
+        live = registry.known_events(db, expectation.tenant_id, live_at=now)
+        apply(db, meeting.park(expectation, live, now), now)
+        return
+    early = meeting.first_to_meet(expectation, expectations.came_early(db, expectation, now))
+    if early is None:
+        expectations.insert(db, expectation)
+        return
+    was_handed = inbox.has(db, expectation.agent, early.seq)
+    apply(db, meeting.open_met(expectation, early.event, now, was_handed=was_handed), now, early.seq)
+
+
+def close(
+    db: sqlite3.Connection,
+    expectation_id: str,
+    status: ExpectationStatus,
+    now: datetime,
+    *,
+    met_by: str | None = None,
+    answer: Answer | None = None,
+) -> bool:
+    """False if it was closed before, or never opened."""
+    kind = expectations.close(db, expectation_id, status, now, met_by=met_by, answer=answer)
+    if kind is None:
+        return False
+    if endings.gives_up_child(kind, status):
+        closed = expectations.find(db, expectation_id)
+        if closed is not None:
+            apply(db, endings.abandon(closed, now), now)
+    return True
+
+
+def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
+    """As `domain.effects.SavePlan` says."""
+    if expected_version is None:
+        forbidden, parent = plans.cancellation(db, plan.plan_id), plans.status(db, plan.parent_plan_id)
+        endings.check_beginning(plan, forbidden, parent)
+        plans.insert(db, plan)
+        return
+    plans.update(db, plan, expected_version)
+    if endings.takes_children_along(plan):
+        apply(db, endings.stop_children(plans.live_children(db, plan)), plan.updated_at)
+
+
+def stop(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
+    """False when the plan has ended. Raises NotFound."""
+    found = plans.plan(db, plan_id) or inbox.goal_of(db, plan_id)
+    effects = endings.stop(plan_id, found, reason, now)
+    if effects is None:
+        return False
+    apply(db, effects, now)
+    return True
+
+
+def offer_changed(db: sqlite3.Connection, tenants: Sequence[str | None], now: datetime) -> None:
+    if tenants:
+        parked = expectations.opened_of_kind(db, ExpectationKind.OFFER)
+        apply(db, meeting.look_again(parked, tenants, now), now)

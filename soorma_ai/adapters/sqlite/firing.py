@@ -1,0 +1,41 @@
+"""Timers that are due: each goes, what it guards expires, and its event is published."""
+
+import sqlite3
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite.consequences import close
+from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables import expectations, plans, timers
+from soorma_ai.core.arrival.endings import event_remade, plan_of_timer
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.errors import RemoteProtocolError
+
+
+def fire(db: sqlite3.Connection, now: datetime, limit: int) -> int:
+    fired = 0
+    for timer_id, guards, series, body in timers.due(db, now, limit):
+        is_left = timers.unschedule(db, timer_id)
+        if series is not None and (not is_left or timers.is_overtaken(db, guards, series, now)):
+            continue
+        expires = guards if series is None else None
+        event = _event(db, timer_id, expires, body, now)
+        if event is None:
+            continue
+        if expires is None or close(db, expires, ExpectationStatus.EXPIRED, now, met_by=event.id):
+            log.publish_once(db, event)
+            fired += 1
+    return fired
+
+
+def _event(
+    db: sqlite3.Connection, timer_id: str, expires: str | None, body: bytes, now: datetime
+) -> EventEnvelope | None:
+    """A timer that cannot be read holds up no other."""
+    try:
+        return EventEnvelope.from_json(body)
+    except RemoteProtocolError as error:
+        log.unreadable(error, timer=timer_id)
+        guarded = expectations.find(db, expires) if expires is not None else None
+        plan_id = plan_of_timer(timer_id) if expires is None else None
+        return event_remade(guarded, plans.plan(db, plan_id) if plan_id else None, now)

@@ -1,0 +1,107 @@
+"""Agents that come, live, say what they make, and go."""
+
+import sqlite3
+from collections.abc import Sequence
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment
+from soorma_ai.adapters.sqlite.consequences import offer_changed
+from soorma_ai.adapters.sqlite.tables import registry
+from soorma_ai.adapters.sqlite.tables.registry import Routes
+from soorma_ai.core.arrival.registering import (
+    check_content,
+    check_deregistering,
+    check_tenant,
+    comes_back,
+    content_of,
+    definitions_of,
+    heirs,
+    key_of,
+    names_of_its_own,
+    with_made,
+)
+from soorma_ai.domain.registry import EventDefinition, Registration
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
+
+_KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
+
+
+def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
+    for one in registrations:
+        before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
+        if before is not None:
+            check_tenant(one, before[0])
+        for definition in definitions_of(one):
+            _define(db, one, definition)
+        db.execute(
+            "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body) VALUES (?, ?, ?, 0, ?)",
+            (one.agent, one.tenant_id, epoch(now), REGISTRATION.text(one)),
+        )
+    routes.forget()
+    offer_changed(db, [one.tenant_id for one in registrations], now)
+
+
+def heartbeat(db: sqlite3.Connection, agents: Sequence[str], now: datetime) -> None:
+    """An agent that comes back from silence is offered again, so plans that lacked it look again."""
+    returned: list[str | None] = []
+    for agent in agents:
+        row = db.execute("SELECT tenant, heartbeat, has_left FROM agent WHERE agent = ?", (agent,)).fetchone()
+        if row is not None and comes_back(moment(row[1]), now, has_left=bool(row[2])):
+            returned.append(row[0])
+        db.execute("UPDATE agent SET heartbeat = ? WHERE agent = ?", (epoch(now), agent))
+    offer_changed(db, returned, now)
+
+
+def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now: datetime) -> None:
+    """One more event that the agent makes, until it registers anew. Raises LocalProtocolError."""
+    row = registry.find(db, agent, now)
+    if row is None:
+        raise LocalProtocolError(f"{agent} is not registered, so it cannot own {definition.event_name!r}; start it")
+    changed = with_made(row.registration, definition)
+    if changed is None:
+        return
+    try:
+        _define(db, row.registration, definition)
+    except ConfigError as error:
+        raise LocalProtocolError(str(error)) from error
+    db.execute("UPDATE agent SET body = ? WHERE agent = ?", (REGISTRATION.text(changed), agent))
+    offer_changed(db, [changed.tenant_id], now)
+
+
+def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime) -> list[EventDefinition]:
+    """The agent goes, and with it the definitions that no other agent registered; returns those. Raises NotFound, and
+    LocalProtocolError for one that lives or that something still needs."""
+    row = registry.find(db, agent, now)
+    if row is None:
+        raise NotFound(f"no agent {agent!r} is registered")
+    others = registry.others(db, agent)
+    needs = registry.needs(db, row.registration, names_of_its_own(row.registration, others))
+    check_deregistering(agent, needs, lives=row.live)
+    db.execute("DELETE FROM agent WHERE agent = ?", (agent,))
+    routes.forget()
+    inherited, gone = heirs(others), list[EventDefinition]()
+    for *key, body in db.execute(
+        "SELECT tenant, topic, event_name, version, body FROM definition WHERE agent = ? ORDER BY topic, event_name",
+        (agent,),
+    ).fetchall():
+        heir = inherited.get((key[0], key[1], key[2], key[3]))
+        if heir is None:
+            db.execute(f"DELETE FROM definition WHERE {_KEY}", key)
+            gone.append(EventDefinition.model_validate_json(body))
+        else:
+            db.execute(f"UPDATE definition SET agent = ? WHERE {_KEY}", (heir, *key))
+    return gone
+
+
+def _define(db: sqlite3.Connection, one: Registration, definition: EventDefinition) -> None:
+    key, body = key_of(one, definition), definition.model_dump_json()
+    kept = db.execute(f"SELECT content, agent FROM definition WHERE {_KEY}", key).fetchone()
+    if kept is None:
+        db.execute(
+            "INSERT INTO definition (tenant, topic, event_name, version, agent, content, body) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?)",
+            (*key, one.agent, content_of(definition), body),
+        )
+        return
+    check_content(one, definition, *kept)
+    db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))

@@ -1,0 +1,185 @@
+"""What becomes of an event that comes in: whose inbox it goes to, and what it meets.
+
+A store asks the registry (`hear`), looks up what the event names (`search`), lets `arrive` decide, and applies that.
+Of several events each sees what became of those before it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from enum import Enum, auto
+
+from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop
+from soorma_ai.core.arrival.meeting import fits, owner_of
+from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.core.delivery.doubts import doubt_id
+from soorma_ai.core.expecting.answers import may_meet
+from soorma_ai.core.expecting.keys import keys_of_event
+from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
+from soorma_ai.domain.arrivals import Stray
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.plans import plan_id_of
+
+KEPT_EARLY = timedelta(hours=24)
+GIVEN_UP = "whoever delegated it waits for it no more"
+
+_MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
+_FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
+
+
+@dataclass(frozen=True)
+class Heard:
+    """What the registry says of an event, and what the event names: the expectation that it answers or tells about, the
+    plan that it wakes, the keys under which a wait may be open."""
+
+    takers: tuple[Taker, ...] = ()
+    expectation_id: str | None = None
+    plan_id: str | None = None
+    keys: tuple[str, ...] = ()
+    is_awaited: bool = False
+
+
+class Search(Enum):
+    """What else a store looks up, once it knows the expectation that an event names."""
+
+    NOTHING = auto()
+    WAITS = auto()  # that are open under its keys, oldest first; and whether it met one before
+    ASKED = auto()  # plans that pursue the request as their goal, and workers that have it as their task
+    DOUBT = auto()  # the delivery of the expectation's owner that rests in doubt
+
+
+@dataclass(frozen=True)
+class Found:
+    """What stands behind the names. `planner` is the agent of the plan, with its tenant; `resting` the event of the
+    delivery in doubt, with the fence under which its handler began."""
+
+    expected: Expectation | None = None
+    planner: tuple[str, str] | None = None
+    has_met_wait: bool = False
+    waits: tuple[Expectation, ...] = ()
+    pursuing: tuple[str, ...] = ()
+    working: tuple[str, ...] = ()
+    resting: tuple[str, int] | None = None
+
+
+def hear(event: EventEnvelope, index: Index) -> Heard:
+    takers = index.takers(event)
+    if _is_wake_up(event):
+        if event.plan_id is None or event.type == ABANDONED:
+            return Heard(takers, expectation_id=event.subject)
+        return Heard(takers, plan_id=event.plan_id)
+    if event.topic in _FROM_INSIDE:
+        return Heard(takers, expectation_id=event.correlation_id)
+    keys = keys_of_event(event, index.definitions(event.tenant_id, event.type))
+    return Heard(takers, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
+
+
+def search(event: EventEnvelope, heard: Heard, expected: Expectation | None) -> Search:
+    if _is_wake_up(event):
+        if expected is None or not _is_over(expected, event):
+            return Search.NOTHING
+        if event.type == ABANDONED:
+            return Search.ASKED
+        return Search.DOUBT if expected.kind is ExpectationKind.DOUBT else Search.NOTHING
+    return Search.NOTHING if _replies_to(expected, event) or not heard.keys else Search.WAITS
+
+
+def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+    """Each agent gets one copy. What a plan waits for is its own, over a subscription of the same agent: a plan that
+    waits must not be left waiting."""
+    meets = _meet(heard, found, event, now)
+    puts = {put.agent: put for put in (*_taken(heard.takers, event), *meets) if isinstance(put, Put)}
+    return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
+
+
+def _taken(takers: Iterable[Taker], event: EventEnvelope) -> Iterable[Put]:
+    for taker in takers:
+        if taker.as_goal:
+            yield Put(taker.agent, plan_id_of(event.id, taker.agent), LAST)
+        else:
+            yield Put(taker.agent, event.id)
+
+
+def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+    expected = found.expected
+    if _is_wake_up(event):
+        if heard.plan_id is not None:
+            return _wake_plan(heard.plan_id, found.planner, event)
+        if expected is None or not _is_over(expected, event):
+            return ()
+        return _abandon(expected, found) if event.type == ABANDONED else _wake_owner(expected, found)
+    if expected is not None and _replies_to(expected, event):
+        return _meet_reply(expected, event)
+    return () if found.has_met_wait or not heard.keys else _meet_wait(heard, found.waits, event, now)
+
+
+def _is_wake_up(event: EventEnvelope) -> bool:
+    return event.topic is EventTopic.PLAN_EVENTS and event.type in WAKE_EVENTS
+
+
+def _is_over(expected: Expectation, event: EventEnvelope) -> bool:
+    """Whether a wake-up about this expectation is to be believed: the row says so, or it wakes nobody."""
+    if expected.tenant_id != event.tenant_id:
+        return False
+    if event.type == ABANDONED:
+        return expected.status is ExpectationStatus.CLOSED or expected.is_child_given_up
+    return expected.status is not ExpectationStatus.OPEN
+
+
+def _replies_to(expected: Expectation | None, event: EventEnvelope) -> bool:
+    return (
+        expected is not None
+        and expected.kind in _MET_BY_REPLY
+        and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
+        and event.type in expected.event_types
+    )
+
+
+def _wake_plan(plan_id: str, planner: tuple[str, str] | None, event: EventEnvelope) -> tuple[Effect, ...]:
+    if planner is None:
+        return ()
+    agent, tenant_id = planner
+    return (Put(agent, plan_id),) if tenant_id == event.tenant_id else ()
+
+
+def _abandon(given_up: Expectation, found: Found) -> tuple[Effect, ...]:
+    """Those who were asked stop: plans that pursue it as their goal, and workers that have it as their task."""
+    stopped = (Stop(plan_id, GIVEN_UP) for plan_id in found.pursuing)
+    return (*stopped, *(Put(agent, given_up.id) for agent in found.working))
+
+
+def _wake_owner(closed: Expectation, found: Found) -> tuple[Effect, ...]:
+    """A task, or a delivery in doubt. Only the question about the present doubt resolves that: one that was answered
+    before may be told again."""
+    if closed.kind is ExpectationKind.DOUBT:
+        is_present = found.resting is not None and doubt_id(closed.agent, *found.resting) == closed.id
+        return (Resolve(closed.agent, owner_of(closed)),) if is_present else ()
+    return (Put(closed.agent, closed.task_id),) if closed.task_id else ()
+
+
+def _meet_reply(expected: Expectation, event: EventEnvelope) -> tuple[Effect, ...]:
+    """An event that comes again is still the one that met it."""
+    is_open = expected.status is ExpectationStatus.OPEN
+    if not is_open and (expected.status, expected.met_by) != (ExpectationStatus.MET, event.id):
+        reason = "surplus" if expected.status is ExpectationStatus.MET else "late"
+        return (Stray(event.id, event.type, reason, expected.id),)
+    meets = (Meet(expected.id, event.id),) if is_open else ()
+    if expected.kind is ExpectationKind.CLIENT:
+        return (*meets, Answered(expected.id))
+    return (*meets, Put(expected.agent, owner_of(expected)))
+
+
+def _meet_wait(heard: Heard, waits: Iterable[Expectation], event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+    """The oldest that it fits takes it. One that no wait is open for yet is kept, if such a wait may come."""
+    named = [wait for wait in waits if may_meet(wait, event.source)]
+    fitting = [wait for wait in named if fits(wait, event)]
+    strays = [Stray(event.id, event.type, "invalid", wait.id) for wait in named if wait not in fitting]
+    if fitting:
+        oldest, *others = fitting
+        strays += [Stray(event.id, event.type, "ambiguous", wait.id) for wait in others]
+        return (*strays, Meet(oldest.id, event.id), Put(oldest.agent, owner_of(oldest)))
+    if not named and heard.is_awaited:
+        stray = Stray(event.id, event.type, "early", None)
+        return (KeepEarly(stray, event.tenant_id, heard.keys, now + KEPT_EARLY),)
+    return tuple(strays)

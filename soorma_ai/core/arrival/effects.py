@@ -1,0 +1,106 @@
+"""What arriving, meeting and ending lead to. A store applies these in order, inside the transaction that asked, and
+decides nothing."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from soorma_ai.domain.arrivals import Arrival, Stray
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
+
+# Replies, answers and timers go before new goals.
+FIRST = 0
+LAST = 1
+
+
+@dataclass(frozen=True)
+class Put:
+    """The event in hand goes into the inbox of an agent, if it was not there before, in the line of `owner`."""
+
+    agent: str
+    owner: str
+    priority: int = FIRST
+
+
+@dataclass(frozen=True)
+class Open:
+    """The expectation is written down, open or met already."""
+
+    expectation: Expectation
+
+
+@dataclass(frozen=True)
+class Meet:
+    """The expectation is closed by this event, if it is open."""
+
+    expectation_id: str
+    met_by: str
+
+
+@dataclass(frozen=True)
+class Answered:
+    """A client is told that its request has its reply."""
+
+    request_id: str
+
+
+@dataclass(frozen=True)
+class KeepEarly:
+    """The event in hand is kept under these keys for a wait that is not open yet; once, however often it comes."""
+
+    stray: Stray
+    tenant_id: str
+    keys: tuple[str, ...]
+    until: datetime
+
+
+@dataclass(frozen=True)
+class ForgetEarly:
+    """The event in hand is kept for no wait any more."""
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Somebody asks the plan to stop."""
+
+    plan_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Forbid:
+    """Whoever begins this plan finds that it was asked to stop before."""
+
+    plan_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Resolve:
+    """The delivery that rests in doubt goes on, with all its attempts."""
+
+    agent: str
+    owner: str
+
+
+@dataclass(frozen=True)
+class Wake:
+    """Published, unless an event of its id is known: whichever was first stands."""
+
+    event: EventEnvelope
+
+
+# A stray is told once, however often its event comes.
+Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
+
+
+def arrival_of(done: Sequence[Effect]) -> Arrival:
+    """What is told of events that came in, from the effects that changed something."""
+    strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
+    return Arrival(
+        agents=frozenset(one.agent for one in done if isinstance(one, Put | Resolve)),
+        answered=frozenset(one.request_id for one in done if isinstance(one, Answered)),
+        strays=tuple(strays),
+    )

@@ -1,0 +1,87 @@
+"""What ends with something else: the child of a request that is given up, the children of a cancelled plan, a plan that
+is asked to stop; and what sets going again whatever would never end."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
+from soorma_ai.core.expecting.wakeups import (
+    ABANDONED,
+    CANCEL_REQUESTED,
+    DEADLINE_REACHED,
+    EXPIRED,
+    STRANDED,
+    wake_for,
+    wake_plan,
+)
+from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE, before_it_began
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.errors import NotFound, VersionConflict
+
+# What the bus took and has not brought by then is sent again.
+ARRIVES_WITHIN = timedelta(seconds=30)
+
+_Goal = tuple[str, EventEnvelope]
+
+
+def gives_up_child(kind: ExpectationKind, status: ExpectationStatus) -> bool:
+    """Whether closing an expectation so leaves somebody at work for nobody."""
+    return kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
+
+
+def abandon(closed: Expectation, now: datetime) -> tuple[Effect, ...]:
+    """Tell those who were asked, where the waiting ends and only once, so that no race leaves a child behind."""
+    return (Wake(wake_for(ABANDONED, closed, now)),)
+
+
+def stop(plan_id: str, found: PlanRecord | _Goal | None, reason: str, now: datetime) -> tuple[Effect, ...] | None:
+    """Ask a plan to stop; None: it has ended. Before it is begun there is the planner and its goal. Raises NotFound."""
+    if found is None:
+        raise NotFound(f"there is no plan {plan_id}")
+    if not isinstance(found, PlanRecord):
+        agent, goal = found
+        return Forbid(plan_id, reason), Wake(wake_plan(CANCEL_REQUESTED, before_it_began(goal, agent), now))
+    if found.status.is_final:
+        return None
+    if found.cancel_requested is not None:
+        return ()
+    asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
+    return SavePlan(asked, found.version), Wake(wake_plan(CANCEL_REQUESTED, asked, now))
+
+
+def takes_children_along(plan: PlanRecord) -> bool:
+    return plan.status is PlanStatus.CANCELLED
+
+
+def stop_children(plan_ids: Iterable[str]) -> tuple[Effect, ...]:
+    """Stop the live children of a cancelled plan. Those too that it did not delegate itself: a goal that one of its
+    tools or workers made is made for it."""
+    return tuple(Stop(plan_id, PARENT_CANCELLED) for plan_id in plan_ids)
+
+
+def check_beginning(plan: PlanRecord, forbidden: str | None, parent: PlanStatus | None) -> None:
+    """Raise VersionConflict for one that was cancelled, or its parent, while it was being begun."""
+    is_cancelled = forbidden is not None or parent is PlanStatus.CANCELLED
+    if plan.cancel_requested is None and is_cancelled:
+        raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
+
+
+def plan_of_timer(timer_id: str) -> str | None:
+    """The plan whose deadline this timer is."""
+    return timer_id.removeprefix(PLAN_DEADLINE) if timer_id.startswith(PLAN_DEADLINE) else None
+
+
+def event_remade(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:
+    """The event of a timer that cannot be read. What it guards expires all the same, a plan's deadline is reached."""
+    if guarded is not None:
+        return wake_for(EXPIRED, guarded, now)
+    return wake_plan(DEADLINE_REACHED, plan, now) if plan is not None else None
+
+
+def set_going(stranded: PlanRecord, now: datetime) -> Wake:
+    """Wake a live plan that nothing is coming for."""
+    return Wake(wake_plan(STRANDED, stranded, now))

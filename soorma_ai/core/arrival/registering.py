@@ -1,0 +1,129 @@
+"""What may be registered, declared and deregistered: a name keeps its tenant, a version its content, and what something
+still needs stays."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole, RegisteredEvent, Registration
+from soorma_ai.domain.values import clip, compact
+from soorma_ai.errors import ConfigError, LocalProtocolError
+
+# Tenant (empty: all), topic, name, version.
+DefinitionKey = tuple[str, str, str, str]
+
+
+@dataclass(frozen=True)
+class Needs:
+    """What still needs an agent. `awaited`: a plan with an event that it waits for, and that only this agent names."""
+
+    deliveries: bool = False
+    tasks: bool = False
+    plan_id: str | None = None
+    awaited: tuple[str, str] | None = None
+
+
+def is_live(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
+    return not has_left and now - heartbeat < AGENT_GONE_AFTER
+
+
+def comes_back(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
+    """Whether a heart-beat ends a silence. One that left comes back by registering."""
+    return not has_left and not is_live(heartbeat, now, has_left=False)
+
+
+def events_of(registrations: Iterable[tuple[Registration, bool]], *, only_live: bool) -> list[RegisteredEvent]:
+    """Events of registrations, each with whether its agent lives; in a fixed order, whoever registered first."""
+    events = (
+        RegisteredEvent(one.agent, one.kind, role, definition)
+        for one, lives in registrations
+        if lives or not only_live
+        for role, definition in one.events
+    )
+    return sorted(events, key=_place)
+
+
+def check_tenant(one: Registration, before: str | None) -> None:
+    """Raise ConfigError where the name is registered for another tenant: what waits under a name is of those it was
+    registered for. Whoever is shared may handle it too."""
+    if one.tenant_id not in (None, before):
+        whom = "all tenants" if before is None else f"tenant {before!r}"
+        raise ConfigError(
+            f"{one.agent} is registered for {whom}, and what waits under that name is theirs: give the agent of tenant "
+            f"{one.tenant_id!r} another name, or deregister the former one first"
+        )
+
+
+def definitions_of(one: Registration) -> Iterator[EventDefinition]:
+    for _, definition in one.events:
+        yield definition
+    for capability in one.capabilities:
+        if not isinstance(capability, str):
+            yield capability.consumed_event
+            yield from capability.produced_events
+
+
+def key_of(one: Registration, definition: EventDefinition) -> DefinitionKey:
+    return one.tenant_id or "", str(definition.topic), definition.event_name, definition.version
+
+
+def content_of(definition: EventDefinition) -> str:
+    """What a version stands for; description and approval may change."""
+    return compact({"payload": definition.payload_schema, "response": definition.response_schema})
+
+
+def check_content(one: Registration, definition: EventDefinition, kept: str, keeper: str) -> None:
+    """Raise ConfigError where the version was registered with another content, by the keeper."""
+    content = content_of(definition)
+    if kept != content:
+        raise ConfigError(
+            f"{one.agent} registers {definition.event_name!r} on {definition.topic}, version {definition.version!r}, "
+            f"with another content than {keeper} did: {clip(content, 300)} against {clip(kept, 300)}; "
+            "a version stands for one content: give the new one a new version"
+        )
+
+
+def with_made(one: Registration, definition: EventDefinition) -> Registration | None:
+    """The registration of an agent that makes this event as well; None: it says so already."""
+    made = (EventRole.MAKES, definition)
+    if made in one.events:
+        return None
+    name = (EventRole.MAKES, definition.topic, definition.event_name)
+    others = (event for event in one.events if (event[0], event[1].topic, event[1].event_name) != name)
+    return replace(one, events=(*others, made))
+
+
+def names_of_its_own(one: Registration, others: Iterable[Registration]) -> list[str]:
+    """Events that nobody else names."""
+    shared = {definition.event_name for other in others for _, definition in other.events}
+    return sorted({definition.event_name for _, definition in one.events} - shared)
+
+
+def heirs(others: Iterable[Registration]) -> dict[DefinitionKey, str]:
+    """Agents that a definition goes over to when the one that registered it is gone."""
+    return {key_of(other, definition): other.agent for other in others for definition in definitions_of(other)}
+
+
+def check_deregistering(agent: str, needs: Needs, *, lives: bool) -> None:
+    """Raise LocalProtocolError for an agent that lives, has work that is not done, or that a plan depends on."""
+    reason = "it lives: stop it first" if lives else _need(needs)
+    if reason:
+        raise LocalProtocolError(f"{agent} cannot be deregistered: {reason}")
+
+
+def _need(needs: Needs) -> str:
+    if needs.deliveries:
+        return "deliveries wait for it: start it, or cancel what they belong to"
+    if needs.tasks:
+        return "it has tasks that have not ended: start it, or cancel what they belong to"
+    if needs.plan_id is not None:
+        return f"plan {needs.plan_id} is pursued by it: start it, or cancel the plan"
+    if needs.awaited is not None:
+        plan_id, name = needs.awaited
+        return f"plan {plan_id} waits for {name!r}, which nobody else registers: cancel the plan"
+    return ""
+
+
+def _place(event: RegisteredEvent) -> tuple[str, str, str, str, str]:
+    definition = event.definition
+    return definition.topic, definition.event_name, event.agent, event.role, definition.version

@@ -1,0 +1,65 @@
+"""Who takes an event: registrations turned round, from an event to those who have to do with it."""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from soorma_ai.core.delivery.route import patterns_of
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
+
+_TAKEN = frozenset({EventRole.TAKES, EventRole.TAKES_AS_GOAL})
+_NO_ROLES: frozenset[EventRole] = frozenset()
+
+
+@dataclass(frozen=True)
+class Taker:
+    """An agent that gets the event; `as_goal`: a plan of its own begins with it."""
+
+    agent: str
+    as_goal: bool = False
+
+
+class Index:
+    """What is registered, by event. Of no use any more as soon as a registration has changed."""
+
+    def __init__(self, registrations: Iterable[Registration]) -> None:
+        self._listening: defaultdict[tuple[EventTopic, str], list[Registration]] = defaultdict(list)
+        self._roles: defaultdict[tuple[str, EventTopic, str], set[EventRole]] = defaultdict(set)
+        self._known: defaultdict[str, list[tuple[Registration, EventRole, EventDefinition]]] = defaultdict(list)
+        for one in registrations:
+            for subscription in dict.fromkeys(one.subscriptions):
+                self._listening[subscription.topic, subscription.event_type].append(one)
+            for role, definition in one.events:
+                self._known[definition.event_name].append((one, role, definition))
+                self._roles[one.agent, definition.topic, definition.event_name].add(role)
+
+    def takers(self, event: EventEnvelope) -> tuple[Taker, ...]:
+        """Agents of its tenant, and shared ones, that subscribe to it. With a target, of those that do what it asks for
+        only the one of that name, or those of that capability; who only listens hears it all the same."""
+        found: dict[str, Taker] = {}
+        for pattern in patterns_of(event.type):
+            for one in self._listening.get((event.topic, pattern), ()):
+                roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
+                does_it = not roles.isdisjoint(_TAKEN)
+                if does_it and event.target is not None and not _is_meant(one, event.target):
+                    continue
+                if one.tenant_id in (None, event.tenant_id):
+                    found[one.agent] = Taker(one.agent, EventRole.TAKES_AS_GOAL in roles)
+        return tuple(found.values())
+
+    def definitions(self, tenant_id: str, event_type: str) -> list[EventDefinition]:
+        return [definition for _, definition in self._of_tenant(tenant_id, event_type)]
+
+    def is_awaited(self, tenant_id: str, event_type: str) -> bool:
+        """Whether a wait for such an event may ever be opened."""
+        return any(role in (EventRole.AWAITS, EventRole.MAKES) for role, _ in self._of_tenant(tenant_id, event_type))
+
+    def _of_tenant(self, tenant_id: str, event_type: str) -> list[tuple[EventRole, EventDefinition]]:
+        known = self._known.get(event_type, ())
+        return [(role, definition) for one, role, definition in known if one.tenant_id in (None, tenant_id)]
+
+
+def _is_meant(one: Registration, target: str) -> bool:
+    names = (capability if isinstance(capability, str) else capability.task_name for capability in one.capabilities)
+    return target == one.agent or target in names

@@ -1,0 +1,306 @@
+"""What becomes of an event that comes in."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from contract.store_kit import (
+    NOW,
+    PAID_KEY,
+    agent,
+    awaiting_payment,
+    event,
+    expectation,
+    fact,
+    later,
+    planner,
+    question,
+    reply,
+    wait,
+)
+
+from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Search, arrive, hear, search
+from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop, arrival_of
+from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.core.delivery.doubts import doubt_id
+from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
+from soorma_ai.domain.arrivals import Arrival, Stray, StrayReason
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.domain.registry import EventRole
+from soorma_ai.domain.values import JsonObject
+
+ORDER = {"order_id": "o-1"}
+TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+INDEX = Index([awaiting_payment()])
+OPEN, MET, EXPIRED_, CLOSED = ExpectationStatus
+BY_REPLY = [ExpectationKind.REPLY, ExpectationKind.CHILD]
+
+
+def arrived(event: EventEnvelope, found: Found | None = None, index: Index = INDEX) -> tuple[Effect, ...]:
+    return arrive(hear(event, index), found or Found(), event, NOW)
+
+
+def sought(event: EventEnvelope, expected: Expectation | None = None) -> Search:
+    return search(event, hear(event, INDEX), expected)
+
+
+def waiting(came: EventEnvelope, *waits: Expectation) -> tuple[Effect, ...]:
+    return arrived(came, Found(waits=waits))
+
+
+def wake(type: str = EXPIRED, *, plan_id: str | None = None, subject: str | None = None) -> EventEnvelope:
+    return event("k-1", type, EventTopic.PLAN_EVENTS, plan_id=plan_id).model_copy(update={"subject": subject})
+
+
+# Whose inbox
+
+
+def test_who_takes_an_event_owns_it_and_a_goal_belongs_to_the_plan_that_it_begins_and_comes_last() -> None:
+    index = Index([agent("worker", "goal.given"), planner()])
+    assert set(arrived(event("g-1", "goal.given"), index=index)) == {
+        Put("worker", "g-1"),
+        Put("planner", plan_id_of("g-1", "planner"), LAST),
+    }
+
+
+def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and_others_hear_it_too() -> None:
+    heard = Heard((Taker("planner"), Taker("audit")), "q-1")
+    effects = arrive(heard, Found(expectation("q-1")), reply("r-1", "q-1"), NOW)
+    assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
+
+
+# Replies
+
+
+@pytest.mark.parametrize("kind", BY_REPLY)
+def test_a_reply_meets_its_expectation_and_goes_to_who_asked(kind: ExpectationKind) -> None:
+    effects = arrived(reply("r-1", "q-1"), Found(expectation("q-1", kind)))
+    assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"))
+
+
+@pytest.mark.parametrize(("task_id", "owner"), [("t-1", "t-1"), (None, "q-1")])
+def test_what_is_owed_without_a_plan_goes_to_the_task_or_is_owned_by_itself(task_id: str | None, owner: str) -> None:
+    owed = expectation("q-1", plan_id=None, task_id=task_id)
+    assert Put("planner", owner) in arrived(reply("r-1", "q-1"), Found(owed))
+
+
+def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goes_to_nobody() -> None:
+    expected = expectation("q-1", ExpectationKind.CLIENT)
+    met = replace(expected, status=MET, met_by="r-1")
+    assert arrived(reply("r-1", "q-1"), Found(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
+    assert arrived(reply("r-1", "q-1"), Found(met)) == (Answered("q-1"),)
+
+
+@pytest.mark.parametrize(
+    ("status", "met_by", "reason"),
+    [(MET, "other", "surplus"), (CLOSED, None, "late"), (EXPIRED_, "k-1", "late"), (MET, "r-1", None)],
+)
+def test_a_reply_to_what_is_closed_is_surplus_or_late_unless_it_closed_it(
+    status: ExpectationStatus, met_by: str | None, reason: StrayReason | None
+) -> None:
+    effects = arrived(reply("r-1", "q-1"), Found(expectation("q-1", status=status, met_by=met_by)))
+    stray = Stray("r-1", "work.done", reason or "late", "q-1")
+    assert effects == ((stray,) if reason else (Put("planner", "plan-1"),))
+
+
+@pytest.mark.parametrize(
+    ("came", "expected"),
+    [
+        (reply("r-1", "q-1", tenant="other"), expectation("q-1")),
+        (reply("r-1", "q-1").model_copy(update={"type": "work.refused"}), expectation("q-1")),
+        (reply("r-1", "q-1").model_copy(update={"topic": EventTopic.BUSINESS_FACTS}), expectation("q-1")),
+        *((reply("r-1", "q-1"), expectation("q-1", kind)) for kind in set(ExpectationKind) - {*BY_REPLY, "client"}),
+        (reply("r-1", "q-2"), None),
+    ],
+)
+def test_only_the_expected_event_of_the_same_tenant_meets_it(came: EventEnvelope, expected: Expectation | None) -> None:
+    assert sought(came, expected) is Search.WAITS
+    assert arrived(came, Found(expected)) == ()
+
+
+def test_other_types_that_are_expected_meet_it_as_well() -> None:
+    expected = expectation("q-1", event_type="work.refused", others=("work.done",))
+    assert Meet("q-1", "r-1") in arrived(reply("r-1", "q-1"), Found(expected))
+
+
+# Outside events
+
+
+def test_an_outside_event_meets_the_oldest_wait_that_it_fits_and_each_other_is_told_why_not() -> None:
+    paid = fact("f-1", ORDER)
+    effects = waiting(paid, wait("typed", ask=question(TYPED)), wait("a"), wait("b"), wait("c"))
+    assert effects == (
+        Stray("f-1", "order.paid", "invalid", "typed"),
+        Stray("f-1", "order.paid", "ambiguous", "b"),
+        Stray("f-1", "order.paid", "ambiguous", "c"),
+        Meet("a", "f-1"),
+        Put("planner", "plan-1"),
+    )
+
+
+def test_an_event_off_the_schema_leaves_the_wait_open_and_is_not_kept_for_another() -> None:
+    off = fact("f-1", {**ORDER, "amount": "much"})
+    assert waiting(off, wait("w-1", ask=question(TYPED))) == (Stray("f-1", "order.paid", "invalid", "w-1"),)
+
+
+def test_the_schema_of_the_question_is_not_that_of_other_events_that_end_it() -> None:
+    other = fact("f-1", ORDER).model_copy(update={"type": "order.dropped"})
+    asked = wait("w-1", ask=question(TYPED), others=("order.dropped",))
+    heard = Heard(keys=("any",))
+    assert Meet("w-1", "f-1") in arrive(heard, Found(waits=(asked,)), other, NOW)
+
+
+@pytest.mark.parametrize(("source", "meets"), [("bank", True), ("till", True), ("anybody", False), (CLIENT, False)])
+def test_only_declared_producers_meet_a_wait(source: str, meets: bool) -> None:
+    effects = waiting(fact("f-1", ORDER, source=source), wait("w-1", producers=("bank", "till")))
+    assert (Meet("w-1", "f-1") in effects) is meets
+
+
+def test_no_clients_event_meets_a_wait_that_only_some_people_may_answer() -> None:
+    asked = wait("w-1", ask=question(approvers=("boss",)))
+    assert Meet("w-1", "f-1") not in waiting(fact("f-1", ORDER, source=CLIENT), asked)
+    assert Meet("w-1", "f-1") in waiting(fact("f-1", ORDER, source="bank"), asked)
+
+
+def test_an_event_that_met_a_wait_meets_no_other_when_it_comes_again() -> None:
+    assert arrived(fact("f-1", ORDER), Found(has_met_wait=True, waits=(wait("w-2"),))) == ()
+
+
+@pytest.mark.parametrize(
+    ("topic", "searched"),
+    [
+        (topic, Search.NOTHING if topic in (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS) else Search.WAITS)
+        for topic in EventTopic
+    ],
+)
+def test_no_request_and_no_plan_event_meets_a_wait_and_else_its_topic_is_not_compared(
+    topic: EventTopic, searched: Search
+) -> None:
+    came = fact("f-1", ORDER, plan_id="plan-1").model_copy(update={"topic": topic})
+    assert sought(came) is searched
+    assert bool(waiting(came, wait("w-1"))) is (searched is Search.WAITS)
+
+
+# Early events
+
+
+def test_an_event_that_no_wait_is_open_for_yet_is_kept_for_a_day_under_its_keys() -> None:
+    stray = Stray("f-1", "order.paid", "early", None)
+    assert waiting(fact("f-1", ORDER)) == (KeepEarly(stray, "default", (PAID_KEY,), NOW + timedelta(hours=24)),)
+
+
+@pytest.mark.parametrize(
+    ("came", "index"),
+    [
+        (fact("f-1", {"unrelated": 1}), INDEX),
+        (fact("f-1", ORDER), Index([agent("taker", events=((EventRole.TAKES, awaiting_payment().events[0][1]),))])),
+        (fact("f-1", ORDER), Index([replace(awaiting_payment(), tenant_id="other")])),
+        (fact("f-1", ORDER).model_copy(update={"type": "order.sent"}), INDEX),
+    ],
+    ids=["no key", "nobody awaits or makes it", "another tenant's", "another type"],
+)
+def test_an_event_that_no_wait_could_ever_name_is_not_kept(came: EventEnvelope, index: Index) -> None:
+    assert arrived(came, index=index) == ()
+
+
+def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None:
+    met = expectation("q-1", event_type="order.paid", event_topic=EventTopic.BUSINESS_FACTS, status=MET, met_by="x")
+    came = fact("f-1", ORDER).model_copy(update={"correlation_id": "q-1"})
+    assert sought(came, met) is Search.NOTHING
+    assert arrived(came, Found(met)) == (Stray("f-1", "order.paid", "surplus", "q-1"),)
+
+
+# Wake-ups, which carry nothing that is believed
+
+
+@pytest.mark.parametrize("type", sorted(WAKE_EVENTS - {ABANDONED}))
+def test_a_wake_up_goes_to_the_agent_of_its_plan(type: str) -> None:
+    assert arrived(wake(type, plan_id="plan-1"), Found(planner=("planner", "default"))) == (Put("planner", "plan-1"),)
+
+
+@pytest.mark.parametrize(
+    ("came", "planner_of"),
+    [
+        (wake(plan_id="plan-1").model_copy(update={"tenant_id": "other"}), ("planner", "default")),
+        (wake(plan_id="plan-2"), None),
+        (wake(), None),
+        (wake(plan_id="plan-1").model_copy(update={"topic": EventTopic.TASK_EVENTS}), ("planner", "default")),
+        (wake("plan.started", plan_id="plan-1"), ("planner", "default")),
+    ],
+    ids=["tenant", "plan", "no plan", "topic", "type"],
+)
+def test_nothing_else_wakes_a_plan(came: EventEnvelope, planner_of: tuple[str, str] | None) -> None:
+    assert arrived(came, Found(planner=planner_of)) == ()
+
+
+OF_TASK = expectation("w-1", ExpectationKind.WAIT, plan_id=None, task_id="t-1")
+
+
+@pytest.mark.parametrize(
+    ("closed", "wakes"),
+    [
+        (replace(OF_TASK, status=MET), True),
+        (replace(OF_TASK, status=EXPIRED_), True),
+        (OF_TASK, False),
+        (replace(OF_TASK, status=MET, tenant_id="other"), False),
+        (replace(OF_TASK, status=MET, task_id=None), False),
+        (None, False),
+    ],
+    ids=["met", "expired", "still open", "tenant", "no task", "unknown"],
+)
+def test_a_task_is_woken_when_what_it_waited_for_is_closed(closed: Expectation | None, wakes: bool) -> None:
+    came = wake(ANSWERED, subject="w-1")
+    assert sought(came, closed) is Search.NOTHING
+    assert arrived(came, Found(closed)) == ((Put("planner", "t-1"),) if wakes else ())
+
+
+@pytest.mark.parametrize(
+    ("resting", "goes_on"), [(("e-1", 3), True), (("e-1", 4), False), (("e-2", 3), False), (None, False)]
+)
+def test_only_the_question_about_the_present_doubt_resolves_it(resting: tuple[str, int] | None, goes_on: bool) -> None:
+    asked = replace(OF_TASK, id=doubt_id("planner", "e-1", 3), kind=ExpectationKind.DOUBT, status=MET)
+    came = wake(ANSWERED, subject=asked.id)
+    assert sought(came, asked) is Search.DOUBT
+    assert arrived(came, Found(asked, resting=resting)) == ((Resolve("planner", "t-1"),) if goes_on else ())
+
+
+@pytest.mark.parametrize(
+    ("kind", "status", "stops"),
+    [
+        (ExpectationKind.CHILD, CLOSED, True),
+        (ExpectationKind.CHILD, EXPIRED_, True),
+        (ExpectationKind.REPLY, CLOSED, True),
+        (ExpectationKind.REPLY, EXPIRED_, False),
+        (ExpectationKind.CHILD, MET, False),
+        (ExpectationKind.CHILD, OPEN, False),
+    ],
+)
+def test_who_was_asked_stops_when_its_answer_is_waited_for_no_more(
+    kind: ExpectationKind, status: ExpectationStatus, stops: bool
+) -> None:
+    given_up = expectation("q-1", kind, status=status)
+    came = wake(ABANDONED, plan_id="plan-1", subject="q-1")
+    found = Found(given_up, pursuing=("child-1",), working=("worker",))
+    assert sought(came, given_up) is (Search.ASKED if stops else Search.NOTHING)
+    assert arrived(came, found) == ((Stop("child-1", GIVEN_UP), Put("worker", "q-1")) if stops else ())
+
+
+def test_another_tenants_word_abandons_nothing() -> None:
+    came = wake(ABANDONED, subject="q-1").model_copy(update={"tenant_id": "other"})
+    found = Found(expectation("q-1", ExpectationKind.CHILD, status=CLOSED), pursuing=("child-1",))
+    assert arrived(came, found) == ()
+
+
+def test_what_is_told_of_events_that_came_in() -> None:
+    early, late = Stray("f-1", "a", "early", None), Stray("f-2", "b", "late", "q-1")
+    done = (
+        Put("one", "x"),
+        Resolve("two", "y"),
+        Answered("q-1"),
+        late,
+        KeepEarly(early, "default", (), later(1)),
+        Meet("w", "f"),
+    )
+    assert arrival_of(done) == Arrival(frozenset({"one", "two"}), frozenset({"q-1"}), (late, early))

@@ -1,0 +1,130 @@
+"""What ends with something else."""
+
+import pytest
+from contract.store_kit import NOW, event, expectation, later, plan
+
+from soorma_ai.core.arrival.effects import Forbid, Stop, Wake
+from soorma_ai.core.arrival.endings import (
+    abandon,
+    check_beginning,
+    event_remade,
+    gives_up_child,
+    plan_of_timer,
+    set_going,
+    stop,
+    stop_children,
+    takes_children_along,
+)
+from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.core.expecting.wakeups import (
+    ABANDONED,
+    CANCEL_REQUESTED,
+    DEADLINE_REACHED,
+    EXPIRED,
+    STRANDED,
+    wake_for,
+    wake_plan,
+)
+from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE
+from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.plans import PlanStatus, plan_id_of
+from soorma_ai.errors import NotFound, VersionConflict
+
+ENDED = [status for status in PlanStatus if status.is_final]
+
+
+@pytest.mark.parametrize("kind", ExpectationKind)
+@pytest.mark.parametrize("status", set(ExpectationStatus) - {ExpectationStatus.OPEN})
+def test_a_child_is_given_up_whose_answer_did_not_come(kind: ExpectationKind, status: ExpectationStatus) -> None:
+    did_not_come = status is not ExpectationStatus.MET
+    assert gives_up_child(kind, status) is (kind is ExpectationKind.CHILD and did_not_come)
+
+
+def test_who_was_asked_is_told_that_nobody_waits_any_more() -> None:
+    closed = expectation("q-1", ExpectationKind.CHILD, status=ExpectationStatus.CLOSED)
+    assert abandon(closed, NOW) == (Wake(wake_for(ABANDONED, closed, NOW)),)
+
+
+def test_a_running_plan_is_asked_to_stop_over_the_version_it_was_read_at() -> None:
+    asked = plan(version=4, cancel_requested="too dear", updated_at=later(5))
+    effects = stop("plan-1", plan(version=3), "too dear", later(5))
+    assert effects == (SavePlan(asked, 3), Wake(wake_plan(CANCEL_REQUESTED, asked, later(5))))
+
+
+def test_a_plan_that_was_asked_before_keeps_the_first_reason() -> None:
+    assert stop("plan-1", plan(cancel_requested="first"), "second", NOW) == ()
+
+
+@pytest.mark.parametrize("status", ENDED)
+def test_a_plan_that_has_ended_is_not_stopped(status: PlanStatus) -> None:
+    assert stop("plan-1", plan(status=status), "why", NOW) is None
+
+
+def test_a_plan_that_is_not_begun_yet_is_forbidden_and_its_planner_woken() -> None:
+    goal = event("g-1", "goal.given")
+    plan_id = plan_id_of("g-1", "planner")
+    forbid, wake = stop(plan_id, ("planner", goal), "why", NOW) or ()
+    assert forbid == Forbid(plan_id, "why")
+    assert isinstance(wake, Wake)
+    assert (wake.event.type, wake.event.plan_id) == (CANCEL_REQUESTED, plan_id)
+
+
+def test_a_plan_that_nobody_knows_is_not_found() -> None:
+    with pytest.raises(NotFound, match="no plan plan-9"):
+        stop("plan-9", None, "why", NOW)
+
+
+@pytest.mark.parametrize("status", PlanStatus)
+def test_only_a_cancelled_plan_takes_its_children_along(status: PlanStatus) -> None:
+    assert takes_children_along(plan(status=status)) is (status is PlanStatus.CANCELLED)
+    assert stop_children(["a", "b"]) == (Stop("a", PARENT_CANCELLED), Stop("b", PARENT_CANCELLED))
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "parent", "knows", "conflicts"),
+    [
+        ("why", None, False, True),
+        (None, PlanStatus.CANCELLED, False, True),
+        ("why", PlanStatus.CANCELLED, True, False),
+        (None, PlanStatus.FAILED, False, False),
+        (None, None, False, False),
+    ],
+)
+def test_a_plan_cancelled_while_it_was_begun_is_begun_only_by_who_knows(
+    forbidden: str | None, parent: PlanStatus | None, knows: bool, conflicts: bool
+) -> None:
+    begun = plan(cancel_requested="why" if knows else None)
+    if conflicts:
+        with pytest.raises(VersionConflict, match="while it was being begun"):
+            check_beginning(begun, forbidden, parent)
+    else:
+        check_beginning(begun, forbidden, parent)
+
+
+def test_a_timer_that_cannot_be_read_is_made_anew_from_what_it_stood_for() -> None:
+    expected = expectation("q-1")
+    assert event_remade(expected, None, NOW) == wake_for(EXPIRED, expected, NOW)
+    assert event_remade(None, plan(), NOW) == wake_plan(DEADLINE_REACHED, plan(), NOW)
+    assert event_remade(None, None, NOW) is None
+    assert plan_of_timer(f"{PLAN_DEADLINE}plan-1") == "plan-1"
+    assert plan_of_timer("remind:w-1:1") is None
+
+
+def test_a_stranded_plan_is_woken_once_for_each_version() -> None:
+    wakes = [set_going(plan(version=version), NOW).event for version in (1, 1, 2)]
+    assert {wake.type for wake in wakes} == {STRANDED}
+    assert wakes[0].id == wakes[1].id != wakes[2].id
+
+
+@pytest.mark.parametrize("status", PlanStatus)
+def test_a_letter_is_not_redriven_for_a_plan_that_has_ended(status: PlanStatus) -> None:
+    why = hindrance(None, "plan-1", status)
+    assert (why is not None) is (status in ENDED)
+    assert why is None or (f"has ended ({status})" in why and "submit the goal again" in why)
+
+
+def test_a_letter_that_cannot_be_read_waits_for_the_version_that_wrote_it() -> None:
+    why = hindrance("unreadable: specversion", None, None)
+    assert why == "unreadable: specversion; redrive it with the version of this program that wrote it, or discard it"
+    assert hindrance(None, None, None) is None

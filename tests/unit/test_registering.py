@@ -1,0 +1,101 @@
+"""What may be registered, declared and deregistered."""
+
+from dataclasses import replace
+
+import pytest
+from contract.store_kit import NOW, agent, later
+
+from soorma_ai.core.arrival.registering import (
+    Needs,
+    check_content,
+    check_deregistering,
+    check_tenant,
+    comes_back,
+    content_of,
+    definitions_of,
+    events_of,
+    heirs,
+    is_live,
+    key_of,
+    names_of_its_own,
+    with_made,
+)
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, EventDefinition, EventRole
+from soorma_ai.errors import ConfigError, LocalProtocolError
+
+GONE = AGENT_GONE_AFTER.total_seconds()
+A, B = EventDefinition(event_name="a", version="1"), EventDefinition(event_name="b", version="1")
+OTHER_A = A.model_copy(update={"payload_schema": {"type": "string"}})
+
+
+@pytest.mark.parametrize(
+    ("seconds", "has_left", "live", "back"),
+    [(GONE - 1, False, True, False), (GONE, False, False, True), (1, True, False, False), (GONE, True, False, False)],
+)
+def test_an_agent_lives_while_its_heart_beats_and_comes_back_from_silence_but_not_from_leaving(
+    seconds: float, has_left: bool, live: bool, back: bool
+) -> None:
+    assert is_live(NOW, later(seconds), has_left=has_left) is live
+    assert comes_back(NOW, later(seconds), has_left=has_left) is back
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "allowed"),
+    [("one", "one", True), ("one", None, True), (None, None, True), ("one", "two", False), (None, "two", False)],
+)
+def test_what_waits_under_a_name_does_not_go_over_to_another_tenant(
+    before: str | None, now: str | None, allowed: bool
+) -> None:
+    if allowed:
+        check_tenant(agent("ear", tenant=now), before)
+    else:
+        with pytest.raises(ConfigError, match=r"ear is registered for .* another name"):
+            check_tenant(agent("ear", tenant=now), before)
+
+
+def test_a_version_stands_for_one_content_and_a_description_is_none() -> None:
+    check_content(agent("two"), A.model_copy(update={"description": "new"}), content_of(A), "one")
+    with pytest.raises(ConfigError, match=r"two registers 'a'.*'1'.*than one did.*new version"):
+        check_content(agent("two"), OTHER_A, content_of(A), "one")
+
+
+def test_events_have_one_order_and_those_of_the_gone_are_left_out_when_only_the_living_count() -> None:
+    first = agent("z", events=((EventRole.TAKES, B), (EventRole.TAKES, A)))
+    second = agent("m", events=((EventRole.TAKES, A),))
+    for rows in ([(first, True), (second, False)], [(second, False), (first, True)]):
+        known = [(one.agent, one.definition.event_name) for one in events_of(rows, only_live=False)]
+        assert known == [("m", "a"), ("z", "a"), ("z", "b")]
+        assert [one.agent for one in events_of(rows, only_live=True)] == ["z", "z"]
+
+
+def test_what_is_declared_replaces_what_was_made_under_that_name_and_changes_nothing_when_it_is_known() -> None:
+    one = agent("shop", events=((EventRole.MAKES, A), (EventRole.TAKES, A)))
+    assert with_made(one, A) is None
+    changed = with_made(one, OTHER_A)
+    assert changed == replace(one, events=((EventRole.TAKES, A), (EventRole.MAKES, OTHER_A)))
+
+
+def test_a_definition_goes_over_to_another_agent_that_names_it() -> None:
+    capable = AgentCapability(task_name="t", consumed_event=A, produced_events=(B,))
+    other = replace(agent("heir", tenant="x"), capabilities=(capable, "by name only"))
+    assert list(definitions_of(other)) == [A, B]
+    assert heirs([other]) == {key_of(other, A): "heir", key_of(other, B): "heir"}
+    assert key_of(other, A) == ("x", "action-requests", "a", "1")
+    one = agent("one", events=((EventRole.MAKES, A), (EventRole.MAKES, B)))
+    assert names_of_its_own(one, [agent("two", events=((EventRole.TAKES, A),))]) == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("needs", "lives", "why"),
+    [
+        (Needs(), True, "it lives"),
+        (Needs(deliveries=True), False, "deliveries wait"),
+        (Needs(tasks=True), False, "it has tasks"),
+        (Needs(plan_id="p-1"), False, "plan p-1 is pursued"),
+        (Needs(awaited=("p-1", "a")), False, "plan p-1 waits for 'a'"),
+    ],
+)
+def test_who_is_still_needed_is_not_deregistered(needs: Needs, lives: bool, why: str) -> None:
+    with pytest.raises(LocalProtocolError, match=f"shop cannot be deregistered: {why}"):
+        check_deregistering("shop", needs, lives=lives)
+    check_deregistering("shop", Needs(), lives=False)

@@ -1,0 +1,94 @@
+"""Who takes an event."""
+
+from dataclasses import replace
+
+import pytest
+from contract.store_kit import PAID, agent, awaiting_payment, event, planner
+
+from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, Registration
+
+FACTS = EventTopic.BUSINESS_FACTS
+ASKED = EventDefinition(event_name="work.asked")
+
+
+def takers(*registered: Registration, **asked: str | None) -> list[str]:
+    came = event("e-1").model_copy(update=asked)
+    return [taker.agent for taker in Index(registered).takers(came)]
+
+
+def doing(name: str, *capabilities: str) -> Registration:
+    able = tuple(AgentCapability(task_name=one, consumed_event=ASKED) for one in capabilities)
+    return replace(agent(name, "work.asked", events=((EventRole.TAKES, ASKED),)), capabilities=(*able, "by name only"))
+
+
+@pytest.mark.parametrize(
+    ("event_type", "expected"),
+    [
+        ("order.paid", ["all", "exact", "family"]),
+        ("order.paid.late", ["all", "deep", "family"]),
+        ("order", ["all"]),
+        ("orders.paid", ["all"]),
+    ],
+)
+def test_an_event_goes_to_every_agent_that_listens_to_it_or_its_family(event_type: str, expected: list[str]) -> None:
+    patterns = {"all": "*", "exact": "order.paid", "family": "order.*", "deep": "order.paid.*"}
+    assert sorted(takers(*(agent(name, pattern) for name, pattern in patterns.items()), type=event_type)) == expected
+
+
+def test_an_agent_with_several_patterns_gets_one_copy() -> None:
+    assert takers(agent("one", "work.*", "*", "work.asked", "work.asked")) == ["one"]
+
+
+def test_another_topic_is_another_event() -> None:
+    assert takers(agent("facts", "work.asked", topic=FACTS), agent("requests", "work.asked")) == ["requests"]
+
+
+@pytest.mark.parametrize(("tenant", "expected"), [("one", ["ours", "shared"]), ("two", ["shared"])])
+def test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all(tenant: str, expected: list[str]) -> None:
+    registered = agent("ours", "work.asked", tenant="one"), agent("shared", "work.asked")
+    assert takers(*registered, tenant_id=tenant) == expected
+
+
+@pytest.mark.parametrize(
+    ("target", "expected"),
+    [
+        (None, ["ear", "one", "two"]),
+        ("two", ["ear", "two"]),
+        ("packing", ["ear", "one"]),
+        ("by name only", ["ear", "one", "two"]),
+        ("nobody", ["ear"]),
+    ],
+)
+def test_a_target_is_an_agent_or_a_capability_and_who_only_listens_hears_it_all_the_same(
+    target: str | None, expected: list[str]
+) -> None:
+    registered = doing("one", "packing"), doing("two", "sending"), agent("ear", "work.asked")
+    assert sorted(takers(*registered, target=target)) == expected
+
+
+def test_a_goal_with_a_target_is_for_that_planner_only() -> None:
+    registered = planner("one"), planner("two"), agent("ear", "goal.given")
+    assert takers(*registered, type="goal.given", target="two") == ["two", "ear"]
+
+
+@pytest.mark.parametrize(("topic", "as_goal"), [(EventTopic.ACTION_REQUESTS, True), (FACTS, False)])
+def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, as_goal: bool) -> None:
+    index = Index([agent("planner", "goal.given", topic=topic, events=planner().events)])
+    assert index.takers(event("g-1", "goal.given", topic)) == (Taker("planner", as_goal),)
+
+
+@pytest.mark.parametrize(
+    ("role", "awaited"),
+    [(EventRole.MAKES, True), (EventRole.AWAITS, True), (EventRole.TAKES, False), (EventRole.TAKES_AS_GOAL, False)],
+)
+def test_an_event_is_awaited_that_somebody_makes_or_declares_to_await(role: EventRole, awaited: bool) -> None:
+    assert Index([agent("somebody", events=((role, PAID),))]).is_awaited("any", "order.paid") is awaited
+
+
+def test_definitions_are_those_of_the_tenant_and_of_shared_agents() -> None:
+    index = Index([replace(awaiting_payment("theirs"), tenant_id="two"), awaiting_payment("shared")])
+    assert len(index.definitions("one", "order.paid")) == 1
+    assert len(index.definitions("two", "order.paid")) == 2
+    assert index.definitions("two", "order.sent") == [] and not index.is_awaited("two", "order.sent")
