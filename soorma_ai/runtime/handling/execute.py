@@ -1,11 +1,11 @@
 """The only doer: one transaction for everything a handling recorded."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import EventDefinition, EventRole
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
@@ -59,15 +59,13 @@ async def validate(handling: Handling) -> None:
 
 async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
     """The definitions of the event by live agents; where none lives, by those that are gone."""
-    services, tenant_id = handling.services, handling.event.tenant_id
-    for registered in (
-        await services.store.live_events(tenant_id, services.clock.now()),
-        await services.store.known_events(tenant_id),
-    ):
-        found = [e.definition for e in registered if e.role in _TAKEN and e.definition.event_name == event_type]
-        if found:
-            return found
-    return []
+    store, tenant_id = handling.services.store, handling.event.tenant_id
+    live = await store.live_events(tenant_id, handling.services.clock.now())
+    return _takers_among(live, event_type) or _takers_among(await store.known_events(tenant_id), event_type)
+
+
+def _takers_among(registered: Sequence[RegisteredEvent], event_type: str) -> list[EventDefinition]:
+    return [e.definition for e in registered if e.role in _TAKEN and e.definition.event_name == event_type]
 
 
 async def execute(handling: Handling, disposition: Disposition) -> None:
