@@ -19,7 +19,7 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
-from soorma_ai.runtime.client.task_intake import lineage_of, send_task
+from soorma_ai.runtime.client.intake import lineage_of, send_task
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.execute import must_be_wanted
 from soorma_ai.runtime.handling.handling import Handling

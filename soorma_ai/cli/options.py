@@ -23,7 +23,7 @@ SHORTEST_PREFIX = 4
 
 @dataclass(frozen=True)
 class Access:
-    """Which store, as whom. `flags` repeats what was given on the command line, for commands to copy."""
+    """The store, and as whom it is used. `flags` repeats what was given on the command line, for commands to copy."""
 
     store_url: str
     tenant_id: str

@@ -70,7 +70,7 @@ class CommandRunner:
         return asyncio.run(self._run(command))
 
     async def _run(self, command: Command[T]) -> T:
-        """An owner may end while it is asked, or another begin while this process looks: then look again."""
+        """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile."""
         reason: Exception | None = None
         for _ in range(MOST_TRIES):
             owner = owner_of(self._path)

@@ -64,7 +64,7 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @as_json
 @with_access
 def redrive(access: Access, letter: str, as_json: bool) -> None:
-    """Hand a letter over again, once what was wrong is mended."""
+    """Deliver a letter again, once what was wrong is mended."""
     runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
     is_redriven = runner.run(RedriveLetter(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)

@@ -65,7 +65,7 @@ def fields(schema: JsonObject) -> list[Field]:
 
 
 def describe_fields(schema: JsonObject) -> str:
-    """Return a line such as `day: monday | tuesday, floor: integer, note: string (optional)`"""
+    """Return a line such as `day: monday | tuesday, floor: integer, note: string (optional)`."""
     described = [
         f"{one_line(one.name)}: {one.kind}" + ("" if one.is_required else " (optional)") for one in fields(schema)
     ]

@@ -25,13 +25,13 @@ from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client import answers
 from soorma_ai.runtime.client import dead_letters as letters
-from soorma_ai.runtime.client.intake import PlanMemory, new_session, take_in
+from soorma_ai.runtime.client.intake import check_data, take_in
+from soorma_ai.runtime.client.memory import PlanMemory, new_session
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -81,9 +81,9 @@ class Client:
         """
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
-        given = self._check(registered.definition, data)
+        given = check_data(registered.definition, data)
         event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
-        await self._send(event)
+        await take_in(self.services, event)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -101,11 +101,11 @@ class Client:
         """
         definition = await self._request_type(event_type)
         event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
-        event = self._request(definition, self._check(definition, data), event_id, session_id)
+        event = self._request(definition, check_data(definition, data), event_id, session_id)
         expectation = self._expected_reply(event, self._now() + timedelta(seconds=at_most))
         until_when = self.services.clock.monotonic() + at_most
         with self.services.signals.awaiting(event.id) as answered:
-            await self._send(event, expectation)
+            await take_in(self.services, event, expectation)
             is_new = idempotency_key is None
             while True:
                 self.services.signals.check()
@@ -140,7 +140,7 @@ class Client:
             definition = await self._request_type(event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
-        given = self._check(definition, data)
+        given = check_data(definition, data)
         lineage = replace(self._lineage(session_id), plan_id=plan_id)
         event = new_event(
             lineage,
@@ -152,7 +152,7 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
-        await self._send(event)
+        await take_in(self.services, event)
         return event.id
 
     async def waits(self) -> list[Wait]:
@@ -170,7 +170,7 @@ class Client:
         note: str = "",
         answer_id: str | None = None,
     ) -> AnswerOutcome:
-        """Return accepted | duplicate | late | superseded | invalid, whose `detail` says why. Raise NotFound.
+        """Answer a question: accepted | duplicate | late | superseded | invalid; its `detail` says why. Raise NotFound.
 
         Without a `decision`, `approved` in the payload tells. `answer_id` makes saying it again the same answer.
         """
@@ -255,7 +255,7 @@ class Client:
         return await letters.dead_letter(self.services, self.person, letter_id)
 
     async def redrive(self, letter_id: int) -> bool:
-        """Hand it over again, as if for the first time but with the same `idempotency_key`. False when it is not dead
+        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
         (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
 
         Whoever asked was told of the failure when the letter died, and that reply stands: a plan that went on does
@@ -279,9 +279,6 @@ class Client:
         """
         must_be_outside()
         return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
-
-    async def _send(self, event: EventEnvelope, expectation: Expectation | None = None) -> None:
-        await take_in(self.services, event, expectation)
 
     async def _own_plan(self, plan_id: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person.tenant_id, plan_id)
@@ -330,14 +327,6 @@ class Client:
             dataschema=definition.dataschema,
             target=target,
         )
-
-    def _check(self, definition: EventDefinition, given: Mapping[str, Any]) -> JsonObject:
-        must_be_outside()
-        data = json_object(f"the data of {definition.event_name!r}", given)
-        faults = violations(definition.payload_schema, data)
-        if faults:
-            raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
-        return data
 
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:

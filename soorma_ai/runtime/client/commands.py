@@ -145,7 +145,7 @@ def _json(value: Json | timedelta | tuple[str, ...]) -> Json:
 
 
 def parse(request: JsonObject) -> Command[object]:
-    """Raise LocalProtocolError for a command that does not exist, and for a field that is missing or wrong."""
+    """Return the command. Raise LocalProtocolError for one that does not exist, and for a field missing or wrong."""
     name = request.get("call")
     if not isinstance(name, str) or name not in COMMANDS:
         raise LocalProtocolError(f"the owner knows the commands {', '.join(COMMANDS)}, not {name!r}")

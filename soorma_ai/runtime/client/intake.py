@@ -1,25 +1,14 @@
-"""Calls from outside of every handler, which act at once: the intake, working memory, sessions."""
+"""Events and tasks from outside of every handler: into the store, unless too much waits."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
-from soorma_ai.core.memory import json_value, number
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.memory import (
-    AppendMemory,
-    DropMemory,
-    IncrementMemory,
-    MemoryChange,
-    MemoryKey,
-    OpenSession,
-    SessionSummary,
-    StoreMemory,
-)
-from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import Json, json_object
-from soorma_ai.errors import Overloaded, VersionConflict
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.errors import LocalProtocolError, Overloaded
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
 
@@ -36,62 +25,47 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
     await store.send([event], expectation, services.clock.now())
 
 
-def new_session(
-    session_id: str, person: Person, name: str | None, metadata: Mapping[str, Any] | None, now: datetime
-) -> OpenSession:
-    """Return what opens it. Raise LocalProtocolError for metadata that is no JSON."""
-    about = json_object("the metadata of a session", metadata or {})
-    return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, name, about))
+def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
+    """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
+    must_be_outside()
+    given = json_object(f"the data of {definition.event_name!r}", data)
+    faults = violations(definition.payload_schema, given)
+    if faults:
+        raise LocalProtocolError(f"the data of {definition.event_name!r} is off its schema: {describe(faults)}")
+    return given
 
 
-class PlanMemory:
-    """The working memory of plans of one tenant; every call raises NotFound for a plan of another."""
+async def send_task(
+    services: Services,
+    worker: str,
+    definition: EventDefinition,
+    data: Mapping[str, Any],
+    lineage: Lineage,
+) -> str:
+    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
+    given = check_data(definition, data)
+    task_id = services.clock.new_id()
+    event = new_event(
+        lineage,
+        event_id=task_id,
+        source=CLIENT,
+        topic=definition.topic,
+        type=definition.event_name,
+        data=given,
+        time=services.clock.now(),
+        reply_to=ReplyAddress(task_id, completion_of(definition.event_name)),
+        dataschema=definition.dataschema,
+        target=worker,
+    )
+    await take_in(services, event)
+    return task_id
 
-    def __init__(self, services: Services, tenant_id: str) -> None:
-        self._services = services
-        self._tenant_id = tenant_id
 
-    async def retrieve(self, key: str, plan_id: str) -> Any:
-        """Return a value, None for what is not there."""
-        return (await self._services.store.recall(await self._at(key, plan_id))).value
-
-    async def keys(self, plan_id: str) -> list[str]:
-        await reading.own_plan(self._services, self._tenant_id, plan_id)
-        return await self._services.store.memory_keys(self._tenant_id, plan_id)
-
-    async def store(self, key: str, value: Any, plan_id: str) -> None:
-        await self._do(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
-
-    async def increment(self, key: str, by: int | float, plan_id: str) -> None:
-        """Add to a number; what is not there counts as 0."""
-        await self._do(IncrementMemory(await self._at(key, plan_id), number(key, by)))
-
-    async def append(self, key: str, value: Any, plan_id: str) -> None:
-        """Add to a list; what is not there counts as an empty one."""
-        await self._do(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
-
-    async def delete(self, key: str, plan_id: str) -> bool:
-        """Remove a value. False when there was nothing."""
-        at = await self._at(key, plan_id)
-        while (found := await self._services.store.recall(at)).exists:
-            try:
-                await self._do(DropMemory(at, found.version))
-            except VersionConflict:
-                continue
-            return True
-        return False
-
-    async def cleanup(self, plan_id: str) -> int:
-        """Remove everything of the plan, and return how many keys that were."""
-        return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
-
-    async def everything(self, plan_id: str) -> dict[str, Json]:
-        return {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
-
-    async def _at(self, key: str, plan_id: str) -> MemoryKey:
-        await reading.own_plan(self._services, self._tenant_id, plan_id)
-        return MemoryKey(self._tenant_id, plan_id, key)
-
-    async def _do(self, change: MemoryChange) -> None:
-        must_be_outside()
-        await self._services.store.memorize([change], self._services.clock.now())
+async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:
+    """Return the plan's, as if it had asked itself. Raise NotFound, and LocalProtocolError for another goal's plan."""
+    if plan_id is None:
+        return Lineage(tenant_id=tenant_id, goal_id=goal_id)
+    lineage = (await reading.own_plan(services, tenant_id, plan_id)).lineage
+    if goal_id not in (None, lineage.goal_id):
+        raise LocalProtocolError(f"plan {plan_id} pursues goal {lineage.goal_id}, not {goal_id!r}")
+    return lineage
