@@ -244,7 +244,7 @@ def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObj
     return {"description": text, **out} if text else out
 
 
-def closed_object(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+def object_schema(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     """Return the schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
