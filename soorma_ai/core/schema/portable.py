@@ -230,8 +230,8 @@ def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
     if kind == "null" or (isinstance(kind, list) and "null" in kind):
         return shown, False
     bare: JsonObject = {key: value for key, value in shown.items() if key != "description"}
-    told: JsonObject = {key: value for key, value in shown.items() if key == "description"}
-    return {**told, "anyOf": [bare, null]}, True
+    described: JsonObject = {key: value for key, value in shown.items() if key == "description"}
+    return {**described, "anyOf": [bare, null]}, True
 
 
 def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
