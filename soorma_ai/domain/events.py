@@ -1,7 +1,7 @@
 """Events, the one thing that travels: their topics, and the lineage that they inherit."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Literal, Self
@@ -117,16 +117,7 @@ class EventEnvelope(BaseModel):
 
     @property
     def lineage(self) -> Lineage:
-        return Lineage(
-            tenant_id=self.tenant_id,
-            user_id=self.user_id,
-            session_id=self.session_id,
-            goal_id=self.goal_id,
-            plan_id=self.plan_id,
-            root_plan_id=self.root_plan_id,
-            deadline=self.deadline,
-            traceparent=self.traceparent,
-        )
+        return Lineage(**{field.name: getattr(self, field.name) for field in fields(Lineage)})
 
     def to_json(self) -> str:
         return self.model_dump_json(by_alias=True, exclude_none=True)

@@ -81,7 +81,7 @@ class Expectation:
 
     @property
     def is_child_given_up(self) -> bool:
-        """Whether this is a goal of another planner whose answer did not come and is no longer waited for."""
+        """Tell whether this is a goal of another planner whose answer did not come and is no longer waited for."""
         without_answer = self.status in (ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED)
         return self.kind is ExpectationKind.CHILD and without_answer
 

@@ -15,7 +15,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.domain.values import Json, JsonObject, clip, compact, follow
 from soorma_ai.errors import ConfigError
 
 SchemaSource = Mapping[str, Json] | type
@@ -119,22 +119,10 @@ def _violation(error: jsonschema_rs.ValidationError, document: JsonObject) -> Vi
         path="$" + "".join(map(_path_part, error.instance_path)),
         rule="false" if is_named else str(where[-1]),
         found=clip(json.dumps(error.instance, default=str), 120),
-        wanted=clip(json.dumps(_at(document, where, error.kind.value), default=str), 200),
+        wanted=clip(json.dumps(follow(document, where, error.kind.value), default=str), 200),
         message=clip(error.message, 200),
     )
 
 
 def _path_part(part: str | int) -> str:
     return f".{part}" if isinstance(part, str) and part.isidentifier() else f"[{json.dumps(part)}]"
-
-
-def _at(document: Json, path: list[str | int], otherwise: object) -> object:
-    """Return what stands at the path; `otherwise` where it leads through another document."""
-    for part in path:
-        if isinstance(document, dict) and part in document:
-            document = document[str(part)]
-        elif isinstance(document, list) and isinstance(part, int) and part < len(document):
-            document = document[part]
-        else:
-            return otherwise
-    return document

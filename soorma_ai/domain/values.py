@@ -4,7 +4,8 @@ import hashlib
 import json
 import reprlib
 import uuid
-from typing import TypeAlias
+from collections.abc import Sequence
+from typing import TypeAlias, TypeVar
 
 import rfc8785
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -13,6 +14,7 @@ from soorma_ai.errors import LocalProtocolError
 
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
+Missing = TypeVar("Missing")
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
@@ -91,14 +93,18 @@ def clip(text: str, size: int) -> str:
 def value_at(value: Json, pointer: str) -> Json:
     """Return what a JSON Pointer (RFC 6901) or a dotted path leads to; None where there is nothing."""
     parts = pointer[1:].split("/") if pointer.startswith("/") else pointer.split(".")
-    for raw in parts:
-        part = raw.replace("~1", "/").replace("~0", "~")
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and part.isdigit() and int(part) < len(value):
+    return follow(value, [part.replace("~1", "/").replace("~0", "~") for part in parts], None)
+
+
+def follow(value: Json, path: Sequence[str | int], otherwise: Missing) -> Json | Missing:
+    """Return what stands at the path; `otherwise` where nothing does."""
+    for part in path:
+        if isinstance(value, dict) and part in value:
+            value = value[str(part)]
+        elif isinstance(value, list) and str(part).isdigit() and int(part) < len(value):
             value = value[int(part)]
         else:
-            return None
+            return otherwise
     return value
 
 

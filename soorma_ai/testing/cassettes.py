@@ -76,11 +76,7 @@ class Cassette:
 
 @contextmanager
 def cassette(
-    name_or_path: str | Path,
-    *,
-    mode: Mode | None = None,
-    repeat: bool = False,
-    allow_unplayed: bool = False,
+    name_or_path: str | Path, *, mode: Mode | None = None, repeat: bool = False, allow_unplayed: bool = False
 ) -> Generator[Cassette | None]:
     """Replay or record calls of models. A bare name is a file in `./cassettes`. `record` calls the model and replaces
     the file, unless something raises; `live` calls it and keeps nothing. By default SOORMA_CASSETTES, else `replay`.

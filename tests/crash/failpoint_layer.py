@@ -8,11 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from failpoints import ANY
 from outcome import End
 from sampling import one_of_each
 from trial import KILLED, Program, Stage, Trial
-
-from soorma_ai.testing.failpoints import ANY
 
 LAYER = "failpoints"
 

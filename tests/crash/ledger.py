@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from soorma_ai.testing.failpoints import Failpoints
+from failpoints import Failpoints
 
 
 @dataclass

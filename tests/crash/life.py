@@ -19,6 +19,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+from failpoints import Failpoints
 from ledger import Outside
 
 import soorma_ai.platform
@@ -28,7 +29,6 @@ from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.errors import SoormaError
 from soorma_ai.runtime.handling.signals import until
-from soorma_ai.testing.failpoints import Failpoints
 
 STORE = "store.db"
 COUNTS = "counts.json"

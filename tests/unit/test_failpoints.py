@@ -1,6 +1,5 @@
 import pytest
-
-from soorma_ai.testing.failpoints import Failpoints, point_of
+from failpoints import Failpoints, point_of
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Heard:
+class RawAnswer:
     """An answer as it came. `calls` are the (name, arguments) of the tools that the model called."""
 
     finish: str
@@ -35,24 +35,24 @@ class Heard:
         return self.content
 
 
-def read_answer(response: Any, model: str) -> Heard:
+def read_answer(response: Any, model: str) -> RawAnswer:
     """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
     choices: list[Any] = list(getattr(response, "choices", None) or ())
     if not choices:
         raise ModelUnavailable(f"{model}: the provider answered without choices")
     message = choices[0].message
     extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
-    heard = Heard(
+    raw = RawAnswer(
         finish=str(choices[0].finish_reason or ""),
         content=str(message.content or ""),
         refusal=str(extra.get("refusal") or getattr(message, "refusal", None) or ""),
         calls=tuple(_call(call) for call in (message.tool_calls or ())),
     )
-    if heard.refusal:
-        raise ModelRefused(f"{model} refused: {clip(scrub(heard.refusal), 400)}")
-    if heard.finish == "content_filter":
+    if raw.refusal:
+        raise ModelRefused(f"{model} refused: {clip(scrub(raw.refusal), 400)}")
+    if raw.finish == "content_filter":
         raise ContentFiltered(f"{model}: the provider filtered the answer")
-    return heard
+    return raw
 
 
 def _call(call: Any) -> tuple[str, str]:
@@ -60,12 +60,12 @@ def _call(call: Any) -> tuple[str, str]:
     return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
 
 
-def fault_in(heard: Heard, mode: Mode) -> str:
+def fault_in(raw: RawAnswer, mode: Mode) -> str:
     """Return what keeps this from being one answer, before it is parsed, in words for the model; empty if nothing."""
-    if heard.finish == "length":
+    if raw.finish == "length":
         return "the answer was cut off before its end; answer more briefly"
     if mode == "tools":
-        match heard.calls:
+        match raw.calls:
             case ():
                 return f"no tool was called; call {ANSWER} exactly once"
             case ((name, arguments),):
@@ -74,7 +74,7 @@ def fault_in(heard: Heard, mode: Mode) -> str:
                 return "" if arguments.strip() else EMPTY
             case several:
                 return f"{len(several)} tools were called; call {ANSWER} exactly once"
-    return "" if heard.content.strip() else EMPTY
+    return "" if raw.content.strip() else EMPTY
 
 
 def object_in(made: Any) -> tuple[Json, str]:

@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from soorma_ai.adapters.litellm.answers import (
-    Heard,
+    RawAnswer,
     Usage,
     cost_by,
     describe_misreading,
@@ -36,7 +36,7 @@ _OURS = frozenset({"messages", "response_model", "max_retries", "num_retries", "
 
 
 @dataclass(frozen=True)
-class _Said:
+class _Reading:
     text: str
     value: Json
     fault: str
@@ -133,7 +133,7 @@ class LiteLLMReasoner:
         assert first_fault is not None
         raise first_fault
 
-    async def _say(self, call: "_Attempt") -> _Said:
+    async def _say(self, call: "_Attempt") -> _Reading:
         """Get one answer of one model: in another form if its provider refuses this one, with more room if cut."""
         mode = mode_for(self._mode, _provider(call.model), call.wire)
         room = self._max_output_tokens
@@ -149,14 +149,14 @@ class LiteLLMReasoner:
                 f"{call.model}: the provider takes the decision's schema in no form: {refusal}"
             ) from refusal
 
-    async def _exchange(self, call: "_Attempt", mode: Mode, room: int) -> _Said:
-        heard: list[Heard] = []
+    async def _exchange(self, call: "_Attempt", mode: Mode, room: int) -> _Reading:
+        answers: list[RawAnswer] = []
 
         async def complete(**shaped: Any) -> Any:
             response = await self._reach(call, shaped, room)
             call.spent.append(usage_in(response, _price(call.model)))
-            heard.append(read_answer(response, call.model))
-            if fault := fault_in(heard[0], mode):
+            answers.append(read_answer(response, call.model))
+            if fault := fault_in(answers[0], mode):
                 raise _Unusable(fault)
             return response
 
@@ -171,9 +171,9 @@ class LiteLLMReasoner:
                 max_retries=0,
             )
         except libs.wrapped as wrapped:
-            return _answer_despite(wrapped.__cause__, heard, mode)
+            return _answer_despite(wrapped.__cause__, answers, mode)
         value, fault = object_in(made)
-        return _Said(heard[0].text(mode), value, fault)
+        return _Reading(answers[0].text(mode), value, fault)
 
     async def _reach(self, call: "_Attempt", shaped: Mapping[str, Any], room: int) -> Any:
         """Call the model, with the only transport retries: all other layers are told to make none."""
@@ -245,20 +245,20 @@ class _Attempt:
     spent: list[Usage]
 
 
-def _answer_despite(cause: BaseException | None, heard: list[Heard], mode: Mode) -> _Said:
+def _answer_despite(cause: BaseException | None, answers: list[RawAnswer], mode: Mode) -> _Reading:
     """Return an unusable answer with its fault, which the model is told; raise what is no answer at all."""
     if isinstance(cause, BadGeneration):
-        return _Said(
+        return _Reading(
             cause.text, None, "the provider could not read the answer; give one JSON object that fits the schema"
         )
     if isinstance(cause, SoormaError | SchemaRejected):
         raise cause from cause.__cause__
-    if not heard:
+    if not answers:
         raise cause or ModelUnavailable("the model was not reached")
-    text = heard[0].text(mode)
+    text = answers[0].text(mode)
     if isinstance(cause, _Unusable):
-        return _Said(text, None, str(cause), was_cut=heard[0].finish == "length")
-    return _Said(text, None, describe_misreading(cause))
+        return _Reading(text, None, str(cause), was_cut=answers[0].finish == "length")
+    return _Reading(text, None, describe_misreading(cause))
 
 
 def _may_pass(fault: BaseException) -> bool:

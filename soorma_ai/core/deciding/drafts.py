@@ -14,7 +14,7 @@ from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
+from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
@@ -23,7 +23,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
 
 STATE_NAME = "^[A-Za-z_][A-Za-z0-9_-]*$"
-QUESTION_DATA = closed_object({"question": {"type": "string"}})
+QUESTION_DATA = object_schema({"question": {"type": "string"}})
 
 _TEXT: JsonObject = {"type": "string"}
 _TEMPLATE: JsonObject = {"type": "string", "pattern": r"^\{[A-Za-z_][A-Za-z0-9_.-]*\}$"}
@@ -132,9 +132,9 @@ def draft_schema(material: Material) -> JsonObject:
 
 
 def _machine_schema(material: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
-    ways = closed_object({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
+    ways = object_schema({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
     promised = material.offer.result_schema
-    state = closed_object(
+    state = object_schema(
         {
             "state_name": {"type": "string", "pattern": STATE_NAME},
             "description": _TEXT,
@@ -147,7 +147,7 @@ def _machine_schema(material: Material, actions: list[Json], on_event: JsonObjec
         },
         ("action", "default_next", "outcome", "result"),
     )
-    drawn = closed_object({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
+    drawn = object_schema({"reasoning": _TEXT, "initial_state": _TEXT, "states": {"type": "array", "items": state}})
     return {"description": "The whole plan, as a state machine.", **drawn}
 
 
@@ -160,7 +160,7 @@ def _request_form(definition: EventDefinition) -> JsonObject:
 def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
     timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
     properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
-    return closed_object(properties, ("timeout_seconds",))
+    return object_schema(properties, ("timeout_seconds",))
 
 
 def _event_names(material: Material) -> list[str]:

@@ -22,7 +22,7 @@ from soorma_ai.domain.decisions import (
     PublishAllAction,
     WaitAction,
 )
-from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
@@ -182,7 +182,8 @@ def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> No
     deadline = situation.plan.deadline
     if deadline is not None and situation.now >= deadline:
         raise LimitExceeded("deadline", f"the plan had until {deadline}")
-    _repeats_within(limits, situation.repeats)
+    if limits.max_repeats is not None and situation.repeats >= limits.max_repeats:
+        raise LimitExceeded("max_repeats", f"the same decision in the same state was made {situation.repeats} times")
     action = decision.next_action
     if isinstance(action, CompleteAction):
         return
@@ -213,13 +214,14 @@ def judge(decision: PlannerDecision, situation: Situation) -> Judged:
 
 
 def _accept(decision: PlannerDecision, situation: Situation) -> Judged:
-    action, definition = decision.next_action, definition_of(decision, situation.offer)
+    action, offer = decision.next_action, situation.offer
+    awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
     requests = action.requests if isinstance(action, PublishAllAction) else ()
     return Judged(
         decision,
-        definition,
+        definition_of(decision, offer),
         approval_needed(decision, situation),
-        _producers(decision, situation.offer),
+        awaited.producers if awaited else (),
         parts=tuple(_accept(PlannerDecision(next_action=request), situation) for request in requests),
     )
 
@@ -246,43 +248,30 @@ def definition_of(decision: PlannerDecision, offer: Offer) -> EventDefinition | 
             return None
 
 
-def _producers(decision: PlannerDecision, offer: Offer) -> tuple[str, ...]:
-    action = decision.next_action
-    awaited = offer.awaited(action.expected_event) if isinstance(action, WaitAction) else None
-    return awaited.producers if awaited else ()
-
-
 def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision:
     """Return the decision as it would be carried out. Strict providers must send every optional field; null there
     means absent, unless the schema knows null."""
-    action = decision.next_action
-    definition = definition_of(decision, offer)
+    action, definition = decision.next_action, definition_of(decision, offer)
+    update: dict[str, object] = {}
     match action:
         case PublishAction(data=data) if definition:
-            stripped = strip_wire_nulls(data, definition.payload_schema)
-            return decision.model_copy(update={"next_action": action.model_copy(update={"data": stripped})})
+            update["data"] = strip_wire_nulls(data, definition.payload_schema)
         case PublishAllAction(requests=requests):
             each = (prepare_decision(PlannerDecision(next_action=request), offer).next_action for request in requests)
-            return decision.model_copy(update={"next_action": action.model_copy(update={"requests": tuple(each)})})
+            update["requests"] = tuple(each)
         case DelegateAction(goal_data=data) if definition:
-            stripped = strip_wire_nulls(data, definition.payload_schema)
-            return decision.model_copy(update={"next_action": action.model_copy(update={"goal_data": stripped})})
+            update["goal_data"] = strip_wire_nulls(data, definition.payload_schema)
         case CompleteAction(result=result):
-            stripped = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
-            return decision.model_copy(update={"next_action": action.model_copy(update={"result": stripped})})
+            update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
         case _:
             return decision
+    return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 
 
 def _check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
     faults = violations(definition.payload_schema, data) if definition else []
     if faults:
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
-
-
-def _repeats_within(limits: Limits, repeats: int) -> None:
-    if limits.max_repeats is not None and repeats >= limits.max_repeats:
-        raise LimitExceeded("max_repeats", f"the same decision in the same state was made {repeats} times")
 
 
 def describe_unknown(what: str, found: str, known: list[str]) -> str:

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 
-from soorma_ai.core.schema.portable import closed_object, inline, is_too_large
+from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -40,7 +40,7 @@ class Offer:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nobody can be asked anything; a plan is then parked, not failed."""
+        """Tell whether nobody can be asked anything; a plan is then parked, not failed."""
         return not (self.events or self.delegates or self.waits)
 
     def takes(self, name: str) -> bool:
@@ -173,7 +173,7 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         )
     result = inline(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
-    return closed_object({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
+    return object_schema({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
 
 def _timeout() -> JsonObject:
@@ -182,5 +182,5 @@ def _timeout() -> JsonObject:
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
-    branch = closed_object(tagged | properties, optional)
+    branch = object_schema(tagged | properties, optional)
     return {"description": description, **branch} if description else branch

@@ -126,8 +126,8 @@ def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
 def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
     """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
-        told = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
-        return [step for step in steps if step.fingerprint not in told]
+        shown = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
+        return [step for step in steps if step.fingerprint not in shown]
     return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
 
 

@@ -306,8 +306,9 @@ class _Tree:
         self._shown.add(event.id)
         at = event.time - self.start
         asked = self._events.get(event.causation_id or "")
-        if since is None and asked is not None and _replies_to(asked, event):
-            since = asked.time
+        if since is None and asked is not None:
+            is_reply = event.type == asked.response_event and event.correlation_id == asked.correlation_id
+            since = asked.time if is_reply else None
         if report := report_of(event):
             line = progress_line(event.source, report, at, event.id)
         elif since is None:
@@ -363,7 +364,3 @@ def _is_made_by(plan: PlanDetails, event: EventEnvelope) -> bool:
 
 def _answers_caller(plan: PlanDetails, event: EventEnvelope) -> bool:
     return _is_made_by(plan, event) and event.data.get("plan_id") == plan.plan_id and "request_id" in event.data
-
-
-def _replies_to(asked: EventEnvelope, event: EventEnvelope) -> bool:
-    return event.type == asked.response_event and event.correlation_id == asked.correlation_id

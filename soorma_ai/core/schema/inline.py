@@ -27,22 +27,22 @@ MAX_NODES = 20_000
 
 
 @dataclass(frozen=True)
-class _Place:
+class _Node:
     """A schema, the resource to which its references are relative, and the references that are open above it."""
 
     schema: Json
     resource: Json
     above: tuple[tuple[int, str], ...] = ()
 
-    def inside(self, schema: Json) -> "_Place":
+    def inside(self, schema: Json) -> "_Node":
         resource = schema if isinstance(schema, dict) and isinstance(schema.get("$id"), str) else self.resource
-        return _Place(schema, resource, self.above)
+        return _Node(schema, resource, self.above)
 
 
 def inline(document: JsonObject) -> JsonObject:
     """Return the schema without references; it accepts all that `document` accepts, and nothing else if nothing had to
     be widened."""
-    written, _ = _Inliner().write(_Place(document, document))
+    written, _ = _Inliner().write(_Node(document, document))
     return written if isinstance(written, dict) else {} if written else {"not": {}}
 
 
@@ -50,7 +50,7 @@ class _Inliner:
     def __init__(self) -> None:
         self._nodes = 0
 
-    def write(self, place: _Place) -> tuple[Json, bool]:
+    def write(self, place: _Node) -> tuple[Json, bool]:
         """Return the schema written out, and whether it still means exactly the same."""
         schema = place.schema
         self._nodes += 1
@@ -73,7 +73,7 @@ class _Inliner:
         _drop_narrowing(out, widened)
         return _merge_siblings(target, out), not widened
 
-    def _keyword(self, keyword: str, value: Json, place: _Place) -> tuple[Json, bool]:
+    def _keyword(self, keyword: str, value: Json, place: _Node) -> tuple[Json, bool]:
         if keyword in ONE or keyword in ONE_EVALUATED:
             return self.write(place.inside(value))
         if keyword in MANY and isinstance(value, list):
@@ -84,20 +84,20 @@ class _Inliner:
             return {name: item for name, (item, _) in named.items()}, all(same for _, same in named.values())
         return value, True
 
-    def _target(self, reference: str, place: _Place) -> tuple[Json, bool]:
+    def _target(self, reference: str, place: _Node) -> tuple[Json, bool]:
         found = _resolve(reference, place.resource)
         if found is None:
             return True, False
         key = (id(found.schema), reference)
         if key in place.above or self._nodes > MAX_NODES:
             return _hint(found.schema), False
-        return self.write(_Place(found.schema, found.resource, (*place.above, key)))
+        return self.write(_Node(found.schema, found.resource, (*place.above, key)))
 
 
-def _resolve(reference: str, resource: Json) -> _Place | None:
+def _resolve(reference: str, resource: Json) -> _Node | None:
     """Return the place to which a pointer inside the document leads; None for anything else."""
     if reference == "#":
-        return _Place(resource, resource)
+        return _Node(resource, resource)
     if not reference.startswith("#/"):
         return None
     schema: Json = resource
@@ -111,7 +111,7 @@ def _resolve(reference: str, resource: Json) -> _Place | None:
             return None
         if isinstance(schema, dict) and isinstance(schema.get("$id"), str):
             resource = schema
-    return _Place(schema, resource)
+    return _Node(schema, resource)
 
 
 def _hint(schema: Json) -> Json:

@@ -230,8 +230,8 @@ def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
     if kind == "null" or (isinstance(kind, list) and "null" in kind):
         return shown, False
     bare: JsonObject = {key: value for key, value in shown.items() if key != "description"}
-    told: JsonObject = {key: value for key, value in shown.items() if key == "description"}
-    return {**told, "anyOf": [bare, null]}, True
+    described: JsonObject = {key: value for key, value in shown.items() if key == "description"}
+    return {**described, "anyOf": [bare, null]}, True
 
 
 def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
@@ -244,7 +244,7 @@ def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObj
     return {"description": text, **out} if text else out
 
 
-def closed_object(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
+def object_schema(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     """Return the schema of an object that has these properties, and no others."""
     required: list[Json] = [name for name in properties if name not in optional]
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
