@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, planner, stock
+from kit import PATIENCE, order, planner, stock
 from machines import GOAL, research
 
 from soorma_ai import (
     DelegationSpec,
     GoalContext,
+    InvocationContext,
     PlanContext,
     PlanFailed,
     Planner,
@@ -18,6 +19,7 @@ from soorma_ai import (
     PlatformContext,
     Retry,
     TaskContext,
+    Tool,
     Worker,
 )
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError
@@ -121,9 +123,37 @@ async def test_roles_are_names_and_nobody_has_all_of_them_by_none(platform: Plat
 
 
 async def test_waiting_for_a_result_takes_a_span(platform: Platform) -> None:
-    await platform.start(planner([complete({"ok": True})]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([complete({"ok": True})]), stock())
     wrong: Any = "5"
     with pytest.raises(LocalProtocolError, match="timeout='5': give a number of seconds, from 0 up to"):
         await plan.result(timeout=wrong)
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+AT_ONCE: list[Callable[[Any], Awaitable[Any]]] = [
+    lambda p: p.publish("business-facts", "too.soon", {}),
+    lambda p: p.submit("order.received", {}),
+    lambda p: p.request("act.requested", {}),
+    lambda p: p.answer("wait-1", {"approved": True}),
+    lambda p: p.memory.store("k", 1, "plan-1"),
+    lambda p: p.create_session(),
+    lambda p: p.dead_letters(),
+    lambda p: p.dead_letter(1),
+    lambda p: p.redrive(1),
+    lambda p: p.discard(1),
+    lambda p: p.prune(),
+]
+
+
+async def test_inside_a_handler_nothing_acts_at_once(platform: Platform) -> None:
+    tool = Tool("eager")
+
+    @tool.on_invoke("act.requested")
+    async def act(request: InvocationContext, context: PlatformContext) -> None:
+        for call in AT_ONCE:
+            with pytest.raises(LocalProtocolError, match="inside a handler, use its context"):
+                await call(platform)
+
+    await platform.start(tool)
+    reply = await platform.request("act.requested", {}, timeout=PATIENCE)
+    assert reply["success"] is True, reply

@@ -13,6 +13,7 @@ from kit import (
     ended,
     killed,
     open_platform,
+    order,
     planner,
     published,
     stock,
@@ -75,8 +76,7 @@ async def killed_in_the_middle(path: Path, clock: VirtualClock) -> str:
         await asyncio.Event().wait()
 
     await platform.__aenter__()
-    await platform.start(buying(), bank(never_ends))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, buying(), bank(never_ends))
     async with asyncio.timeout(PATIENCE):
         await moved.wait()
     await killed(platform)
@@ -147,8 +147,7 @@ async def test_an_error_after_the_handler_began_is_in_doubt_too(
 ) -> None:
     account = Bank(fails=raised)
     async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, buying(), bank(account.charge))
         question = await the_wait(platform)
         assert str(raised) in question.message
         account.fails = None
@@ -178,8 +177,7 @@ async def test_a_handler_that_says_it_did_nothing_is_run_again(path: Path, clock
 async def test_a_handler_that_rejects_is_believed(path: Path, clock: VirtualClock) -> None:
     account = Bank(fails=Reject("no such card", code="no_card"))
     async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, buying(), bank(account.charge))
         assert await plan.result(timeout=PATIENCE) == {"paid": True}
         assert (account.charges, await platform.waits()) == (1, [])
 

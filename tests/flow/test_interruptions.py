@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, held_for, killed, open_platform, payments, planner, published, stock, until
+from kit import PATIENCE, ended, held_for, killed, open_platform, order, payments, planner, published, stock, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
@@ -68,8 +68,7 @@ async def test_cancelling_a_plan_ends_the_call_of_its_model(platform: Platform, 
     reasoner = SlowReasoner(*script)
     minds = planner([])
     minds.reasoner = reasoner
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     await happens(reasoner.slow)
     assert await platform.cancel(plan.plan_id, "no longer wanted")
     found = await ended(platform, plan.plan_id)
@@ -81,8 +80,7 @@ async def test_the_deadline_of_a_plan_ends_the_call_of_its_model(platform: Platf
     reasoner = SlowReasoner(RESERVE)
     minds = planner([])
     minds.reasoner = reasoner
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     await happens(reasoner.slow)
     await clock.advance(timedelta(days=7))
     found = await ended(platform, plan.plan_id)
@@ -93,8 +91,7 @@ async def test_the_deadline_of_a_plan_ends_the_call_of_its_model(platform: Platf
 
 async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -> None:
     work = Handler()
-    await platform.start(planner([RESERVE]), work.tool)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([RESERVE]), work.tool)
     await happens(work.began)
     await platform.cancel(plan.plan_id)
     await happens(work.stopped)
@@ -125,8 +122,7 @@ class SlowToRelease(SqliteStore):
 async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
     work, store, bus = Handler(), SlowToRelease(path), LocalBus()
     async with Platform(store=store, bus=bus, clock=clock) as platform:
-        await platform.start(planner([RESERVE]), work.tool)
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE]), work.tool)
         await happens(work.began)
         await platform.cancel(plan.plan_id)
         await happens(store.releasing)
@@ -148,8 +144,7 @@ async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: V
         await platform.start(stock())
     async with open_platform(path, clock) as platform:
         await platform.services.store.register([stock().registration()], clock.now())
-        await platform.start(planner([RESERVE]))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE]))
         await until(platform, lambda: published(platform))
         await until(platform, lambda: _waits_in_line(platform, "stock"))
         await platform.cancel(plan.plan_id)
@@ -252,8 +247,7 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
         go_on.wait(PATIENCE)
         return {}
 
-    await platform.start(planner([RESERVE]), tool)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([RESERVE]), tool)
     await asyncio.to_thread(began.wait, PATIENCE)
     await platform.cancel(plan.plan_id)
     await ended(platform, plan.plan_id)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, open_platform, payments, planner, published, stock, the_wait, until
+from kit import PATIENCE, ended, open_platform, order, payments, planner, published, stock, the_wait, until
 
 from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
 from soorma_ai.domain.decisions import PlannerDecision
@@ -26,8 +26,7 @@ LADDER = Approval(
 
 
 async def held(platform: Platform, approval: Approval = LADDER) -> Any:
-    await platform.start(planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
     return plan, await the_wait(platform)
 
 
@@ -237,8 +236,7 @@ async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(
         )
         await minds.execute_decision(PlannerDecision(next_action=action), context)
 
-    await platform.start(minds)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds)
     question = await the_wait(platform)
     await clock.advance(2 * HOUR)
     assert sorted(await is_told(platform, 2)) == sorted([FIRST, ESCALATED])

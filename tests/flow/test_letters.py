@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, planner, types, until
+from kit import ended, open_platform, order, planner, types, until
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -98,8 +98,7 @@ async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request
 ) -> None:
     till = Mended()
     orders = planner([publish("payment.charge.requested"), publish("payment.charge.requested", n=2), complete({})])
-    await platform.start(orders, till.tool)
-    handle = await platform.submit("order.received", {})
+    handle = await order(platform, orders, till.tool)
     plan = await ended(platform, handle.plan_id)
     assert plan.status == "completed"
     failure = next(step.data for step in plan.steps if step.kind == "replied")
@@ -146,8 +145,7 @@ async def test_what_killed_a_plan_cannot_be_redriven(platform: Platform) -> None
     async def begin(goal: Any, context: PlatformContext) -> None:
         raise KeyError("price")
 
-    await platform.start(orders)
-    handle = await platform.submit("order.received", {})
+    handle = await order(platform, orders)
     plan = await ended(platform, handle.plan_id)
     letter = await the_letter(platform)
     assert (letter.plan_id, letter.event.type) == (handle.plan_id, "order.received")
@@ -210,33 +208,6 @@ async def test_a_letter_for_an_agent_that_runs_no_more_waits_for_it(path: Path) 
         till.is_mended = True
         await platform.start(till.tool)
         await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
-
-
-async def test_inside_a_handler_letters_are_out_of_reach(platform: Platform) -> None:
-    told: list[str] = []
-    agent = Agent("nosy")
-
-    @agent.on_event("look", topic="business-facts")
-    async def look(event: Any, context: PlatformContext) -> None:
-        for call in (
-            platform.dead_letters(),
-            platform.dead_letter(1),
-            platform.redrive(1),
-            platform.discard(1),
-        ):
-            try:
-                await call
-            except LocalProtocolError as error:
-                told.append(str(error))
-
-    await platform.start(agent)
-    await platform.publish("business-facts", "look", {})
-
-    async def is_told() -> bool:
-        return len(told) == 4
-
-    await until(platform, is_told)
-    assert all("inside a handler" in text for text in told)
 
 
 async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_batch_arrive(

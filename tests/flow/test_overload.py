@@ -11,6 +11,7 @@ from kit import (
     ended,
     killed,
     open_platform,
+    order,
     payments,
     planner,
     published,
@@ -88,8 +89,7 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
     account = payments("always")
     async with open_platform(path, clock) as platform:
         minds = planner(_by_what_it_is_told)
-        await platform.start(minds, stock(), account)
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
         gone.on_event("noise", topic="business-facts")(_ignore)
@@ -183,8 +183,7 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         return {"reserved": "A", "padding": "x" * 20_000}
 
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(planner(decide), tool)
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(decide), tool)
         async with asyncio.timeout(PATIENCE):
             await began.wait()
         await store.fill()

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, open_platform, payments, planner, stock, the_wait, until
+from kit import AMOUNT, ended, open_platform, order, payments, planner, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -327,8 +327,9 @@ UNREADABLE: dict[str, Callable[[Platform, str, str], Any]] = {
 async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_be_read(
     platform: Platform, what: str
 ) -> None:
-    await platform.start(planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(
+        platform, planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock()
+    )
     question = await the_wait(platform)
     with pytest.raises(LocalProtocolError, match=what):
         await UNREADABLE[what](platform, plan.plan_id, question.wait_id)
@@ -340,8 +341,7 @@ async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_b
 
 @pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
 async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str) -> None:
-    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     found = await getattr(platform, call)(plan.plan_id)
     if call == "plan":
         assert (found.status, found.goal_event) == ("pending", "order.received")
@@ -352,16 +352,16 @@ async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str
 
 
 async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
-    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     await the_wait(platform)
     assert await platform.cancel(plan.plan_id, None)  # type: ignore[arg-type]
     assert (await ended(platform, plan.plan_id)).status == "cancelled"
 
 
 async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:
-    await platform.start(stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(
+        platform, stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED])
+    )
     question = await the_wait(platform)
     outcome = await platform.answer(question.wait_id, {"amount": "much"})
     assert outcome == "invalid"
@@ -389,8 +389,7 @@ async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> 
 
 async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
     model = ScriptedReasoner([complete({"done": 1})])
-    await platform.start(thinking(reasoner=model))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, thinking(reasoner=model))
 
     async def is_parked() -> bool:
         record = await platform.services.store.plan(plan.plan_id)

@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
+from kit import ended, open_platform, order, payments, planner, stock, the_wait, types, until
 
 from soorma_ai import GoalContext, Platform, PlatformContext, TransitionContext
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -60,8 +60,7 @@ async def test_an_agent_that_comes_while_a_plan_is_being_parked_wakes_it(path: P
     store = SlowToLook(path)
     script = [publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(planner(script))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(script))
         await store.looked.wait()
         await platform.start(stock())
         store.go_on.set()
@@ -96,8 +95,7 @@ async def test_a_model_that_takes_longer_than_the_plan_has_publishes_nothing_mor
 
     from datetime import timedelta
 
-    await platform.start(planner(slowly, limits=Limits(deadline=timedelta(hours=1))), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(slowly, limits=Limits(deadline=timedelta(hours=1))), stock())
     await thinking.wait()
     await clock.advance(timedelta(hours=3))
     answer.set()
@@ -133,8 +131,7 @@ async def test_a_plan_can_be_seen_and_cancelled_while_its_first_decision_is_bein
         return publish("inventory.reserve.requested", order_id="A")
 
     minds = planner(slowly)
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {"order_id": "A"})
+    plan = await order(platform, minds, stock(), order_id="A")
     await thinking.wait()
     assert (await platform.plan(plan.plan_id)).status == "pending"
     assert await platform.cancel(plan.plan_id, "not needed")
@@ -150,8 +147,7 @@ async def test_a_clock_that_steps_back_loses_no_deadline(path: Path) -> None:
 
     clock = VirtualClock()
     async with open_platform(path, clock) as platform:
-        await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
         await the_wait(platform)
     store = SqliteStore(path)
     await store.open(clock.now())

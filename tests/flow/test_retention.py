@@ -224,22 +224,6 @@ async def test_only_a_plan_that_is_over_can_be_named(platform: Platform) -> None
     assert await platform.prune(statuses=[PlanStatus.FAILED, "cancelled"]) == Pruned()
 
 
-async def test_a_handler_has_no_time_to_forget_in(platform: Platform) -> None:
-    told: list[Exception] = []
-    tool = Tool("cleaner")
-
-    @tool.on_invoke("clean")
-    async def clean(request: Any, context: PlatformContext) -> None:
-        try:
-            await platform.prune()
-        except LocalProtocolError as error:
-            told.append(error)
-
-    await platform.start(tool)
-    await platform.request("clean", {}, timeout=10)
-    assert "inside a handler" in str(told[0])
-
-
 async def test_a_dead_letter_keeps_the_plan_that_it_is_of(path: Path, clock: VirtualClock) -> None:
     broken = Tool("stock")
 

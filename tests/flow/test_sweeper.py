@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, open_platform, planner, stock, the_wait, until
+from kit import as_time_passes, ended, open_platform, order, planner, stock, the_wait, until
 
 from soorma_ai import Platform
 from soorma_ai.domain.events import EventEnvelope
@@ -44,8 +44,7 @@ async def test_what_the_bus_loses_is_sent_again(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
-        await platform.start(planner([RESERVE, complete({"ok": True})]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
 
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         found = await ended(platform, plan.plan_id)
@@ -58,8 +57,7 @@ async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
     """A plan that waits for a person, after somebody changed the file by hand."""
     async with open_platform(path, clock) as platform:
         script = [wait("user.replied", "Which?"), complete({"ok": True})]
-        await platform.start(planner(script, external_events=["user.replied"]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     with sqlite3.connect(path) as db:
         for statement in statements:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
 from fanin import asked as requested
-from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, types, until
+from kit import PATIENCE, as_time_passes, ended, open_platform, order, planner, published, the_wait, types, until
 
 from soorma_ai import (
     Agent,
@@ -473,8 +473,7 @@ async def test_a_task_that_cannot_be_given_says_why(platform: Platform) -> None:
         refused.append(str(told.value))
         await task.complete()
 
-    await platform.start(worker, minds, echo())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, worker, minds, echo())
     await plan.result(timeout=PATIENCE)
     with pytest.raises(NotFound, match=r"its tasks: note\.requested, more\.requested"):
         await worker.execute_task("dig.requested", {})

@@ -79,11 +79,7 @@ async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_a
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1)
-
-        async def was_put_off() -> bool:
-            return hands.put_off == [1]
-
-        await until(platform, was_put_off)
+        await until(platform, lambda: hands.put_off == [1])
         await asked(platform, 0)
         await happens(hands.began)
         await is_looked_at_rarely(store, clock)
@@ -132,11 +128,7 @@ async def test_what_is_put_off_is_taken_at_its_moment(path: Path, clock: Virtual
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1, 2)
-
-        async def were_put_off() -> bool:
-            return sorted(hands.put_off) == [1, 2]
-
-        await until(platform, were_put_off)
+        await until(platform, lambda: sorted(hands.put_off) == [1, 2])
         assert hands.done == []
         await clock.advance(1)
         await all_done(platform, hands, 1, 2)

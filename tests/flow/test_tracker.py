@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, planner, published, until
+from kit import PATIENCE, as_time_passes, ended, order, planner, published, until
 
 from soorma_ai import (
     Agent,
@@ -54,8 +54,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     async def begin(request: InvocationContext, context: PlatformContext) -> None:
         await context.bus.publish("action-requests", "work.requested", {"fails": True})
 
-    await platform.start(planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
     await started.wait()
     store = platform.services.store
     look = store.handed
@@ -99,8 +98,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
     started, go_on = asyncio.Event(), asyncio.Event()
     tool = worker(started, go_on)
     await platform.services.store.register([tool.registration()], platform.services.clock.now())
-    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("work.requested", n=1), complete({"ok": True})]))
 
     async def has_asked() -> list[str]:
         try:
@@ -156,8 +154,7 @@ async def _two_requests(platform: Platform) -> bool:
 
 async def test_what_was_cancelled_with_its_plan_is_not_pending(platform: Platform) -> None:
     await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(planner([publish("work.requested", n=1)]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("work.requested", n=1)]))
     await until(platform, lambda: published(platform))
     await until(platform, lambda: platform.services.store.plan(plan.plan_id))
     await platform.cancel(plan.plan_id)
@@ -170,8 +167,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     """Replies in any order, some doubled, and requests brought by the bus again after their replies."""
     rng = random.Random(seed)
     await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(fanning(ASKED))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, fanning(ASKED))
     requests = [e for e in await until(platform, lambda: _asked(platform)) if e.type == "work.requested"]
     arriving = [_reply(request) for request in requests]
     arriving += rng.sample(arriving, 7)
@@ -232,8 +228,7 @@ def clerk() -> Worker:
 
 async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platform: Platform) -> None:
     await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(planner([publish("task.requested"), complete({})]), clerk())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
     requests = await until(platform, lambda: _parts(platform))
     (asked,) = await store.named_expectations([requests[0].id])
@@ -260,8 +255,7 @@ async def _parts(platform: Platform) -> list[EventEnvelope]:
 
 
 async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platform: Platform) -> None:
-    await platform.start(planner([publish("task.requested"), complete({})]), clerk(), worker())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk(), worker())
     await plan.result(timeout=PATIENCE)
     task, *parts = await platform.tracker.actions(plan.plan_id)
     assert (task.event_type, task.status, task.parent_id) == ("task.requested", "completed", None)
@@ -273,8 +267,7 @@ async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platfor
 
 
 async def test_a_report_that_comes_late_changes_no_status(platform: Platform) -> None:
-    await platform.start(planner([publish("work.requested", n=1), complete({})]), worker())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("work.requested", n=1), complete({})]), worker())
     await plan.result(timeout=PATIENCE)
     (action,) = await platform.tracker.actions(plan.plan_id)
     store, now = platform.services.store, platform.services.clock.now()
@@ -295,8 +288,7 @@ async def test_a_report_that_comes_late_changes_no_status(platform: Platform) ->
 
 
 async def test_the_timeline_tells_a_plan_in_the_order_of_time(platform: Platform) -> None:
-    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]), worker())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("work.requested", n=1), complete({"ok": True})]), worker())
     await plan.result(timeout=PATIENCE)
     told = await platform.tracker.timeline(plan.plan_id)
     assert [entry.at for entry in told] == sorted(entry.at for entry in told)
@@ -327,8 +319,7 @@ async def test_a_request_that_a_tool_made_by_itself_is_done_when_its_reply_is_th
     async def outer(request: InvocationContext, context: PlatformContext) -> str:
         return await context.bus.request("work.requested", {"n": 1}, "work.done")
 
-    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("outer.requested"), complete({})]), tool, worker())
     await plan.result(timeout=PATIENCE)
 
     async def both_done() -> list[Action]:
@@ -348,8 +339,7 @@ async def test_a_request_that_nobody_waits_for_is_done_when_it_was_handled(platf
 
     listener.on_event("noted.requested", topic="action-requests")(lambda event, context: None)
     listener.on_event("broken.requested", topic="action-requests")(lambda event, context: 1 / 0)
-    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker(), listener)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("outer.requested"), complete({})]), tool, worker(), listener)
     await plan.result(timeout=PATIENCE)
 
     async def all_done() -> list[Action]:

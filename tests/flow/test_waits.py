@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
+from kit import ended, open_platform, order, payments, planner, stock, the_wait, types, until
 
 from soorma_ai import (
     Agent,
@@ -30,8 +30,7 @@ MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=2))
 
 async def held(platform: Platform, approval: Approval | str, *after: Any, charged: list[Any] | None = None) -> Any:
     """A plan whose payment is held; returns (plan, its wait)."""
-    await platform.start(planner([CHARGE, *after]), stock(), payments(approval, charged))
-    plan = await platform.submit("order.received", {"order_id": "A1"})
+    plan = await order(platform, planner([CHARGE, *after]), stock(), payments(approval, charged), order_id="A1")
     return plan, await the_wait(platform)
 
 
@@ -170,8 +169,7 @@ async def test_by_default_an_unanswered_gate_is_a_no_and_can_be_a_yes(platform: 
 async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, clock: VirtualClock) -> None:
     script = [wait("user.replied", "which colour?", 2), complete({"answered": False})]
     async with open_platform(path, clock) as platform:
-        await platform.start(planner(script, external_events=["user.replied"]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     await clock.advance(3)
     async with open_platform(path, clock) as platform:
@@ -195,8 +193,7 @@ async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Pa
 async def test_an_approval_condition_decides_by_payload_whether_a_person_is_needed(platform: Platform) -> None:
     script = [publish("payment.charge.requested", amount=10), CHARGE, complete({})]
     charged: list[Any] = []
-    await platform.start(planner(script), payments("payload.amount > 5000", charged))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(script), payments("payload.amount > 5000", charged))
     question = await the_wait(platform)
     assert charged == [10]
     await platform.answer(question.wait_id, {"approved": True})
@@ -236,14 +233,17 @@ async def test_an_event_that_came_before_its_wait_is_matched(platform: Platform)
         return not await platform.services.store.unsent(1)
 
     await until(platform, arrived)
-    await platform.start(stock())
-    plan = await platform.submit("order.received", {"order_id": "A"})
+    plan = await order(platform, stock(), order_id="A")
     assert await plan.result(timeout=5) == {"ok": 1}
 
 
 async def test_an_event_off_its_schema_ends_no_wait(platform: Platform) -> None:
-    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), stock())
-    plan = await platform.submit("order.received", {"order_id": "A"})
+    plan = await order(
+        platform,
+        planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]),
+        stock(),
+        order_id="A",
+    )
     await the_wait(platform)
     await platform.publish("notification-events", "carrier.confirmed", {"order_id": 7}, plan_id=plan.plan_id)
     await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
@@ -259,8 +259,9 @@ async def test_only_a_declared_producer_ends_a_wait(platform: Platform) -> None:
     async def lie(request: InvocationContext, context: PlatformContext) -> None:
         await context.bus.announce("carrier.confirmed", {"order_id": "A", "by": "liar"})
 
-    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), liar)
-    plan = await platform.submit("order.received", {"order_id": "A"})
+    plan = await order(
+        platform, planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), liar, order_id="A"
+    )
     await the_wait(platform)
     await platform.request("lie.requested", {}, timeout=5)
     assert len(await platform.waits()) == 1
@@ -278,8 +279,7 @@ async def test_no_event_from_outside_speaks_for_those_who_may_answer(platform: P
         action = WaitAction(expected_event="boss.replied", message="?", approvers=("manager",))
         await minds.execute_decision(PlannerDecision(next_action=action), context)
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     question = await the_wait(platform)
     await platform.publish("business-facts", "boss.replied", {"text": "yes"}, plan_id=plan.plan_id)
     await platform.request(
