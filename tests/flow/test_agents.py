@@ -22,7 +22,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, TransientError
+from soorma_ai.errors import ConfigError, DeadlineExceeded, NotFound, TransientError
 from soorma_ai.testing.clock import VirtualClock
 
 
@@ -394,27 +394,3 @@ async def test_a_result_off_what_handler_or_capability_promises_is_not_sent(plat
     bad: Any = await platform.request("sum.requested", {"sum": 4}, timeout=5)
     assert (good["success"], bad["success"]) == (True, False)
     assert "total" in bad["error"]["message"]
-
-
-async def test_two_handlers_for_one_event_and_topics_as_events_are_config_errors() -> None:
-    tool = adder()
-    with pytest.raises(ConfigError, match="two handlers"):
-        tool.on_invoke("sum.requested")(lambda request, context: 1)
-    with pytest.raises(ConfigError, match="is a topic"):
-        tool.on_event("action-requests", topic="action-requests")
-    with pytest.raises(LocalProtocolError, match="is no topic"):
-        tool.on_event("x", topic="nowhere")
-
-
-async def test_a_capability_may_be_only_a_name(platform: Platform) -> None:
-    tool = Tool(name="calculator", capabilities=["math"])
-
-    @tool.on_invoke(event_type="calculate.requested")
-    async def calculate(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        return {"result": len(request.data["expression"])}
-
-    await platform.start(tool)
-    reply = await platform.request("calculate.requested", {"expression": "2 + 2"}, timeout=5)
-    assert reply["result"] == {"result": 5}
-    rows = await platform.services.store.agents(platform.services.clock.now())
-    assert rows[0].registration.capabilities == ("math",)

@@ -8,7 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, held_for, killed, open_platform, order, payments, planner, published, stock, until
+from kit import (
+    PATIENCE,
+    ended,
+    happens,
+    held_for,
+    is_idle,
+    killed,
+    open_platform,
+    order,
+    payments,
+    planner,
+    published,
+    stock,
+    until,
+)
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
@@ -58,35 +72,27 @@ class SlowReasoner(ScriptedReasoner):
         return await super().ask(question)
 
 
-async def happens(event: asyncio.Event) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await event.wait()
-
-
-@pytest.mark.parametrize("script", [[], [RESERVE]], ids=["the first", "a later one"])
-async def test_cancelling_a_plan_ends_the_call_of_its_model(platform: Platform, script: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("script", "is_cancelled"),
+    [([], True), ([RESERVE], True), ([RESERVE], False)],
+    ids=["the first, cancelled", "a later one, cancelled", "a later one, at its deadline"],
+)
+async def test_the_end_of_a_plan_ends_the_call_of_its_model(
+    platform: Platform, clock: VirtualClock, script: list[Any], is_cancelled: bool
+) -> None:
     reasoner = SlowReasoner(*script)
     minds = planner([])
     minds.reasoner = reasoner
     plan = await order(platform, minds, stock())
     await happens(reasoner.slow)
-    assert await platform.cancel(plan.plan_id, "no longer wanted")
+    if is_cancelled:
+        assert await platform.cancel(plan.plan_id, "no longer wanted")
+    else:
+        await clock.advance(timedelta(days=7))
     found = await ended(platform, plan.plan_id)
-    assert (found.status, found.reason, reasoner.calls) == ("cancelled", "no longer wanted", len(script) + 1)
+    status, reason = ("cancelled", "no longer wanted") if is_cancelled else ("failed", "limit_exceeded: deadline")
+    assert (found.status, str(found.reason).startswith(reason), reasoner.calls) == (status, True, len(script) + 1)
     assert found.usage.llm_calls == len(script) + 1, "the call was charged before it was sent"
-
-
-async def test_the_deadline_of_a_plan_ends_the_call_of_its_model(platform: Platform, clock: VirtualClock) -> None:
-    reasoner = SlowReasoner(RESERVE)
-    minds = planner([])
-    minds.reasoner = reasoner
-    plan = await order(platform, minds, stock())
-    await happens(reasoner.slow)
-    await clock.advance(timedelta(days=7))
-    found = await ended(platform, plan.plan_id)
-    assert found.status == "failed"
-    assert found.reason is not None
-    assert found.reason.startswith("limit_exceeded: deadline")
 
 
 async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -> None:
@@ -130,11 +136,7 @@ async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path:
         await bus.publish([told])
         store.go_on.set()
         await ended(platform, plan.plan_id)
-
-        async def nothing_waits() -> bool:
-            return await store.backlog(1) == 0
-
-        await until(platform, nothing_waits)
+        await until(platform, lambda: is_idle(platform))
 
 
 async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: VirtualClock) -> None:
@@ -150,17 +152,13 @@ async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: V
         await platform.cancel(plan.plan_id)
         await ended(platform, plan.plan_id)
         await platform.start(work.tool)
-        await until(platform, lambda: _is_idle(platform))
+        await until(platform, lambda: is_idle(platform))
         assert work.runs == 0
 
 
 async def _waits_in_line(platform: Platform, agent: str) -> bool:
     requests = [event for event in await published(platform) if event.type == "inventory.reserve.requested"]
     return bool(requests) and await platform.services.store.pending(agent, requests[0].id) > 0
-
-
-async def _is_idle(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0
 
 
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
@@ -181,28 +179,20 @@ class Thieving(SqliteStore):
         return stolen
 
 
-async def test_who_has_lost_its_lease_is_stopped_and_commits_nothing(path: Path, clock: VirtualClock) -> None:
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
+async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
     store, work = Thieving(path), Handler("work.requested")
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(work.tool)
         asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
         await happens(work.began)
         await store.steal("stock", clock)
-        await clock.advance(LEASE.total_seconds() / 3)
-        await happens(work.stopped)
-        assert await published(platform, topic="action-results") == []
-        asking.cancel()
-
-
-async def test_a_stale_owner_that_goes_on_publishes_nothing(path: Path, clock: VirtualClock) -> None:
-    store, work = Thieving(path), Handler("work.requested")
-    async with Platform(store=store, clock=clock) as platform:
-        await platform.start(work.tool)
-        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-        await happens(work.began)
-        await store.steal("stock", clock)
-        work.go_on.set()
-        await until(platform, lambda: _nothing_in_hand(platform))
+        if is_stopped:
+            await clock.advance(LEASE.total_seconds() / 3)
+            await happens(work.stopped)
+        else:
+            work.go_on.set()
+            await until(platform, lambda: _nothing_in_hand(platform))
         assert await published(platform, topic="action-results") == []
         asking.cancel()
 
@@ -253,7 +243,7 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
     await ended(platform, plan.plan_id)
     assert await platform.services.store.backlog(1) == 1, "its delivery is not given back while it works"
     go_on.set()
-    await until(platform, lambda: _is_idle(platform))
+    await until(platform, lambda: is_idle(platform))
     assert runs == 1
     (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "stock"]
     assert "whether it was done is not known" in str(answer.data["error"])
@@ -318,7 +308,7 @@ async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others
     (interrupted,) = [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
     interrupted.cancel()
     work.go_on.set()
-    await until(platform, lambda: _is_idle(platform))
+    await until(platform, lambda: is_idle(platform))
     await platform.__aexit__(None, None, None)
 
 
@@ -347,7 +337,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(
         work = Handler("work.requested")
         work.go_on.set()
         await platform.start(work.tool)
-        await until(platform, lambda: _is_idle(platform))
+        await until(platform, lambda: is_idle(platform))
         assert work.runs == 1
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, payments, planner, published, stock, until
+from kit import ended, is_idle, open_platform, payments, planner, published, stock, until
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
 from soorma_ai.domain.plans import PlanStatus
@@ -145,11 +145,7 @@ async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerato
         await platform.start(*agents)
         yield platform
         if agents:
-            await until(platform, lambda: at_rest(platform))
-
-
-async def at_rest(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0 and not await platform.services.store.unsent(1)
+            await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: VirtualClock) -> None:

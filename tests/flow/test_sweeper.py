@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, open_platform, order, planner, stock, the_wait, until
+from kit import as_time_passes, ended, is_idle, open_platform, order, planner, stock, the_wait, until
 
 from soorma_ai import Platform
 from soorma_ai.domain.events import EventEnvelope
@@ -101,11 +101,7 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
     db.close()
     async with open_platform(path, clock) as platform:
         await platform.start(stock())
-        await until(platform, lambda: _nothing_waits(platform))
-
-
-async def _nothing_waits(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0
+        await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: VirtualClock) -> None:
@@ -114,6 +110,6 @@ async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: 
         minds = planner([])
         await platform.start(minds, stock())
         await platform.publish("plan-events", "plan.stranded", {}, plan_id=plan_id)
-        await until(platform, lambda: _nothing_waits(platform))
+        await until(platform, lambda: is_idle(platform))
         plan = await platform.plan(plan_id)
         assert (plan.status, len(plan.decisions)) == ("paused", 1)

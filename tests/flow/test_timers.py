@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kit import PATIENCE, killed, published, until
+from kit import PATIENCE, happens, killed, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -47,11 +47,6 @@ class Hands:
 async def asked(platform: Platform, *numbers: int) -> None:
     for n in numbers:
         await platform.publish("action-requests", "work.requested", {"n": n})
-
-
-async def happens(event: asyncio.Event) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await event.wait()
 
 
 async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
