@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, open_platform, order, payments, planner, stock, the_wait, until
+from kit import AMOUNT, ended, once, open_platform, order, payments, planner, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -97,6 +97,7 @@ async def registered(platform: Platform) -> list[str]:
 # Models
 
 
+@once
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -123,6 +124,7 @@ async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(
     await works(platform)
 
 
+@once
 async def test_the_same_planner_starts_once_its_key_is_there(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +137,7 @@ async def test_the_same_planner_starts_once_its_key_is_there(
     assert await registered(platform) == ["orders"]
 
 
+@once
 def test_without_a_model_library_the_rest_works_and_what_to_install_is_told() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_LLM],
@@ -547,6 +550,7 @@ def owner(path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@once
 async def test_a_second_process_is_told_who_owns_the_file_and_what_to_do(
     path: Path, owner: subprocess.Popen[str]
 ) -> None:

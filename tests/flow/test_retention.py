@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from kit import ended, is_idle, open_platform, payments, planner, published, stock, until
+from worst import IS_WORST
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
 from soorma_ai.domain.plans import PlanStatus
@@ -23,6 +24,7 @@ from soorma_ai.testing.scripted import complete, publish, wait
 
 DAY = timedelta(days=1)
 GATE = Approval(timeout=20 * DAY)
+SEEDS = (2, 3) if IS_WORST else (0, 1)
 STIRRING = """
     SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer WHERE due <= ?)
         + (SELECT count(*) FROM inbox WHERE state IN ('queued', 'leased', 'blocked'))
@@ -122,7 +124,7 @@ class Run:
             self.kept += pruned.kept
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path, seed: int) -> None:
     kept, forgetful = Run(tmp_path / "kept.db", seed, False), Run(tmp_path / "forgetful.db", seed, True)
     await kept.live()
