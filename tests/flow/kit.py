@@ -1,7 +1,8 @@
 """What the flow tests share: small agents, and waiting for what must come without sleeping."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from inspect import isawaitable
 from pathlib import Path
@@ -77,6 +78,13 @@ def payments(approval: Approval | str | None = None, charged: list[Any] | None =
 def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
     kind = WorstPlatform if IS_WORST else Platform
     return kind(f"sqlite:///{path}", clock=clock)
+
+
+@asynccontextmanager
+async def running(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
+    async with open_platform(path, clock) as platform:
+        await platform.start(*agents)
+        yield platform
 
 
 async def killed(platform: Platform) -> None:

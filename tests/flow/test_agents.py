@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import events, held_for, open_platform, stock, until
+from kit import events, held_for, open_platform, running, stock, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -249,8 +249,7 @@ async def test_a_name_that_another_tenants_agent_had_gets_nothing_of_what_waits_
         await until(platform, lambda: _backlog(platform))
         with pytest.raises(ConfigError, match="another name"):
             await platform.start(ear("other"))
-    async with open_platform(path, clock) as platform:
-        await platform.start(ear("acme"))
+    async with running(path, clock, ear("acme")) as platform:
         await until(platform, lambda: bool(heard))
     assert heard == [("acme", "acme")]
 
@@ -276,8 +275,7 @@ async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) ->
         happened.append("work")
         return 1
 
-    async with open_platform(path) as platform:
-        await platform.start(tool)
+    async with running(path, None, tool) as platform:
         assert (await platform.request("hook.requested", {}, timeout=5))["result"] == 1
     assert happened == ["start", "work", "stop"]
 
@@ -288,8 +286,7 @@ async def test_what_came_while_an_agent_was_away_is_handled_when_it_is_back(path
     async with open_platform(path, clock) as platform:
         with pytest.raises(DeadlineExceeded):
             await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=0, idempotency_key="k")
-    async with open_platform(path, clock) as platform:
-        await platform.start(adder())
+    async with running(path, clock, adder()) as platform:
         reply = await platform.request("sum.requested", {"a": 1, "b": 1}, timeout=5, idempotency_key="k")
         assert reply["result"] == {"total": 2}
 

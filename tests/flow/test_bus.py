@@ -4,7 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
-from kit import PATIENCE, open_platform, published, until
+from kit import PATIENCE, open_platform, published, running, until
 
 from soorma_ai import Agent, EventTopic, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -158,6 +158,5 @@ async def test_what_came_while_a_listener_to_a_family_was_away_waits_for_it(path
         await platform.start(Agent("another"))
         await platform.publish(FACTS, "order.placed", {})
         await until(platform, lambda: published(platform, topic=FACTS))
-    async with open_platform(path, clock) as platform:
-        await platform.start(watching())
+    async with running(path, clock, watching()) as platform:
         assert await until(platform, lambda: something(seen, 1)) == ["order.placed"]

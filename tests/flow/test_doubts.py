@@ -18,6 +18,7 @@ from kit import (
     order,
     planner,
     published,
+    running,
     stock,
     the_wait,
     until,
@@ -98,8 +99,7 @@ async def test_a_kill_in_the_middle_is_a_question_to_a_person(
 ) -> None:
     plan_id = await killed_in_the_middle(path, clock)
     account = Bank()
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         assert (question.reason, question.expected_event, question.agent) == ("in_doubt", ASKED, "bank")
         assert question.root_plan_id == plan_id
@@ -117,8 +117,7 @@ async def test_a_kill_in_the_middle_is_a_question_to_a_person(
 
 async def test_an_answer_that_does_not_fit_leaves_the_question_open(path: Path, clock: VirtualClock) -> None:
     await killed_in_the_middle(path, clock)
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(Bank().charge))
+    async with running(path, clock, buying(), bank(Bank().charge)) as platform:
         question = await the_wait(platform)
         answers = ({"outcome": "done"}, {"outcome": "not_done"}, {"outcome": "failed"})
         found = [await platform.answer(question.wait_id, answer) for answer in answers]
@@ -130,8 +129,7 @@ async def test_a_question_that_nobody_answers_ends_as_a_failure_and_not_as_a_rep
 ) -> None:
     plan_id = await killed_in_the_middle(path, clock)
     account = Bank()
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         assert question.deadline is not None
         await clock.advance(question.deadline - clock.now())
@@ -166,8 +164,7 @@ async def test_a_handler_that_says_it_did_nothing_is_run_again(path: Path, clock
             raise Retry("not sent", after=None)
         return {"receipt": "r"}
 
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(charge))
+    async with running(path, clock, buying(), bank(charge)) as platform:
         await platform.submit("order.received", {})
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         assert (tries, await platform.waits()) == ([1, 2, 3], [])
@@ -202,8 +199,7 @@ async def test_a_hook_is_asked_before_a_person(
         keys.append(request.idempotency_key)
         return finding
 
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge, reconcile=look_it_up))
+    async with running(path, clock, buying(), bank(account.charge, reconcile=look_it_up)) as platform:
         if asks:
             question = await the_wait(platform)
             assert "the bank is closed" in question.message
@@ -227,8 +223,7 @@ async def test_a_hook_that_cannot_look_now_looks_again_later(path: Path, clock: 
             raise later
         return Done({"receipt": "r-0"})
 
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge, reconcile=look_it_up))
+    async with running(path, clock, buying(), bank(account.charge, reconcile=look_it_up)) as platform:
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         assert (account.charges, looks) == (0, 3)
 
@@ -250,8 +245,7 @@ async def test_killed_again_and_again_it_is_asked_again_and_done_once(path: Path
         await happens(stuck)
         await killed(platform)
     account = Bank()
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         await platform.answer(question.wait_id, {"outcome": "not_done"})
         await until(platform, lambda: platform.plans(status="completed"))
@@ -268,8 +262,7 @@ def test_what_does_not_go_together_is_refused() -> None:
 async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path: Path, clock: VirtualClock) -> None:
     plan_id = await killed_in_the_middle(path, clock)
     account = Bank()
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         question = await the_wait(platform)
         await platform.cancel(plan_id)
         await ended(platform, plan_id)
@@ -280,8 +273,7 @@ async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path:
 
 async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path: Path, clock: VirtualClock) -> None:
     plan_id = await killed_in_the_middle(path, clock)
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), Tool("bank"), stock())
+    async with running(path, clock, buying(), Tool("bank"), stock()) as platform:
         question = await the_wait(platform)
         await platform.answer(question.wait_id, {"outcome": "done", "result": {"receipt": "r-0"}})
         plan = await ended(platform, plan_id)
@@ -293,8 +285,7 @@ async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path
 async def test_an_old_answer_that_comes_again_resolves_no_new_doubt(path: Path, clock: VirtualClock) -> None:
     await killed_in_the_middle(path, clock)
     account = Bank(fails=ZeroDivisionError("oops"))
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         first = await the_wait(platform)
         await platform.answer(first.wait_id, {"outcome": "not_done"})
         await until(platform, lambda: _asks_anew(platform, first.wait_id))
@@ -318,8 +309,7 @@ async def test_a_handler_that_always_says_later_may_run_when_it_is_brought_back(
     path: Path, clock: VirtualClock
 ) -> None:
     account = Bank(fails=Retry("not sent"))
-    async with open_platform(path, clock) as platform:
-        await platform.start(buying(), bank(account.charge))
+    async with running(path, clock, buying(), bank(account.charge)) as platform:
         await platform.submit("order.received", {})
         (letter,) = await as_time_passes(clock, platform.dead_letters)
         account.fails = None

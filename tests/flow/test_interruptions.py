@@ -20,6 +20,7 @@ from kit import (
     payments,
     planner,
     published,
+    running,
     stock,
     until,
 )
@@ -207,8 +208,7 @@ async def _nothing_in_hand(platform: Platform) -> bool:
 async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, clock: VirtualClock) -> None:
     for _ in range(8):
         work = Handler("work.requested")
-        async with open_platform(path, clock) as platform:
-            await platform.start(work.tool)
+        async with running(path, clock, work.tool) as platform:
             if not await platform.services.store.backlog(1):
                 await platform.publish("action-requests", "work.requested", {})
             await happens(work.began)
@@ -218,8 +218,7 @@ async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, cloc
             await happens(work.stopped)
     work = Handler("work.requested")
     work.go_on.set()
-    async with open_platform(path, clock) as platform:
-        await platform.start(work.tool)
+    async with running(path, clock, work.tool) as platform:
         await until(platform, lambda: published(platform, topic="action-results"))
         (answer,) = await published(platform, topic="action-results")
         assert answer.data["success"] is True
@@ -345,8 +344,7 @@ async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(path: Path, clock
     for n in range(10):
         work = Handler("work.requested")
         work.go_on.set()
-        async with open_platform(path, clock) as platform:
-            await platform.start(work.tool)
+        async with running(path, clock, work.tool) as platform:
             await platform.publish("action-requests", "work.requested", {"n": n})
             for _ in range(n):
                 await asyncio.sleep(0)

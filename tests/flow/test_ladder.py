@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, open_platform, order, payments, planner, published, stock, the_wait, until
+from kit import PATIENCE, ended, open_platform, order, payments, planner, published, running, stock, the_wait, until
 
 from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
 from soorma_ai.domain.decisions import PlannerDecision
@@ -118,8 +118,7 @@ async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Pa
     async with open_platform(path, clock) as platform:
         plan, question = await held(platform)
     await clock.advance(26 * HOUR)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
         assert await is_told(platform, 2) == [SECOND, ESCALATED]
         await clock.advance(4 * HOUR)
         assert await is_told(platform, 3) == [SECOND, ESCALATED, THIRD]
@@ -131,8 +130,7 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
     async with open_platform(path, clock) as platform:
         plan, _ = await held(platform)
     await clock.advance(60 * HOUR)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert await told(platform) == []
         assert await timers(platform) == []

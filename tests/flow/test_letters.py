@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, order, planner, types, until
+from kit import ended, open_platform, order, planner, running, types, until
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -199,8 +199,7 @@ async def test_letters_of_another_tenant_are_not_there(platform: Platform) -> No
 
 async def test_a_letter_for_an_agent_that_runs_no_more_waits_for_it(path: Path) -> None:
     till = Mended()
-    async with open_platform(path) as platform:
-        await platform.start(till.tool)
+    async with running(path, None, till.tool) as platform:
         await platform.request("payment.charge.requested", {}, timeout=5)
     async with open_platform(path) as platform:
         letter = await the_letter(platform)

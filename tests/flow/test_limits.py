@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, open_platform, order, payments, planner, stock, types, until
+from kit import ended, held_for, order, payments, planner, running, stock, types, until
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
@@ -46,8 +46,7 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
 
     plan_id = ""
     for restart in range(6):
-        async with open_platform(path, clock) as platform:
-            await platform.start(planner(endless(), max_actions=3))
+        async with running(path, clock, planner(endless(), max_actions=3)) as platform:
             plan = await platform.submit("order.received", {}, idempotency_key="one")
             plan_id = plan.plan_id
             if restart == 0:
@@ -60,8 +59,7 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
                 return len(await types(platform)) > asked or (record is not None and record.status.is_final)
 
             await until(platform, moved_on)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner(endless(), max_actions=3), slow_stock())
+    async with running(path, clock, planner(endless(), max_actions=3), slow_stock()) as platform:
         details = await ended(platform, plan_id)
         assert "limit_exceeded: max_actions" in details.reason
         assert len(set(held)) == 3

@@ -17,6 +17,7 @@ from kit import (
     payments,
     planner,
     published,
+    running,
     stock,
     the_wait,
     until,
@@ -127,8 +128,7 @@ async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner(_by_what_it_is_told, max_in_flight=1), stock(), payments())
+    async with running(path, clock, planner(_by_what_it_is_told, max_in_flight=1), stock(), payments()) as platform:
         plans: list[Any] = []
         while len(plans) < 12:
             try:

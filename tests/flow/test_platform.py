@@ -6,6 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -440,79 +441,54 @@ def test_a_bus_of_another_kind_is_refused_without_telling_its_password(monkeypat
         assert "s3cret" not in str(refused.value)
 
 
-def _is_a_directory(path: Path) -> Callable[[], object]:
-    path.mkdir(parents=True)
-    return path.rmdir
+def _is_anothers(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as theirs:
+        for statement in ("CREATE TABLE recipe (name)", *statements):
+            theirs.execute(statement)
 
 
-def _has_no_folder(path: Path) -> Callable[[], object]:
-    return path.parent.mkdir
-
-
-def _is_below_a_file(path: Path) -> Callable[[], object]:
-    path.parent.write_text("no folder")
-
-    def mend() -> None:
-        path.parent.unlink()
-        path.parent.mkdir()
-
-    return mend
-
-
-def _is_a_text(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    path.write_text("Dear diary, " * 500)
-    return path.unlink
-
-
-def _is_anothers(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    theirs = sqlite3.connect(path)
-    theirs.execute("CREATE TABLE recipe (name)")
-    theirs.close()
-    return path.unlink
-
-
-def _is_damaged(path: Path) -> Callable[[], object]:
+def _is_damaged(path: Path) -> None:
     _is_anothers(path)
     content = path.read_bytes()
     path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
-    return path.unlink
 
 
-def _is_newer(path: Path) -> Callable[[], object]:
-    _is_anothers(path)
-    newer = sqlite3.connect(path)
-    newer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    return path.unlink
+def _is_newer(path: Path) -> None:
+    _is_anothers(path, f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 99")
 
 
-def _has_a_socket_in_its_way(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    path.with_name("shop.db.sock").write_text("no socket")
-    return path.with_name("shop.db.sock").unlink
+def _is_below_a_file(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.write_text("no folder")
+
+
+def _socket(path: Path) -> Path:
+    return path.with_name("shop.db.sock")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "mend", "words"),
     [
-        (_is_a_directory, ["writable directory"]),
-        (_has_no_folder, ["directory does not exist", "make it first"]),
-        (_is_below_a_file, ["Not a directory", "give a database in a directory"]),
-        (_is_a_text, ["not an SQLite database", "move it away"]),
-        (_is_anothers, ["another program", "a file of its own"]),
-        (_is_damaged, ["damaged", "backup"]),
-        (_is_newer, ["newer version", "99", "install that version"]),
-        (_has_a_socket_in_its_way, ["in the way of the control socket", "move it"]),
+        (Path.mkdir, Path.rmdir, ["writable directory"]),
+        (lambda p: p.parent.rmdir(), lambda p: p.parent.mkdir(), ["directory does not exist", "make it first"]),
+        (_is_below_a_file, lambda p: p.parent.unlink(), ["Not a directory", "give a database in a directory"]),
+        (lambda p: p.write_text("Dear diary, " * 500), Path.unlink, ["not an SQLite database", "move it away"]),
+        (_is_anothers, Path.unlink, ["another program", "a file of its own"]),
+        (_is_damaged, Path.unlink, ["damaged", "backup"]),
+        (_is_newer, Path.unlink, ["newer version", "99", "install that version"]),
+        (
+            lambda p: _socket(p).write_text("no socket"),
+            lambda p: _socket(p).unlink(),
+            ["in the way of the control socket", "move it"],
+        ),
     ],
 )
 async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
-    tmp_path: Path, spoil: Callable[[Path], Callable[[], object]], words: list[str]
+    tmp_path: Path, spoil: Callable[[Path], object], mend: Callable[[Path], object], words: list[str]
 ) -> None:
     path = tmp_path / "data" / "shop.db"
-    mend = spoil(path)
+    path.parent.mkdir()
+    spoil(path)
     platform = open_platform(path)
     with pytest.raises(ConfigError) as refused:
         async with platform:
@@ -521,7 +497,8 @@ async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
     assert not path.parent.is_dir() or owner_of(path) is None
     with pytest.raises(LocalProtocolError, match="not open"):
         await platform.plans()
-    mend()
+    mend(path)
+    path.parent.mkdir(exist_ok=True)
     async with platform:
         await works(platform)
     async with open_platform(path) as another:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, is_idle, open_platform, payments, planner, published, stock, until
+from kit import ended, is_idle, open_platform, payments, planner, published, running, stock, until
 from worst import IS_WORST
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
@@ -143,8 +143,7 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
 async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerator[Platform]:
     """Closed while days pass: an open one keeps its leases and heart-beats every few seconds of them. What was said
     has arrived by then, since nothing is forgotten that is on its way."""
-    async with open_platform(path, clock) as platform:
-        await platform.start(*agents)
+    async with running(path, clock, *agents) as platform:
         yield platform
         if agents:
             await until(platform, lambda: is_idle(platform))

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, is_idle, open_platform, order, planner, stock, the_wait, until
+from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
 
 from soorma_ai import Platform
 from soorma_ai.domain.events import EventEnvelope
@@ -79,8 +79,7 @@ async def test_a_live_plan_that_waits_for_nothing_is_reported_and_goes_on(
 
 async def test_a_plan_that_waits_for_something_is_left_alone(path: Path, clock: VirtualClock) -> None:
     await stranded(path, clock)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([]), stock())
+    async with running(path, clock, planner([]), stock()) as platform:
         for _ in range(3):
             await clock.advance(61)
             swept = await platform.services.store.sweep(clock.now())
@@ -99,8 +98,7 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
     with sqlite3.connect(path) as db:
         db.execute("UPDATE inbox SET state = 'blocked'")
     db.close()
-    async with open_platform(path, clock) as platform:
-        await platform.start(stock())
+    async with running(path, clock, stock()) as platform:
         await until(platform, lambda: is_idle(platform))
 
 

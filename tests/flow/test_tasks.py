@@ -6,7 +6,19 @@ from typing import Any
 import pytest
 from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
 from fanin import asked as requested
-from kit import PATIENCE, as_time_passes, ended, open_platform, order, planner, published, the_wait, types, until
+from kit import (
+    PATIENCE,
+    as_time_passes,
+    ended,
+    open_platform,
+    order,
+    planner,
+    published,
+    running,
+    the_wait,
+    types,
+    until,
+)
 
 from soorma_ai import (
     Agent,
@@ -301,8 +313,7 @@ async def test_a_question_without_an_end_or_an_ear_is_not_asked(
 async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> None:
     worker = Worker("clerk")
     asking(worker, timeout_seconds=600)
-    async with open_platform(path, clock) as platform:
-        await platform.start(worker)
+    async with running(path, clock, worker) as platform:
         task_id = await platform.publish("action-requests", "review.requested", {})
         question = await the_wait(platform)
     async with open_platform(path, clock) as platform:
@@ -314,8 +325,7 @@ async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> N
 
 
 async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as platform:
-        await platform.start(gathering([DelegationSpec("part.requested", {}, "part.done")]))
+    async with running(path, clock, gathering([DelegationSpec("part.requested", {}, "part.done")])) as platform:
         task_id = await platform.publish("action-requests", "order.requested", {})
         (request,) = await requested(platform, 1)
     async with open_platform(path, clock) as platform:

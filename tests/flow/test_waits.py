@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, order, payments, planner, stock, the_wait, types, until
+from kit import ended, open_platform, order, payments, planner, running, stock, the_wait, types, until
 
 from soorma_ai import (
     Agent,
@@ -164,8 +164,7 @@ async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, c
         plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     await clock.advance(3)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner(script[1:], external_events=["user.replied"]), stock())
+    async with running(path, clock, planner(script[1:], external_events=["user.replied"]), stock()) as platform:
         details = await ended(platform, plan.plan_id)
     assert details.result == {"answered": False}
 
@@ -176,8 +175,7 @@ async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Pa
         plan, question = await held(platform, "always")
     async with open_platform(path, clock) as platform:
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({"paid": 1})]), stock(), payments("always", charged))
+    async with running(path, clock, planner([complete({"paid": 1})]), stock(), payments("always", charged)) as platform:
         assert (await ended(platform, plan.plan_id)).result == {"paid": 1}
     assert charged == [12000]
 
