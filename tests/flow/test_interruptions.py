@@ -56,6 +56,15 @@ class Handler:
         return {"run": self.runs}
 
 
+async def at_work(platform: Platform) -> tuple[Handler, Any]:
+    """A handler that has begun, and the request that waits for it."""
+    work = Handler("work.requested")
+    await platform.start(work.tool)
+    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
+    await happens(work.began)
+    return work, asking
+
+
 class SlowReasoner(ScriptedReasoner):
     """Answers by its script, and then no more."""
 
@@ -163,10 +172,7 @@ async def _waits_in_line(platform: Platform, agent: str) -> bool:
 
 
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
-    work = Handler("work.requested")
-    await platform.start(work.tool)
-    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-    await happens(work.began)
+    work, asking = await at_work(platform)
     await held_for(platform, clock, 10 * LEASE)
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
@@ -182,11 +188,9 @@ class Thieving(SqliteStore):
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
 async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
-    store, work = Thieving(path), Handler("work.requested")
+    store = Thieving(path)
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(work.tool)
-        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-        await happens(work.began)
+        work, asking = await at_work(platform)
         await store.steal("stock", clock)
         if is_stopped:
             await clock.advance(LEASE.total_seconds() / 3)
@@ -249,10 +253,7 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
 
 
 async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
-    work = Handler("work.requested")
-    await platform.start(work.tool)
-    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
-    await happens(work.began)
+    work, asking = await at_work(platform)
     (held,) = await _held(platform)
     taken = await platform.services.store.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
     assert taken == []
