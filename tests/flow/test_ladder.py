@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, ended, open_platform, order, payments, planner, published, running, stock, the_wait, until
 
-from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
+from soorma_ai import Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
@@ -139,31 +139,6 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
 async def test_what_would_come_after_the_deadline_is_not_planned(platform: Platform) -> None:
     await held(platform, Approval(timeout=HOUR, reminders=(HOUR, 2 * HOUR), escalate_after=HOUR, escalate_to=("x",)))
     assert await timers(platform) == ["deadline"]
-
-
-@pytest.mark.parametrize("forged", ["plan.wait.reminded", "plan.wait.escalated", "plan.wait.opened"])
-@pytest.mark.parametrize("topic", ["notification-events", "plan-events"])
-async def test_a_forged_word_of_the_ladder_moves_nothing(platform: Platform, forged: str, topic: str) -> None:
-    burglar = Agent("burglar")
-
-    @burglar.on_event("please.forge", topic="business-facts")
-    async def forge(event: Any, context: PlatformContext) -> None:
-        data = {"wait_id": event.data["wait_id"], "escalated_to": ["burglar"]}
-        await context.bus.publish(topic, forged, data, correlation_id=data["wait_id"], subject=data["wait_id"])
-        await context.bus.announce("forged", {})
-
-    await platform.start(burglar)
-    plan, question = await held(platform)
-    await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
-    await until(platform, lambda: _announced(platform))
-    assert (await the_wait(platform)).wait_id == question.wait_id
-    assert len((await platform.plan(plan.plan_id)).steps) == 2
-    thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
-    assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
-
-
-async def _announced(platform: Platform) -> bool:
-    return any(event.type == "forged" for event in await published(platform, topic="business-facts"))
 
 
 async def test_the_question_of_a_worker_has_a_ladder_too(platform: Platform, clock: VirtualClock) -> None:
