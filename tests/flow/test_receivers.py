@@ -16,7 +16,8 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.testing.scripted import complete, delegate, publish
+from soorma_ai.ports import ModelAnswer
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
 
 
 def audit() -> Agent:
@@ -121,7 +122,7 @@ async def test_whoever_asks_a_handler_that_breaks_or_is_gone_is_told(platform: P
     assert reply["error"]["code"] == "handler_error"  # type: ignore[index,call-overload]
 
 
-@pytest.mark.parametrize("levels", [120, 199, 230, 260])
+@pytest.mark.parametrize("levels", [120, 260])
 async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(platform: Platform, levels: int) -> None:
     deep: Any = {}
     for _ in range(levels):
@@ -141,8 +142,6 @@ async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(plat
 
 @pytest.mark.parametrize("text", ["\ud800", "deep"])
 async def test_an_answer_that_cannot_be_written_down_is_refused_and_asked_again(platform: Platform, text: str) -> None:
-    from soorma_ai.ports import ModelAnswer
-
     value: Any = {"reasoning": text, "step": {"action": "complete", "result": {}}}
     if text == "deep":
         for _ in range(260):
@@ -155,8 +154,6 @@ async def test_an_answer_that_cannot_be_written_down_is_refused_and_asked_again(
 
 @pytest.mark.parametrize("seconds", [1e12, 1e300])
 async def test_a_wait_without_end_is_refused(platform: Platform, seconds: float) -> None:
-    from soorma_ai.testing.scripted import wait
-
     script = [wait("user.replied", "?", seconds), complete({"ok": 1})]
     await platform.start(planner(script, external_events=["user.replied"]), stock())
     assert await (await platform.submit("order.received", {})).result(timeout=5) == {"ok": 1}
