@@ -12,6 +12,7 @@ command line, above all) starts at once. What few programs name is public where 
 * `soorma_ai.domain.plans`: how far a plan is (`PlanStatus`).
 * `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
 * `soorma_ai.ports`: what an adapter of your own is given and gives.
+* `soorma_ai.terminal`: what prints a plan's trace, and asks a person at the keyboard.
 * `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
 """
 

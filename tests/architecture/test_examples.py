@@ -1,12 +1,13 @@
 """The examples use what every program may use: the names of the package, and the modules that are public as a whole."""
 
 import ast
+import re
 from pathlib import Path
 
 import soorma_ai
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-PUBLIC = ("soorma_ai.terminal.", "soorma_ai.testing.")
+PUBLIC = tuple(f"{module}." for module in re.findall(r"^\* `(soorma_ai[\w.]+)`", soorma_ai.__doc__ or "", re.MULTILINE))
 PLANTED = """
 import soorma_ai.runtime.client.client
 from soorma_ai import settings
