@@ -1,20 +1,37 @@
 """What the flow tests share: small agents, and waiting for what must come without sleeping."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from datetime import timedelta
+from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from worst import IS_WORST, WorstPlatform, alone
 
-from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Reject, Tool, Wait
+from soorma_ai import (
+    Agent,
+    Approval,
+    ChoreographyPlanner,
+    InvocationContext,
+    PlanHandle,
+    Platform,
+    PlatformContext,
+    Reject,
+    Tool,
+    Wait,
+)
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 PATIENCE = 10.0
+
+# For what sends no event, and so is the same in the worst mode.
+once = pytest.mark.skipif(IS_WORST, reason="shown without SOORMA_WORST=1")
 
 if IS_WORST:
     alone()
@@ -63,6 +80,13 @@ def open_platform(path: Path, clock: VirtualClock | None = None) -> Platform:
     return kind(f"sqlite:///{path}", clock=clock)
 
 
+@asynccontextmanager
+async def running(path: Path, clock: VirtualClock | None, *agents: Agent) -> AsyncGenerator[Platform]:
+    async with open_platform(path, clock) as platform:
+        await platform.start(*agents)
+        yield platform
+
+
 async def killed(platform: Platform) -> None:
     """As the end of its process leaves it: what is in hand is neither finished nor given back."""
 
@@ -78,17 +102,43 @@ async def killed(platform: Platform) -> None:
     await platform.__aexit__(None, None, None)
 
 
-async def until(platform: Platform, condition: Callable[[], Awaitable[Any]]) -> Any:
-    """What `condition` gives once it gives something; looked at after every commit."""
+async def order(platform: Platform, *agents: Agent, **data: Any) -> PlanHandle:
+    """Start the agents, and submit an order of this data."""
+    await platform.start(*agents)
+    return await platform.submit("order.received", data)
+
+
+async def until(platform: Platform, condition: Callable[[], Any]) -> Any:
+    """Return what `condition` (awaited, if it can be) gives once it gives something; looked at after every commit."""
     watcher = platform.services.signals.watch()
     try:
         async with asyncio.timeout(PATIENCE):
-            while not (found := await condition()):
+            while not (found := await _value_of(condition)):
                 await watcher.wait()
                 watcher.clear()
             return found
     finally:
         platform.services.signals.unwatch(watcher)
+
+
+async def _value_of(condition: Callable[[], Any]) -> Any:
+    found = condition()
+    return await found if isawaitable(found) else found
+
+
+async def is_idle(platform: Platform) -> bool:
+    """Tell whether nothing waits to be handled or to be sent."""
+    store = platform.services.store
+    return await store.backlog(1) == 0 and not await store.unsent(1)
+
+
+async def happens(event: asyncio.Event) -> None:
+    async with asyncio.timeout(PATIENCE):
+        await event.wait()
+
+
+async def events(platform: Platform) -> list[EventEnvelope]:
+    return [row.event for row in await platform.services.store.events(limit=1000)]
 
 
 async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]]) -> Any:
@@ -129,8 +179,7 @@ async def ended(platform: Platform, plan_id: str) -> Any:
 
 
 async def published(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
-    rows = await platform.services.store.events(limit=1000)
-    return [row.event for row in rows if row.event.topic == topic]
+    return [event for event in await events(platform) if event.topic == topic]
 
 
 async def types(platform: Platform, **query: Any) -> list[str]:

@@ -5,12 +5,13 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, planner, stock
+from kit import PATIENCE, ended, order, planner, stock, types
 from machines import GOAL, research
 
 from soorma_ai import (
     DelegationSpec,
     GoalContext,
+    InvocationContext,
     PlanContext,
     PlanFailed,
     Planner,
@@ -18,16 +19,34 @@ from soorma_ai import (
     PlatformContext,
     Retry,
     TaskContext,
+    Tool,
     Worker,
 )
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError
-from soorma_ai.testing.scripted import complete
+from soorma_ai.testing.scripted import complete, publish
 
 PART = ("part.requested", {}, "part.done")
 
 
 async def later(after: Any) -> None:
     raise Retry("busy", after=after)
+
+
+async def asks(task: TaskContext, **given: Any) -> None:
+    await task.delegate(**{"event_type": "part.requested", "data": {}, "response_event": "part.done", **given})
+
+
+async def leaves_open(task: TaskContext) -> None:
+    task.state["waiting"] = True
+
+
+async def ends_twice(task: TaskContext) -> None:
+    await task.complete({})
+    await task.fail("no")
+
+
+async def updates(task: TaskContext) -> None:
+    task.update_sub_task_result("nothing", {})
 
 
 @pytest.mark.parametrize(
@@ -48,6 +67,16 @@ async def later(after: Any) -> None:
         (lambda t, c: t.report_progress(50), "report_progress(50): give a share of the whole, from 0 to 1"),
         (lambda t, c: c.bus.request("part.requested", {}, ""), "response_event='': give text, at least one character"),
         (lambda t, c: later("3"), "Retry(after='3'): give a timedelta"),
+        (lambda t, c: asks(t, timeout=0), "timeout=0: give a number of seconds above 0"),
+        (lambda t, c: asks(t, timeout="soon"), "timeout='soon': give a number"),
+        (lambda t, c: asks(t, timeout=1e15), "give a number of seconds above 0, up to"),
+        (lambda t, c: asks(t, data=None), "the data of 'part.requested' must be JSON, found None"),
+        (lambda t, c: asks(t, event_type=""), "no event '' can be made: type"),
+        (lambda t, c: asks(t, event_type="action-requests"), "'action-requests' is a topic"),
+        (lambda t, c: asks(t, response_event="nobody.listens"), "register on_result('nobody.listens')"),
+        (lambda t, c: leaves_open(t), "left its task open with nothing to wait for"),
+        (lambda t, c: ends_twice(t), "has ended; complete() or fail() it once, and last"),
+        (lambda t, c: updates(t), "nothing"),
     ],
 )
 async def test_a_workers_handler_is_told_what_it_gave(
@@ -64,6 +93,7 @@ async def test_a_workers_handler_is_told_what_it_gave(
     reply: Any = await platform.request("carry.requested", {}, timeout=PATIENCE)
     assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
     assert told in reply["error"]["message"]
+    assert await types(platform) == ["carry.requested"], "nothing was asked"
 
 
 async def test_a_plan_has_a_status_that_there_is(platform: Platform) -> None:
@@ -121,9 +151,38 @@ async def test_roles_are_names_and_nobody_has_all_of_them_by_none(platform: Plat
 
 
 async def test_waiting_for_a_result_takes_a_span(platform: Platform) -> None:
-    await platform.start(planner([complete({"ok": True})]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([complete({"ok": True})]), stock())
     wrong: Any = "5"
     with pytest.raises(LocalProtocolError, match="timeout='5': give a number of seconds, from 0 up to"):
         await plan.result(timeout=wrong)
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
+
+
+AT_ONCE: list[Callable[[Any, Any], Awaitable[Any]]] = [
+    lambda p, plan_id: p.publish("business-facts", "too.soon", {}),
+    lambda p, plan_id: p.submit("order.received", {}),
+    lambda p, plan_id: p.request("act.requested", {}),
+    lambda p, plan_id: p.answer("wait-1", {"approved": True}),
+    lambda p, plan_id: p.cancel(plan_id),
+    lambda p, plan_id: p.memory.store("k", 1, plan_id),
+    lambda p, plan_id: p.create_session(),
+    lambda p, plan_id: p.dead_letters(),
+    lambda p, plan_id: p.dead_letter(1),
+    lambda p, plan_id: p.redrive(1),
+    lambda p, plan_id: p.discard(1),
+    lambda p, plan_id: p.prune(),
+]
+
+
+async def test_inside_a_handler_nothing_acts_at_once(platform: Platform) -> None:
+    tool = Tool("eager")
+
+    @tool.on_invoke("act.requested")
+    async def act(request: InvocationContext, context: PlatformContext) -> None:
+        for call in AT_ONCE:
+            with pytest.raises(LocalProtocolError, match="inside a handler, use its context"):
+                await call(platform, context.lineage.plan_id)
+
+    plan = await order(platform, planner([publish("act.requested"), complete({})]), tool)
+    (replied,) = [step for step in (await ended(platform, plan.plan_id)).steps if step.kind == "replied"]
+    assert replied.note == "ok", replied.data

@@ -49,7 +49,9 @@ async def names(platform: Any, *requirements: str) -> list[str]:
 
 
 async def test_an_agent_is_found_by_what_it_can_do(platform: Platform) -> None:
-    await platform.start(fetcher(), stock(), Tool("reader", capabilities=["reading"]))
+    await platform.start(
+        fetcher(), planner([complete({})], capabilities=["ordering"]), Tool("reader", capabilities=["reading"])
+    )
     found = await platform.registry.find("fetch")
     assert found is not None
     assert (found.agent_id, found.name, found.description, found.version) == ("fetcher", "fetcher", "Fetches.", "2.0.0")
@@ -59,17 +61,12 @@ async def test_an_agent_is_found_by_what_it_can_do(platform: Platform) -> None:
     assert await names(platform, "reading") == ["fetcher", "reader"]
     assert await names(platform, "reading", "fetch") == ["fetcher"]
     assert await names(platform, "reading", "flying") == []
-    assert await names(platform) == ["fetcher", "reader", "stock"]
+    assert await names(platform) == ["fetcher", "orders", "reader"]
     assert await platform.registry.find("flying") is None
-
-
-async def test_without_events_a_capability_is_only_its_name(platform: Platform) -> None:
-    await platform.start(fetcher())
-    (found,) = await platform.registry.discover(["fetch"], include_events=False)
-    assert (found.capabilities, found.events) == (("fetch", "reading"), ())
-
-
-async def test_a_text_is_no_list_of_requirements(platform: Platform) -> None:
+    pursuing = await platform.registry.find("ordering")
+    assert pursuing is not None and pursuing.kind is AgentKind.PLANNER
+    (named,) = await platform.registry.discover(["fetch"], include_events=False)
+    assert (named.capabilities, named.events) == (("fetch", "reading"), ())
     with pytest.raises(LocalProtocolError, match="letters"):
         await platform.registry.discover("fetch")
 
@@ -189,9 +186,3 @@ async def test_a_handler_registers_an_event_that_it_makes_from_then_on(platform:
     (found,) = await until(platform, lambda: platform.registry.events(name="report.ready"))
     assert (found.agent, found.role, found.definition) == ("watch", "makes", made)
     assert len(refused) == 1
-
-
-async def test_a_planner_is_found_like_any_other(platform: Platform) -> None:
-    await platform.start(planner([complete({})], capabilities=["ordering"]))
-    found = await platform.registry.find("ordering")
-    assert found is not None and found.kind is AgentKind.PLANNER

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, planner, stock, the_wait, until
+from kit import PATIENCE, order, planner, stock, the_wait, until
 
 from soorma_ai import (
     EventContext,
@@ -42,8 +42,7 @@ async def test_a_goal_handler_makes_the_first_step_and_the_planner_goes_on_by_it
         )
         await minds.execute_decision(decision, context, goal_event=goal, plan=plan)
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {"amount": 7})
+    plan = await order(platform, minds, stock(), amount=7)
     assert await plan.result(timeout=5) == {"ok": True}
     first = minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]
     assert "Order: $7" in first
@@ -60,8 +59,7 @@ async def test_with_on_transition_the_handler_owns_every_step(platform: Platform
         decision = await minds.reason_next_action(trigger=transition.what_happened, context=context)
         await minds.execute_decision(decision, context, plan=transition.plan)
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     assert await plan.result(timeout=5) == {"ok": True}
     assert seen == ["inventory.reserve.requested was answered."]
 
@@ -144,8 +142,7 @@ async def test_a_custom_context_that_is_no_json_is_a_mistake_that_is_told(platfo
     async def begin(goal: GoalContext, context: PlatformContext) -> None:
         await minds.reason_next_action("a goal came", context, {"orders": {1, 2}})
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     with pytest.raises(PlanFailed, match=r"the custom context.* must be JSON"):
         await plan.result(timeout=5)
 
@@ -164,8 +161,9 @@ def hearing(*script: Any, **options: Any) -> Any:
 
 
 async def test_a_plan_that_waits_may_be_ended_by_an_event_of_another_owner(platform: Platform) -> None:
-    await platform.start(hearing(wait("user.replied", "?"), complete({"ok": True}), external_events=["user.replied"]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(
+        platform, hearing(wait("user.replied", "?"), complete({"ok": True}), external_events=["user.replied"])
+    )
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
@@ -179,8 +177,7 @@ async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(
     carrier = Worker("carrier")
     carrier.on_task("carry.requested")(lambda task, context: None)
     await platform.services.store.register([carrier.registration()], clock.now())
-    await platform.start(hearing(gone, complete({"ok": True})))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, hearing(gone, complete({"ok": True})))
 
     async def status(wanted: str, steps: int) -> bool:
         stored = await platform.services.store.plan(plan.plan_id)

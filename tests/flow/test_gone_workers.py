@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, killed, open_platform, planner, published, stock, the_wait, until
+from kit import as_time_passes, killed, open_platform, planner, published, running, stock, the_wait, until
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
@@ -130,8 +130,7 @@ async def test_the_time_of_who_was_killed_and_does_not_come_back_is_over_and_the
     await platform.submit("order.received", {})
     assert await begins_or_ends(platform, began)
     await killed(platform)
-    async with open_platform(path, clock) as platform:
-        await platform.start(*asking(requester))
+    async with running(path, clock, *asking(requester)) as platform:
         await time_passes(platform, clock, requester)
 
 

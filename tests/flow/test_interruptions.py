@@ -8,7 +8,22 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, held_for, killed, open_platform, payments, planner, published, stock, until
+from kit import (
+    PATIENCE,
+    ended,
+    happens,
+    held_for,
+    is_idle,
+    killed,
+    open_platform,
+    order,
+    payments,
+    planner,
+    published,
+    running,
+    stock,
+    until,
+)
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
@@ -41,6 +56,15 @@ class Handler:
         return {"run": self.runs}
 
 
+async def at_work(platform: Platform) -> tuple[Handler, Any]:
+    """A handler that has begun, and the request that waits for it."""
+    work = Handler("work.requested")
+    await platform.start(work.tool)
+    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
+    await happens(work.began)
+    return work, asking
+
+
 class SlowReasoner(ScriptedReasoner):
     """Answers by its script, and then no more."""
 
@@ -58,43 +82,32 @@ class SlowReasoner(ScriptedReasoner):
         return await super().ask(question)
 
 
-async def happens(event: asyncio.Event) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await event.wait()
-
-
-@pytest.mark.parametrize("script", [[], [RESERVE]], ids=["the first", "a later one"])
-async def test_cancelling_a_plan_ends_the_call_of_its_model(platform: Platform, script: list[Any]) -> None:
+@pytest.mark.parametrize(
+    ("script", "is_cancelled"),
+    [([], True), ([RESERVE], True), ([RESERVE], False)],
+    ids=["the first, cancelled", "a later one, cancelled", "a later one, at its deadline"],
+)
+async def test_the_end_of_a_plan_ends_the_call_of_its_model(
+    platform: Platform, clock: VirtualClock, script: list[Any], is_cancelled: bool
+) -> None:
     reasoner = SlowReasoner(*script)
     minds = planner([])
     minds.reasoner = reasoner
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     await happens(reasoner.slow)
-    assert await platform.cancel(plan.plan_id, "no longer wanted")
+    if is_cancelled:
+        assert await platform.cancel(plan.plan_id, "no longer wanted")
+    else:
+        await clock.advance(timedelta(days=7))
     found = await ended(platform, plan.plan_id)
-    assert (found.status, found.reason, reasoner.calls) == ("cancelled", "no longer wanted", len(script) + 1)
+    status, reason = ("cancelled", "no longer wanted") if is_cancelled else ("failed", "limit_exceeded: deadline")
+    assert (found.status, str(found.reason).startswith(reason), reasoner.calls) == (status, True, len(script) + 1)
     assert found.usage.llm_calls == len(script) + 1, "the call was charged before it was sent"
-
-
-async def test_the_deadline_of_a_plan_ends_the_call_of_its_model(platform: Platform, clock: VirtualClock) -> None:
-    reasoner = SlowReasoner(RESERVE)
-    minds = planner([])
-    minds.reasoner = reasoner
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-    await happens(reasoner.slow)
-    await clock.advance(timedelta(days=7))
-    found = await ended(platform, plan.plan_id)
-    assert found.status == "failed"
-    assert found.reason is not None
-    assert found.reason.startswith("limit_exceeded: deadline")
 
 
 async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -> None:
     work = Handler()
-    await platform.start(planner([RESERVE]), work.tool)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([RESERVE]), work.tool)
     await happens(work.began)
     await platform.cancel(plan.plan_id)
     await happens(work.stopped)
@@ -125,8 +138,7 @@ class SlowToRelease(SqliteStore):
 async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
     work, store, bus = Handler(), SlowToRelease(path), LocalBus()
     async with Platform(store=store, bus=bus, clock=clock) as platform:
-        await platform.start(planner([RESERVE]), work.tool)
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE]), work.tool)
         await happens(work.began)
         await platform.cancel(plan.plan_id)
         await happens(store.releasing)
@@ -134,11 +146,7 @@ async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path:
         await bus.publish([told])
         store.go_on.set()
         await ended(platform, plan.plan_id)
-
-        async def nothing_waits() -> bool:
-            return await store.backlog(1) == 0
-
-        await until(platform, nothing_waits)
+        await until(platform, lambda: is_idle(platform))
 
 
 async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: VirtualClock) -> None:
@@ -148,14 +156,13 @@ async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: V
         await platform.start(stock())
     async with open_platform(path, clock) as platform:
         await platform.services.store.register([stock().registration()], clock.now())
-        await platform.start(planner([RESERVE]))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE]))
         await until(platform, lambda: published(platform))
         await until(platform, lambda: _waits_in_line(platform, "stock"))
         await platform.cancel(plan.plan_id)
         await ended(platform, plan.plan_id)
         await platform.start(work.tool)
-        await until(platform, lambda: _is_idle(platform))
+        await until(platform, lambda: is_idle(platform))
         assert work.runs == 0
 
 
@@ -164,15 +171,8 @@ async def _waits_in_line(platform: Platform, agent: str) -> bool:
     return bool(requests) and await platform.services.store.pending(agent, requests[0].id) > 0
 
 
-async def _is_idle(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0
-
-
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
-    work = Handler("work.requested")
-    await platform.start(work.tool)
-    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-    await happens(work.began)
+    work, asking = await at_work(platform)
     await held_for(platform, clock, 10 * LEASE)
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
@@ -186,28 +186,18 @@ class Thieving(SqliteStore):
         return stolen
 
 
-async def test_who_has_lost_its_lease_is_stopped_and_commits_nothing(path: Path, clock: VirtualClock) -> None:
-    store, work = Thieving(path), Handler("work.requested")
+@pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
+async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
+    store = Thieving(path)
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(work.tool)
-        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-        await happens(work.began)
+        work, asking = await at_work(platform)
         await store.steal("stock", clock)
-        await clock.advance(LEASE.total_seconds() / 3)
-        await happens(work.stopped)
-        assert await published(platform, topic="action-results") == []
-        asking.cancel()
-
-
-async def test_a_stale_owner_that_goes_on_publishes_nothing(path: Path, clock: VirtualClock) -> None:
-    store, work = Thieving(path), Handler("work.requested")
-    async with Platform(store=store, clock=clock) as platform:
-        await platform.start(work.tool)
-        asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
-        await happens(work.began)
-        await store.steal("stock", clock)
-        work.go_on.set()
-        await until(platform, lambda: _nothing_in_hand(platform))
+        if is_stopped:
+            await clock.advance(LEASE.total_seconds() / 3)
+            await happens(work.stopped)
+        else:
+            work.go_on.set()
+            await until(platform, lambda: _nothing_in_hand(platform))
         assert await published(platform, topic="action-results") == []
         asking.cancel()
 
@@ -222,8 +212,7 @@ async def _nothing_in_hand(platform: Platform) -> bool:
 async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, clock: VirtualClock) -> None:
     for _ in range(8):
         work = Handler("work.requested")
-        async with open_platform(path, clock) as platform:
-            await platform.start(work.tool)
+        async with running(path, clock, work.tool) as platform:
             if not await platform.services.store.backlog(1):
                 await platform.publish("action-requests", "work.requested", {})
             await happens(work.began)
@@ -233,8 +222,7 @@ async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, cloc
             await happens(work.stopped)
     work = Handler("work.requested")
     work.go_on.set()
-    async with open_platform(path, clock) as platform:
-        await platform.start(work.tool)
+    async with running(path, clock, work.tool) as platform:
         await until(platform, lambda: published(platform, topic="action-results"))
         (answer,) = await published(platform, topic="action-results")
         assert answer.data["success"] is True
@@ -252,24 +240,20 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
         go_on.wait(PATIENCE)
         return {}
 
-    await platform.start(planner([RESERVE]), tool)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([RESERVE]), tool)
     await asyncio.to_thread(began.wait, PATIENCE)
     await platform.cancel(plan.plan_id)
     await ended(platform, plan.plan_id)
     assert await platform.services.store.backlog(1) == 1, "its delivery is not given back while it works"
     go_on.set()
-    await until(platform, lambda: _is_idle(platform))
+    await until(platform, lambda: is_idle(platform))
     assert runs == 1
     (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "stock"]
     assert "whether it was done is not known" in str(answer.data["error"])
 
 
 async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
-    work = Handler("work.requested")
-    await platform.start(work.tool)
-    asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=36000))
-    await happens(work.began)
+    work, asking = await at_work(platform)
     (held,) = await _held(platform)
     taken = await platform.services.store.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
     assert taken == []
@@ -324,7 +308,7 @@ async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others
     (interrupted,) = [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
     interrupted.cancel()
     work.go_on.set()
-    await until(platform, lambda: _is_idle(platform))
+    await until(platform, lambda: is_idle(platform))
     await platform.__aexit__(None, None, None)
 
 
@@ -353,7 +337,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(
         work = Handler("work.requested")
         work.go_on.set()
         await platform.start(work.tool)
-        await until(platform, lambda: _is_idle(platform))
+        await until(platform, lambda: is_idle(platform))
         assert work.runs == 1
 
 
@@ -361,8 +345,7 @@ async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(path: Path, clock
     for n in range(10):
         work = Handler("work.requested")
         work.go_on.set()
-        async with open_platform(path, clock) as platform:
-            await platform.start(work.tool)
+        async with running(path, clock, work.tool) as platform:
             await platform.publish("action-requests", "work.requested", {"n": n})
             for _ in range(n):
                 await asyncio.sleep(0)

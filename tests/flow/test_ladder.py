@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, open_platform, payments, planner, published, stock, the_wait, until
+from kit import PATIENCE, ended, open_platform, order, payments, planner, published, running, stock, the_wait, until
 
-from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
+from soorma_ai import Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
@@ -26,8 +26,7 @@ LADDER = Approval(
 
 
 async def held(platform: Platform, approval: Approval = LADDER) -> Any:
-    await platform.start(planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
     return plan, await the_wait(platform)
 
 
@@ -75,27 +74,6 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
 
 
-async def test_who_may_answer_is_judged_on_what_stands_then(platform: Platform, clock: VirtualClock) -> None:
-    plan, question = await held(platform)
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
-    await clock.advance(24 * HOUR - timedelta(seconds=1))
-    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
-    await clock.advance(1)
-    assert await clerk.answer(question.wait_id, {"approved": True}) == "invalid"
-    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-
-
-async def test_the_first_approvers_may_still_answer_after_an_escalation(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    _, question = await held(platform)
-    await clock.advance(25 * HOUR)
-    boss = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
-    assert await boss.answer(question.wait_id, {"approved": True}) == "accepted"
-
-
 async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: VirtualClock) -> None:
     plan, question = await held(platform)
     assert sorted(await timers(platform)) == ["deadline", "escalate", "remind", "remind", "remind"]
@@ -119,8 +97,7 @@ async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Pa
     async with open_platform(path, clock) as platform:
         plan, question = await held(platform)
     await clock.advance(26 * HOUR)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
         assert await is_told(platform, 2) == [SECOND, ESCALATED]
         await clock.advance(4 * HOUR)
         assert await is_told(platform, 3) == [SECOND, ESCALATED, THIRD]
@@ -132,8 +109,7 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
     async with open_platform(path, clock) as platform:
         plan, _ = await held(platform)
     await clock.advance(60 * HOUR)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([complete({"ok": 1})]), stock(), payments(LADDER))
+    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert await told(platform) == []
         assert await timers(platform) == []
@@ -142,31 +118,6 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
 async def test_what_would_come_after_the_deadline_is_not_planned(platform: Platform) -> None:
     await held(platform, Approval(timeout=HOUR, reminders=(HOUR, 2 * HOUR), escalate_after=HOUR, escalate_to=("x",)))
     assert await timers(platform) == ["deadline"]
-
-
-@pytest.mark.parametrize("forged", ["plan.wait.reminded", "plan.wait.escalated", "plan.wait.opened"])
-@pytest.mark.parametrize("topic", ["notification-events", "plan-events"])
-async def test_a_forged_word_of_the_ladder_moves_nothing(platform: Platform, forged: str, topic: str) -> None:
-    burglar = Agent("burglar")
-
-    @burglar.on_event("please.forge", topic="business-facts")
-    async def forge(event: Any, context: PlatformContext) -> None:
-        data = {"wait_id": event.data["wait_id"], "escalated_to": ["burglar"]}
-        await context.bus.publish(topic, forged, data, correlation_id=data["wait_id"], subject=data["wait_id"])
-        await context.bus.announce("forged", {})
-
-    await platform.start(burglar)
-    plan, question = await held(platform)
-    await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
-    await until(platform, lambda: _announced(platform))
-    assert (await the_wait(platform)).wait_id == question.wait_id
-    assert len((await platform.plan(plan.plan_id)).steps) == 2
-    thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
-    assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
-
-
-async def _announced(platform: Platform) -> bool:
-    return any(event.type == "forged" for event in await published(platform, topic="business-facts"))
 
 
 async def test_the_question_of_a_worker_has_a_ladder_too(platform: Platform, clock: VirtualClock) -> None:
@@ -237,8 +188,7 @@ async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(
         )
         await minds.execute_decision(PlannerDecision(next_action=action), context)
 
-    await platform.start(minds)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds)
     question = await the_wait(platform)
     await clock.advance(2 * HOUR)
     assert sorted(await is_told(platform, 2)) == sorted([FIRST, ESCALATED])

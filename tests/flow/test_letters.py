@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, planner, types, until
+from kit import ended, open_platform, order, planner, published, running, types, until
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -38,6 +38,14 @@ async def the_letter(platform: Platform) -> Letter:
     return letter
 
 
+async def dies(platform: Platform, **named: Any) -> tuple[Mended, Letter]:
+    """A request that its tool cannot handle."""
+    till = Mended()
+    await platform.start(till.tool)
+    await platform.request("payment.charge.requested", {"amount": 7}, timeout=5, **named)
+    return till, await the_letter(platform)
+
+
 def has(platform: Platform, letter_id: int, status: LetterStatus) -> Callable[[], Any]:
     async def look() -> bool:
         return (await platform.dead_letter(letter_id)).status is status
@@ -46,10 +54,7 @@ def has(platform: Platform, letter_id: int, status: LetterStatus) -> Callable[[]
 
 
 async def test_a_letter_tells_what_a_person_needs(platform: Platform) -> None:
-    till = Mended()
-    await platform.start(till.tool)
-    await platform.request("payment.charge.requested", {"amount": 7}, timeout=5)
-    letter = await the_letter(platform)
+    _, letter = await dies(platform)
     assert (letter.agent, letter.event.type, letter.event.data) == ("till", "payment.charge.requested", {"amount": 7})
     assert (letter.reason, letter.attempts, letter.redriven) == ("handler_error: ValueError: no paper", 1, 0)
     assert (letter.tenant_id, letter.plan_id, letter.hindrance) == ("default", None, None)
@@ -67,7 +72,7 @@ async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_o
     assert await platform.redrive(letter.letter_id)
     await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
     assert len(set(till.calls)) == 1 and len(till.calls) == 2, "the same key, and the first attempt again"
-    replies = [row.event for row in await platform.services.store.events() if row.event.topic == "action-results"]
+    replies = await published(platform, topic="action-results")
     assert [reply.data["success"] for reply in replies] == [False, True]
     assert replies[0].id != replies[1].id
     assert await types(platform, topic="business-facts") == ["payment.tried"]
@@ -76,10 +81,7 @@ async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_o
 
 
 async def test_what_dies_again_tells_the_same_under_another_id(platform: Platform) -> None:
-    till = Mended()
-    await platform.start(till.tool)
-    await platform.request("payment.charge.requested", {}, timeout=5)
-    letter = await the_letter(platform)
+    _, letter = await dies(platform)
     for round in (1, 2):
         assert await platform.redrive(letter.letter_id)
 
@@ -88,7 +90,7 @@ async def test_what_dies_again_tells_the_same_under_another_id(platform: Platfor
             return now.status is LetterStatus.DEAD and now.redriven == round
 
         await until(platform, is_dead_again)
-    replies = [row.event for row in await platform.services.store.events() if row.event.topic == "action-results"]
+    replies = await published(platform, topic="action-results")
     assert len({reply.id for reply in replies}) == 3
     assert len({str(reply.data) for reply in replies}) == 1
 
@@ -98,8 +100,7 @@ async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request
 ) -> None:
     till = Mended()
     orders = planner([publish("payment.charge.requested"), publish("payment.charge.requested", n=2), complete({})])
-    await platform.start(orders, till.tool)
-    handle = await platform.submit("order.received", {})
+    handle = await order(platform, orders, till.tool)
     plan = await ended(platform, handle.plan_id)
     assert plan.status == "completed"
     failure = next(step.data for step in plan.steps if step.kind == "replied")
@@ -146,8 +147,7 @@ async def test_what_killed_a_plan_cannot_be_redriven(platform: Platform) -> None
     async def begin(goal: Any, context: PlatformContext) -> None:
         raise KeyError("price")
 
-    await platform.start(orders)
-    handle = await platform.submit("order.received", {})
+    handle = await order(platform, orders)
     plan = await ended(platform, handle.plan_id)
     letter = await the_letter(platform)
     assert (letter.plan_id, letter.event.type) == (handle.plan_id, "order.received")
@@ -162,10 +162,7 @@ async def test_what_killed_a_plan_cannot_be_redriven(platform: Platform) -> None
 
 
 async def test_a_second_click_is_told_so_and_changes_nothing(platform: Platform) -> None:
-    till = Mended()
-    await platform.start(till.tool)
-    await platform.request("payment.charge.requested", {}, timeout=5)
-    letter = await the_letter(platform)
+    till, letter = await dies(platform)
     till.is_mended = True
     clicks = await asyncio.gather(*(platform.redrive(letter.letter_id) for _ in range(5)))
     assert sorted(clicks) == [False] * 4 + [True]
@@ -176,9 +173,7 @@ async def test_a_second_click_is_told_so_and_changes_nothing(platform: Platform)
 
 
 async def test_a_discarded_letter_says_who_did_it_and_why(platform: Platform) -> None:
-    await platform.start(Mended().tool)
-    await platform.request("payment.charge.requested", {}, timeout=5)
-    letter = await the_letter(platform)
+    _, letter = await dies(platform)
     ann = platform.as_user(tenant_id="default", user_id="ann")
     assert await ann.discard(letter.letter_id, "paid in cash")
     assert await platform.dead_letters() == []
@@ -188,9 +183,7 @@ async def test_a_discarded_letter_says_who_did_it_and_why(platform: Platform) ->
 
 
 async def test_letters_of_another_tenant_are_not_there(platform: Platform) -> None:
-    await platform.start(Mended().tool)
-    await platform.request("payment.charge.requested", {}, timeout=5)
-    letter = await the_letter(platform)
+    _, letter = await dies(platform)
     other = platform.as_user(tenant_id="other", user_id="eve")
     assert await other.dead_letters() == []
     for call in (other.dead_letter, other.redrive, other.discard):
@@ -201,8 +194,7 @@ async def test_letters_of_another_tenant_are_not_there(platform: Platform) -> No
 
 async def test_a_letter_for_an_agent_that_runs_no_more_waits_for_it(path: Path) -> None:
     till = Mended()
-    async with open_platform(path) as platform:
-        await platform.start(till.tool)
+    async with running(path, None, till.tool) as platform:
         await platform.request("payment.charge.requested", {}, timeout=5)
     async with open_platform(path) as platform:
         letter = await the_letter(platform)
@@ -210,33 +202,6 @@ async def test_a_letter_for_an_agent_that_runs_no_more_waits_for_it(path: Path) 
         till.is_mended = True
         await platform.start(till.tool)
         await until(platform, has(platform, letter.letter_id, LetterStatus.HANDLED))
-
-
-async def test_inside_a_handler_letters_are_out_of_reach(platform: Platform) -> None:
-    told: list[str] = []
-    agent = Agent("nosy")
-
-    @agent.on_event("look", topic="business-facts")
-    async def look(event: Any, context: PlatformContext) -> None:
-        for call in (
-            platform.dead_letters(),
-            platform.dead_letter(1),
-            platform.redrive(1),
-            platform.discard(1),
-        ):
-            try:
-                await call
-            except LocalProtocolError as error:
-                told.append(str(error))
-
-    await platform.start(agent)
-    await platform.publish("business-facts", "look", {})
-
-    async def is_told() -> bool:
-        return len(told) == 4
-
-    await until(platform, is_told)
-    assert all("inside a handler" in text for text in told)
 
 
 async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_batch_arrive(

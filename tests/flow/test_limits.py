@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, open_platform, payments, planner, stock, types, until
+from kit import ended, held_for, order, payments, planner, running, stock, types, until
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
@@ -22,12 +22,13 @@ def endless() -> Any:
     return lambda question: publish("inventory.reserve.requested", order_id=f"A{next(count)}")
 
 
-async def test_max_actions_3_means_3(platform: Platform) -> None:
-    await platform.start(planner(endless(), max_actions=3), stock())
-    plan = await platform.submit("order.received", {})
+async def test_max_actions_3_means_3_and_a_spent_limit_is_never_asked_about_again(platform: Platform) -> None:
+    minds = planner(endless(), max_actions=3)
+    plan = await order(platform, minds, stock())
     with pytest.raises(PlanFailed, match="limit_exceeded: max_actions"):
         await plan.result(timeout=5)
     assert (await types(platform)).count("inventory.reserve.requested") == 3
+    assert len(minds.reasoner.questions) == 4  # type: ignore[union-attr]
 
 
 async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: VirtualClock) -> None:
@@ -45,8 +46,7 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
 
     plan_id = ""
     for restart in range(6):
-        async with open_platform(path, clock) as platform:
-            await platform.start(planner(endless(), max_actions=3))
+        async with running(path, clock, planner(endless(), max_actions=3)) as platform:
             plan = await platform.submit("order.received", {}, idempotency_key="one")
             plan_id = plan.plan_id
             if restart == 0:
@@ -59,20 +59,11 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
                 return len(await types(platform)) > asked or (record is not None and record.status.is_final)
 
             await until(platform, moved_on)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner(endless(), max_actions=3), slow_stock())
+    async with running(path, clock, planner(endless(), max_actions=3), slow_stock()) as platform:
         details = await ended(platform, plan_id)
         assert "limit_exceeded: max_actions" in details.reason
         assert len(set(held)) == 3
         assert details.usage.actions == 3
-
-
-async def test_a_spent_limit_is_never_asked_about_again(platform: Platform) -> None:
-    minds = planner(endless(), max_actions=1)
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-    await ended(platform, plan.plan_id)
-    assert len(minds.reasoner.questions) == 2  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(
@@ -87,16 +78,14 @@ async def test_a_spent_limit_is_never_asked_about_again(platform: Platform) -> N
 async def test_a_tripped_limit_fails_the_plan_by_its_name(platform: Platform, limits: Limits, name: str) -> None:
     minds = planner([], limits=limits)
     minds.reasoner = ScriptedReasoner(endless(), usd_per_token=0.001)
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     with pytest.raises(PlanFailed, match=f"limit_exceeded: {name}"):
         await plan.result(timeout=5)
 
 
 async def test_the_same_decision_in_the_same_state_is_stopped(platform: Platform) -> None:
     script = itertools.repeat(publish("payment.charge.requested", amount=1))
-    await platform.start(planner(script, limits=Limits(max_repeats=2)), payments())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(script, limits=Limits(max_repeats=2)), payments())
     with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
         await plan.result(timeout=5)
     assert (await types(platform)).count("payment.charge.requested") <= 3
@@ -110,8 +99,7 @@ async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platf
     async def never(request: InvocationContext, context: PlatformContext) -> None:
         await clock.sleep(10_000_000)
 
-    await platform.start(planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
 
     async def asked() -> bool:
         return "slow.requested" in await types(platform)
@@ -129,8 +117,7 @@ async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platf
 async def test_a_child_draws_on_the_budget_of_its_root(platform: Platform) -> None:
     child = planner(endless(), name="buyer", goals=["buy.wanted"], max_actions=50)
     root = planner([delegate("buyer", "buy.wanted", {}), complete({"child": "failed"})], max_actions=3)
-    await platform.start(root, child, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, root, child, stock())
     assert await plan.result(timeout=5) == {"child": "failed"}
     assert (await types(platform)).count("inventory.reserve.requested") == 2
     assert (await platform.plan(plan.plan_id)).usage.actions == 3
@@ -166,15 +153,13 @@ async def test_a_null_for_an_absent_option_is_the_same_decision(platform: Platfo
     async def note(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
         return {}
 
-    await platform.start(planner(itertools.repeat(publish("note.requested", data=data))), tool)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(itertools.repeat(publish("note.requested", data=data))), tool)
     assert "max_repeats" in (await ended(platform, plan.plan_id)).reason
 
 
 async def test_a_person_is_not_asked_the_same_again_and_again(platform: Platform) -> None:
     script = itertools.repeat(publish("payment.charge.requested", amount=1))
-    await platform.start(planner(script, limits=Limits(max_repeats=2)), payments("always"))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(script, limits=Limits(max_repeats=2)), payments("always"))
     asked = 0
 
     async def open_or_over() -> Any:
@@ -199,8 +184,7 @@ async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform
             action = PublishAction(event_type="inventory.reserve.requested", data={"order_id": str(number)})
             await minds.execute_decision(PlannerDecision(next_action=action), context)
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     assert "limit_exceeded: max_actions" in (await ended(platform, plan.plan_id)).reason
 
 
@@ -214,8 +198,7 @@ async def test_a_handler_that_asks_its_model_again_and_again_is_stopped_and_its_
         while True:
             await minds.reason_next_action(trigger="And now?", context=context)
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     with pytest.raises(PlanFailed, match="limit_exceeded: max_llm_calls"):
         await plan.result(timeout=5)
     assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
@@ -225,8 +208,7 @@ async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platfor
     answer = ModelAnswer("", None, "nothing", "m", 10, 10, None, 1.0)
     minds = planner([], limits=Limits(max_cost_usd=5.0))
     minds.reasoner = ScriptedReasoner(itertools.repeat(answer), usd_per_token=0.001)
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, minds, stock())
     assert (await ended(platform, plan.plan_id)).usage.cost_usd > 1
 
 
@@ -236,7 +218,6 @@ async def test_an_unpriced_planner_cannot_spend_a_trees_budget_in_dollars(platfo
     root = planner(
         [delegate("child", "child.goal", {}), complete({"child": "failed"})], limits=Limits(max_cost_usd=9.0)
     )
-    await platform.start(root, child, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, root, child, stock())
     assert await plan.result(timeout=5) == {"child": "failed"}
     assert (await platform.plans())[0].reason != ""

@@ -9,11 +9,15 @@ from kit import (
     PATIENCE,
     as_time_passes,
     ended,
+    happens,
+    is_idle,
     killed,
     open_platform,
+    order,
     payments,
     planner,
     published,
+    running,
     stock,
     the_wait,
     until,
@@ -53,7 +57,7 @@ async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(pat
             for n in range(20):
                 await platform.publish("action-requests", "work.requested", {"n": n})
         await platform.start(tool)
-        ending = asyncio.ensure_future(_nothing_left(platform))
+        ending = asyncio.ensure_future(_until_idle(platform))
         dying = asyncio.ensure_future(poisoned.wait())
         await asyncio.wait([ending, dying], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
         over = ending.done()
@@ -73,12 +77,8 @@ async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(pat
     assert len(lives) == MAX_ATTEMPTS
 
 
-async def _nothing_left(platform: Platform) -> None:
-    await until(platform, lambda: _is_idle(platform))
-
-
-async def _is_idle(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0 and not await platform.services.store.unsent(1)
+async def _until_idle(platform: Platform) -> None:
+    await until(platform, lambda: is_idle(platform))
 
 
 async def test_too_much_waiting_holds_up_clients_and_nobody_else(
@@ -88,15 +88,14 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
     account = payments("always")
     async with open_platform(path, clock) as platform:
         minds = planner(_by_what_it_is_told)
-        await platform.start(minds, stock(), account)
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
         gone.on_event("noise", topic="business-facts")(_ignore)
         await platform.services.store.register([gone.registration()], clock.now())
         for _ in range(3):
             await platform.publish("business-facts", "noise", {})
-        await until(platform, lambda: _backlog_is(platform, 3))
+        await until(platform, lambda: backlog_is(platform, range(3, 4)))
         with pytest.raises(Overloaded, match=r"3 deliveries wait already, so .order\.received. was not taken"):
             await platform.submit("order.received", {})
         with pytest.raises(Overloaded):
@@ -105,15 +104,15 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
         assert await plan.result(timeout=PATIENCE) == {"ok": True}
         await platform.start(gone)
-        await until(platform, lambda: _is_idle(platform))
+        await until(platform, lambda: is_idle(platform))
         assert (await platform.submit("order.received", {})).plan_id
 
 
 async def _ignore(event: object, context: PlatformContext) -> None: ...
 
 
-async def _backlog_is(platform: Platform, count: int) -> bool:
-    return await platform.services.store.backlog(99) == count
+async def backlog_is(platform: Platform, wanted: range) -> bool:
+    return await platform.services.store.backlog(99) in wanted
 
 
 def _by_what_it_is_told(question: ModelQuestion) -> Any:
@@ -129,20 +128,15 @@ async def test_a_planner_with_one_hand_ends_more_plans_than_may_wait(
     path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "4")
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner(_by_what_it_is_told, max_in_flight=1), stock(), payments())
+    async with running(path, clock, planner(_by_what_it_is_told, max_in_flight=1), stock(), payments()) as platform:
         plans: list[Any] = []
         while len(plans) < 12:
             try:
                 plans.append(await platform.submit("order.received", {"n": len(plans)}))
             except Overloaded:
-                await until(platform, lambda: _has_room(platform, 4))
+                await until(platform, lambda: backlog_is(platform, range(4)))
         for plan in plans:
             assert await plan.result(timeout=PATIENCE) == {"ok": True}
-
-
-async def _has_room(platform: Platform, most: int) -> bool:
-    return await platform.services.store.backlog(most) < most
 
 
 class SmallDisk(SqliteStore):
@@ -183,10 +177,8 @@ async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(
         return {"reserved": "A", "padding": "x" * 20_000}
 
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(planner(decide), tool)
-        plan = await platform.submit("order.received", {})
-        async with asyncio.timeout(PATIENCE):
-            await began.wait()
+        plan = await order(platform, planner(decide), tool)
+        await happens(began)
         await store.fill()
         with pytest.raises(StoreUnavailable, match="the disk is full"):
             await platform.submit("order.received", {"padding": "x" * 20_000})

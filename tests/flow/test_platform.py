@@ -6,12 +6,13 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, open_platform, payments, planner, stock, the_wait, until
+from kit import AMOUNT, ended, once, open_platform, order, payments, planner, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -97,6 +98,7 @@ async def registered(platform: Platform) -> list[str]:
 # Models
 
 
+@once
 @pytest.mark.parametrize(
     ("model", "words"),
     [
@@ -123,6 +125,7 @@ async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(
     await works(platform)
 
 
+@once
 async def test_the_same_planner_starts_once_its_key_is_there(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -135,6 +138,7 @@ async def test_the_same_planner_starts_once_its_key_is_there(
     assert await registered(platform) == ["orders"]
 
 
+@once
 def test_without_a_model_library_the_rest_works_and_what_to_install_is_told() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_LLM],
@@ -327,8 +331,9 @@ UNREADABLE: dict[str, Callable[[Platform, str, str], Any]] = {
 async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_be_read(
     platform: Platform, what: str
 ) -> None:
-    await platform.start(planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(
+        platform, planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock()
+    )
     question = await the_wait(platform)
     with pytest.raises(LocalProtocolError, match=what):
         await UNREADABLE[what](platform, plan.plan_id, question.wait_id)
@@ -340,8 +345,7 @@ async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_b
 
 @pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
 async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str) -> None:
-    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     found = await getattr(platform, call)(plan.plan_id)
     if call == "plan":
         assert (found.status, found.goal_event) == ("pending", "order.received")
@@ -352,16 +356,16 @@ async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str
 
 
 async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
-    await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
     await the_wait(platform)
     assert await platform.cancel(plan.plan_id, None)  # type: ignore[arg-type]
     assert (await ended(platform, plan.plan_id)).status == "cancelled"
 
 
 async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:
-    await platform.start(stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(
+        platform, stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED])
+    )
     question = await the_wait(platform)
     outcome = await platform.answer(question.wait_id, {"amount": "much"})
     assert outcome == "invalid"
@@ -389,8 +393,7 @@ async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> 
 
 async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
     model = ScriptedReasoner([complete({"done": 1})])
-    await platform.start(thinking(reasoner=model))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, thinking(reasoner=model))
 
     async def is_parked() -> bool:
         record = await platform.services.store.plan(plan.plan_id)
@@ -438,79 +441,54 @@ def test_a_bus_of_another_kind_is_refused_without_telling_its_password(monkeypat
         assert "s3cret" not in str(refused.value)
 
 
-def _is_a_directory(path: Path) -> Callable[[], object]:
-    path.mkdir(parents=True)
-    return path.rmdir
+def _is_anothers(path: Path, *statements: str) -> None:
+    with closing(sqlite3.connect(path)) as theirs:
+        for statement in ("CREATE TABLE recipe (name)", *statements):
+            theirs.execute(statement)
 
 
-def _has_no_folder(path: Path) -> Callable[[], object]:
-    return path.parent.mkdir
-
-
-def _is_below_a_file(path: Path) -> Callable[[], object]:
-    path.parent.write_text("no folder")
-
-    def mend() -> None:
-        path.parent.unlink()
-        path.parent.mkdir()
-
-    return mend
-
-
-def _is_a_text(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    path.write_text("Dear diary, " * 500)
-    return path.unlink
-
-
-def _is_anothers(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    theirs = sqlite3.connect(path)
-    theirs.execute("CREATE TABLE recipe (name)")
-    theirs.close()
-    return path.unlink
-
-
-def _is_damaged(path: Path) -> Callable[[], object]:
+def _is_damaged(path: Path) -> None:
     _is_anothers(path)
     content = path.read_bytes()
     path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
-    return path.unlink
 
 
-def _is_newer(path: Path) -> Callable[[], object]:
-    _is_anothers(path)
-    newer = sqlite3.connect(path)
-    newer.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    newer.execute("PRAGMA user_version = 99")
-    newer.close()
-    return path.unlink
+def _is_newer(path: Path) -> None:
+    _is_anothers(path, f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 99")
 
 
-def _has_a_socket_in_its_way(path: Path) -> Callable[[], object]:
-    path.parent.mkdir()
-    path.with_name("shop.db.sock").write_text("no socket")
-    return path.with_name("shop.db.sock").unlink
+def _is_below_a_file(path: Path) -> None:
+    path.parent.rmdir()
+    path.parent.write_text("no folder")
+
+
+def _socket(path: Path) -> Path:
+    return path.with_name("shop.db.sock")
 
 
 @pytest.mark.parametrize(
-    ("spoil", "words"),
+    ("spoil", "mend", "words"),
     [
-        (_is_a_directory, ["writable directory"]),
-        (_has_no_folder, ["directory does not exist", "make it first"]),
-        (_is_below_a_file, ["Not a directory", "give a database in a directory"]),
-        (_is_a_text, ["not an SQLite database", "move it away"]),
-        (_is_anothers, ["another program", "a file of its own"]),
-        (_is_damaged, ["damaged", "backup"]),
-        (_is_newer, ["newer version", "99", "install that version"]),
-        (_has_a_socket_in_its_way, ["in the way of the control socket", "move it"]),
+        (Path.mkdir, Path.rmdir, ["writable directory"]),
+        (lambda p: p.parent.rmdir(), lambda p: p.parent.mkdir(), ["directory does not exist", "make it first"]),
+        (_is_below_a_file, lambda p: p.parent.unlink(), ["Not a directory", "give a database in a directory"]),
+        (lambda p: p.write_text("Dear diary, " * 500), Path.unlink, ["not an SQLite database", "move it away"]),
+        (_is_anothers, Path.unlink, ["another program", "a file of its own"]),
+        (_is_damaged, Path.unlink, ["damaged", "backup"]),
+        (_is_newer, Path.unlink, ["newer version", "99", "install that version"]),
+        (
+            lambda p: _socket(p).write_text("no socket"),
+            lambda p: _socket(p).unlink(),
+            ["in the way of the control socket", "move it"],
+        ),
     ],
 )
 async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
-    tmp_path: Path, spoil: Callable[[Path], Callable[[], object]], words: list[str]
+    tmp_path: Path, spoil: Callable[[Path], object], mend: Callable[[Path], object], words: list[str]
 ) -> None:
     path = tmp_path / "data" / "shop.db"
-    mend = spoil(path)
+    path.parent.mkdir()
+    spoil(path)
     platform = open_platform(path)
     with pytest.raises(ConfigError) as refused:
         async with platform:
@@ -519,7 +497,8 @@ async def test_a_place_that_cannot_be_used_is_told_and_once_mended_it_can(
     assert not path.parent.is_dir() or owner_of(path) is None
     with pytest.raises(LocalProtocolError, match="not open"):
         await platform.plans()
-    mend()
+    mend(path)
+    path.parent.mkdir(exist_ok=True)
     async with platform:
         await works(platform)
     async with open_platform(path) as another:
@@ -548,6 +527,7 @@ def owner(path: Path) -> Iterator[subprocess.Popen[str]]:
         yield process
 
 
+@once
 async def test_a_second_process_is_told_who_owns_the_file_and_what_to_do(
     path: Path, owner: subprocess.Popen[str]
 ) -> None:

@@ -2,13 +2,13 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
+from kit import ended, open_platform, order, payments, planner, stock, the_wait, types, until
 
-from soorma_ai import GoalContext, Platform, PlatformContext, TransitionContext
+from soorma_ai import GoalContext, Limits, Platform, PlatformContext, TransitionContext
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.domain.registry import RegisteredEvent
@@ -60,8 +60,7 @@ async def test_an_agent_that_comes_while_a_plan_is_being_parked_wakes_it(path: P
     store = SlowToLook(path)
     script = [publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]
     async with Platform(store=store, clock=clock) as platform:
-        await platform.start(planner(script))
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(script))
         await store.looked.wait()
         await platform.start(stock())
         store.go_on.set()
@@ -82,25 +81,26 @@ async def test_a_handler_for_an_event_by_name_does_not_take_it_from_the_plan_tha
     assert await (await platform.submit("order.received", {})).result(timeout=5) == {"ok": 1}
 
 
+class Slowly:
+    """A model that reserves once it is let go."""
+
+    def __init__(self) -> None:
+        self.thinking, self.answer = asyncio.Event(), asyncio.Event()
+
+    async def __call__(self, question: Any) -> Any:
+        self.thinking.set()
+        await self.answer.wait()
+        return publish("inventory.reserve.requested", order_id="A")
+
+
 async def test_a_model_that_takes_longer_than_the_plan_has_publishes_nothing_more(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    from soorma_ai import Limits
-
-    thinking, answer = asyncio.Event(), asyncio.Event()
-
-    async def slowly(question: Any) -> Any:
-        thinking.set()
-        await answer.wait()
-        return publish("inventory.reserve.requested", order_id="A")
-
-    from datetime import timedelta
-
-    await platform.start(planner(slowly, limits=Limits(deadline=timedelta(hours=1))), stock())
-    plan = await platform.submit("order.received", {})
-    await thinking.wait()
+    slowly = Slowly()
+    plan = await order(platform, planner(slowly, limits=Limits(deadline=timedelta(hours=1))), stock())
+    await slowly.thinking.wait()
     await clock.advance(timedelta(hours=3))
-    answer.set()
+    slowly.answer.set()
     assert "limit_exceeded: deadline" in (await ended(platform, plan.plan_id)).reason
     assert await types(platform) == ["order.received"]
 
@@ -125,20 +125,13 @@ async def test_a_plan_whose_model_takes_long_holds_up_no_other(platform: Platfor
 
 
 async def test_a_plan_can_be_seen_and_cancelled_while_its_first_decision_is_being_made(platform: Platform) -> None:
-    thinking, answer = asyncio.Event(), asyncio.Event()
-
-    async def slowly(question: Any) -> Any:
-        thinking.set()
-        await answer.wait()
-        return publish("inventory.reserve.requested", order_id="A")
-
+    slowly = Slowly()
     minds = planner(slowly)
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {"order_id": "A"})
-    await thinking.wait()
+    plan = await order(platform, minds, stock(), order_id="A")
+    await slowly.thinking.wait()
     assert (await platform.plan(plan.plan_id)).status == "pending"
     assert await platform.cancel(plan.plan_id, "not needed")
-    answer.set()
+    slowly.answer.set()
     details = await ended(platform, plan.plan_id)
     assert (details.status, details.reason) == ("cancelled", "not needed")
     assert await types(platform) == ["order.received"]
@@ -146,12 +139,9 @@ async def test_a_plan_can_be_seen_and_cancelled_while_its_first_decision_is_bein
 
 
 async def test_a_clock_that_steps_back_loses_no_deadline(path: Path) -> None:
-    from datetime import timedelta
-
     clock = VirtualClock()
     async with open_platform(path, clock) as platform:
-        await platform.start(planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
         await the_wait(platform)
     store = SqliteStore(path)
     await store.open(clock.now())

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, open_platform, payments, planner, published, stock, until
+from kit import ended, is_idle, open_platform, payments, planner, published, running, stock, until
+from worst import IS_WORST
 
 from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
 from soorma_ai.domain.plans import PlanStatus
@@ -23,6 +24,7 @@ from soorma_ai.testing.scripted import complete, publish, wait
 
 DAY = timedelta(days=1)
 GATE = Approval(timeout=20 * DAY)
+SEEDS = (2, 3) if IS_WORST else (0, 1)
 STIRRING = """
     SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer WHERE due <= ?)
         + (SELECT count(*) FROM inbox WHERE state IN ('queued', 'leased', 'blocked'))
@@ -122,7 +124,7 @@ class Run:
             self.kept += pruned.kept
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", SEEDS)
 async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path, seed: int) -> None:
     kept, forgetful = Run(tmp_path / "kept.db", seed, False), Run(tmp_path / "forgetful.db", seed, True)
     await kept.live()
@@ -141,15 +143,10 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
 async def shop(path: Path, clock: VirtualClock, *agents: Agent) -> AsyncGenerator[Platform]:
     """Closed while days pass: an open one keeps its leases and heart-beats every few seconds of them. What was said
     has arrived by then, since nothing is forgotten that is on its way."""
-    async with open_platform(path, clock) as platform:
-        await platform.start(*agents)
+    async with running(path, clock, *agents) as platform:
         yield platform
         if agents:
-            await until(platform, lambda: at_rest(platform))
-
-
-async def at_rest(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0 and not await platform.services.store.unsent(1)
+            await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: VirtualClock) -> None:
@@ -222,22 +219,6 @@ async def test_only_a_plan_that_is_over_can_be_named(platform: Platform) -> None
     with pytest.raises(LocalProtocolError, match="before all time"):
         await platform.prune(timedelta.max)
     assert await platform.prune(statuses=[PlanStatus.FAILED, "cancelled"]) == Pruned()
-
-
-async def test_a_handler_has_no_time_to_forget_in(platform: Platform) -> None:
-    told: list[Exception] = []
-    tool = Tool("cleaner")
-
-    @tool.on_invoke("clean")
-    async def clean(request: Any, context: PlatformContext) -> None:
-        try:
-            await platform.prune()
-        except LocalProtocolError as error:
-            told.append(error)
-
-    await platform.start(tool)
-    await platform.request("clean", {}, timeout=10)
-    assert "inside a handler" in str(told[0])
 
 
 async def test_a_dead_letter_keeps_the_plan_that_it_is_of(path: Path, clock: VirtualClock) -> None:

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
-from kit import as_time_passes, ended, open_platform, planner, stock, the_wait, until
+from kit import as_time_passes, ended, is_idle, open_platform, order, planner, running, stock, the_wait, until
 
 from soorma_ai import Platform
 from soorma_ai.domain.events import EventEnvelope
@@ -44,8 +44,7 @@ async def test_what_the_bus_loses_is_sent_again(
     path: Path, clock: VirtualClock, caplog: pytest.LogCaptureFixture
 ) -> None:
     async with Platform(f"sqlite:///{path}", bus=ForgetfulBus(), clock=clock) as platform:
-        await platform.start(planner([RESERVE, complete({"ok": True})]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner([RESERVE, complete({"ok": True})]), stock())
 
         await as_time_passes(clock, lambda: platform.plans(status="completed"))
         found = await ended(platform, plan.plan_id)
@@ -58,8 +57,7 @@ async def stranded(path: Path, clock: VirtualClock, *statements: str) -> str:
     """A plan that waits for a person, after somebody changed the file by hand."""
     async with open_platform(path, clock) as platform:
         script = [wait("user.replied", "Which?"), complete({"ok": True})]
-        await platform.start(planner(script, external_events=["user.replied"]), stock())
-        plan = await platform.submit("order.received", {})
+        plan = await order(platform, planner(script, external_events=["user.replied"]), stock())
         await the_wait(platform)
     with sqlite3.connect(path) as db:
         for statement in statements:
@@ -81,8 +79,7 @@ async def test_a_live_plan_that_waits_for_nothing_is_reported_and_goes_on(
 
 async def test_a_plan_that_waits_for_something_is_left_alone(path: Path, clock: VirtualClock) -> None:
     await stranded(path, clock)
-    async with open_platform(path, clock) as platform:
-        await platform.start(planner([]), stock())
+    async with running(path, clock, planner([]), stock()) as platform:
         for _ in range(3):
             await clock.advance(61)
             swept = await platform.services.store.sweep(clock.now())
@@ -101,13 +98,8 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
     with sqlite3.connect(path) as db:
         db.execute("UPDATE inbox SET state = 'blocked'")
     db.close()
-    async with open_platform(path, clock) as platform:
-        await platform.start(stock())
-        await until(platform, lambda: _nothing_waits(platform))
-
-
-async def _nothing_waits(platform: Platform) -> bool:
-    return await platform.services.store.backlog(1) == 0
+    async with running(path, clock, stock()) as platform:
+        await until(platform, lambda: is_idle(platform))
 
 
 async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: VirtualClock) -> None:
@@ -116,6 +108,6 @@ async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: 
         minds = planner([])
         await platform.start(minds, stock())
         await platform.publish("plan-events", "plan.stranded", {}, plan_id=plan_id)
-        await until(platform, lambda: _nothing_waits(platform))
+        await until(platform, lambda: is_idle(platform))
         plan = await platform.plan(plan_id)
         assert (plan.status, len(plan.decisions)) == ("paused", 1)

@@ -6,7 +6,19 @@ from typing import Any
 import pytest
 from fanin import ORDERS, answers, arrive, gathering, join_of_a_worker, reply_to
 from fanin import asked as requested
-from kit import PATIENCE, as_time_passes, ended, open_platform, planner, published, the_wait, types, until
+from kit import (
+    PATIENCE,
+    as_time_passes,
+    ended,
+    open_platform,
+    order,
+    planner,
+    published,
+    running,
+    the_wait,
+    types,
+    until,
+)
 
 from soorma_ai import (
     Agent,
@@ -169,62 +181,6 @@ async def test_a_task_is_for_whom_it_is_assigned_to(platform: Platform, assigned
     assert [part["result"]["by"] for part in reply["result"]["parts"]] == [by]
 
 
-@pytest.mark.parametrize(
-    "misuse",
-    ["no handler", "left open", "ended twice", "unknown sub-task"],
-)
-async def test_a_handler_that_leaves_its_task_hanging_fails_it(platform: Platform, misuse: str) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("order.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        match misuse:
-            case "no handler":
-                await task.delegate("part.requested", {}, "nobody.listens")
-            case "left open":
-                task.state["waiting"] = True
-            case "ended twice":
-                await task.complete({})
-                await task.fail("no")
-            case _:
-                task.update_sub_task_result("nothing", {})
-
-    await platform.start(worker, echo())
-    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
-    assert (reply["success"], reply["error"]["code"]) == (False, "local_protocol")
-    assert [event.type for event in await published(platform)] == ["order.requested"]
-
-
-@pytest.mark.parametrize(
-    ("asked", "words"),
-    [
-        ({"timeout": 0}, "timeout=0: give a number of seconds above 0"),
-        ({"timeout": "soon"}, "timeout='soon': give a number"),
-        ({"timeout": 1e15}, "give a number of seconds above 0, up to"),
-        ({"data": None}, "the data of 'part.requested' must be JSON, found None"),
-        ({"event_type": ""}, "no event '' can be made: type"),
-        ({"event_type": "action-requests"}, "'action-requests' is a topic"),
-        ({"assigned_to": 5}, "assigned_to=5: give text"),
-        ({"response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
-    ],
-)
-async def test_what_cannot_be_asked_is_told_and_nothing_is(
-    platform: Platform, asked: dict[str, Any], words: str
-) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("order.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        await task.delegate(**{"event_type": "part.requested", "data": {}, "response_event": "part.done", **asked})
-
-    worker.on_result("part.done")(lambda result, context: None)
-    await platform.start(worker, echo())
-    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
-    assert reply["error"]["code"] == "local_protocol"
-    assert words in reply["error"]["message"]
-    assert [event.type for event in await published(platform)] == ["order.requested"]
-
-
 async def test_a_result_handler_that_breaks_fails_the_task(platform: Platform) -> None:
     worker = Worker("clerk")
 
@@ -257,29 +213,22 @@ def asking(worker: Worker, **data: Any) -> None:
         await task.complete({"approved": result.data["approved"]})
 
 
-async def test_a_worker_asks_a_person(platform: Platform) -> None:
+@pytest.mark.parametrize("by_an_event", [False, True])
+async def test_a_worker_asks_a_person_who_answers_or_whose_answer_is_an_event(
+    platform: Platform, by_an_event: bool
+) -> None:
     worker = Worker("clerk")
     asking(worker, timeout_seconds=60)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "review.requested", {})
     question = await the_wait(platform)
     assert (question.message, question.task_id, question.plan_id) == ("May it go?", task_id, None)
-    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    if by_an_event:
+        await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
+    else:
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     (answer,) = await until(platform, lambda: answers(platform, task_id))
     assert answer.data["result"] == {"approved": True}
-
-
-async def test_a_person_may_answer_a_worker_by_an_event(platform: Platform) -> None:
-    worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
-    await platform.start(worker)
-    task_id = await platform.publish("action-requests", "review.requested", {})
-    await the_wait(platform)
-    await platform.publish(
-        "notification-events", "review.answered", {"approved": False}, correlation_id=task_id, idempotency_key="once"
-    )
-    (answer,) = await until(platform, lambda: answers(platform, task_id))
-    assert answer.data["result"] == {"approved": False}
 
 
 @pytest.mark.parametrize(("who", "asked_of"), [("agent", []), ("client", ["manager"])])
@@ -364,8 +313,7 @@ async def test_a_question_without_an_end_or_an_ear_is_not_asked(
 async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> None:
     worker = Worker("clerk")
     asking(worker, timeout_seconds=600)
-    async with open_platform(path, clock) as platform:
-        await platform.start(worker)
+    async with running(path, clock, worker) as platform:
         task_id = await platform.publish("action-requests", "review.requested", {})
         question = await the_wait(platform)
     async with open_platform(path, clock) as platform:
@@ -377,8 +325,7 @@ async def test_a_task_waits_over_a_restart(path: Path, clock: VirtualClock) -> N
 
 
 async def test_a_task_ends_although_its_worker_came_back_without_ears(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as platform:
-        await platform.start(gathering([DelegationSpec("part.requested", {}, "part.done")]))
+    async with running(path, clock, gathering([DelegationSpec("part.requested", {}, "part.done")])) as platform:
         task_id = await platform.publish("action-requests", "order.requested", {})
         (request,) = await requested(platform, 1)
     async with open_platform(path, clock) as platform:
@@ -473,8 +420,7 @@ async def test_a_task_that_cannot_be_given_says_why(platform: Platform) -> None:
         refused.append(str(told.value))
         await task.complete()
 
-    await platform.start(worker, minds, echo())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, worker, minds, echo())
     await plan.result(timeout=PATIENCE)
     with pytest.raises(NotFound, match=r"its tasks: note\.requested, more\.requested"):
         await worker.execute_task("dig.requested", {})

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from kit import PATIENCE, killed, published, until
+from kit import PATIENCE, happens, killed, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -49,11 +49,6 @@ async def asked(platform: Platform, *numbers: int) -> None:
         await platform.publish("action-requests", "work.requested", {"n": n})
 
 
-async def happens(event: asyncio.Event) -> None:
-    async with asyncio.timeout(PATIENCE):
-        await event.wait()
-
-
 async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
     async def is_done() -> bool:
         return sorted(hands.done) == sorted(numbers) and await platform.services.store.backlog(1) == 0
@@ -79,11 +74,7 @@ async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_a
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1)
-
-        async def was_put_off() -> bool:
-            return hands.put_off == [1]
-
-        await until(platform, was_put_off)
+        await until(platform, lambda: hands.put_off == [1])
         await asked(platform, 0)
         await happens(hands.began)
         await is_looked_at_rarely(store, clock)
@@ -132,11 +123,7 @@ async def test_what_is_put_off_is_taken_at_its_moment(path: Path, clock: Virtual
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1, 2)
-
-        async def were_put_off() -> bool:
-            return sorted(hands.put_off) == [1, 2]
-
-        await until(platform, were_put_off)
+        await until(platform, lambda: sorted(hands.put_off) == [1, 2])
         assert hands.done == []
         await clock.advance(1)
         await all_done(platform, hands, 1, 2)

@@ -5,7 +5,7 @@ import random
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, planner, published, until
+from kit import PATIENCE, ended, order, planner, published, until
 
 from soorma_ai import (
     Agent,
@@ -26,7 +26,6 @@ from soorma_ai import (
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.domain.tracking import Action, ActionStatus
 from soorma_ai.errors import NotFound
-from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
 
 ASKED = 20
@@ -54,8 +53,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     async def begin(request: InvocationContext, context: PlatformContext) -> None:
         await context.bus.publish("action-requests", "work.requested", {"fails": True})
 
-    await platform.start(planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
     await started.wait()
     store = platform.services.store
     look = store.handed
@@ -99,8 +97,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
     started, go_on = asyncio.Event(), asyncio.Event()
     tool = worker(started, go_on)
     await platform.services.store.register([tool.registration()], platform.services.clock.now())
-    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("work.requested", n=1), complete({"ok": True})]))
 
     async def has_asked() -> list[str]:
         try:
@@ -123,55 +120,16 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
     assert (action.status, action.event_type, action.asked_by) == ("completed", "work.requested", "orders")
     assert (action.agents, action.error, action.parent_id) == (("hands",), None, None)
     assert action.ended_at is not None and action.ended_at >= action.requested_at
+    kinds = [entry.kind for entry in await platform.tracker.timeline(plan.plan_id)]
+    assert kinds.index("request") < kinds.index("reply") < kinds.index("end")
 
 
-async def test_what_failed_and_what_nobody_answered_say_so(platform: Platform, clock: VirtualClock) -> None:
-    minds = planner([publish("work.requested", fails=True), publish("lost.requested"), complete({})])
-    await platform.start(minds, worker())
-    silent = Tool("silent")
-
-    @silent.on_invoke("lost.requested")
-    async def never(request: InvocationContext, context: PlatformContext) -> None: ...
-
-    await platform.services.store.register([silent.registration()], clock.now())
-    plan = await platform.submit("order.received", {})
-
-    async def has_failed() -> bool:
-        return (await platform.tracker.plan_progress(plan.plan_id)).status == "failed"
-
-    await until(platform, lambda: _two_requests(platform))
-    assert await statuses(platform, plan.plan_id) == ["failed", "pending"]
-    await clock.advance(7 * 24 * 3600)
-    await as_time_passes(clock, has_failed)
-    failed, lost = await platform.tracker.actions(plan.plan_id)
-    assert (failed.status, failed.error) == ("failed", "it is broken")
-    assert lost.status in ("cancelled", "timed_out") and lost.ended_at is not None
-    counts = (await platform.tracker.plan_progress(plan.plan_id)).counts
-    assert set(counts) == set(ActionStatus) and sum(counts.values()) == 2 and counts[ActionStatus.PENDING] == 0
-
-
-async def _two_requests(platform: Platform) -> bool:
-    return len([e for e in await published(platform) if e.type.endswith(".requested")]) == 2
-
-
-async def test_what_was_cancelled_with_its_plan_is_not_pending(platform: Platform) -> None:
-    await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(planner([publish("work.requested", n=1)]))
-    plan = await platform.submit("order.received", {})
-    await until(platform, lambda: published(platform))
-    await until(platform, lambda: platform.services.store.plan(plan.plan_id))
-    await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
-    assert await statuses(platform, plan.plan_id) == ["cancelled"]
-
-
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(2))
 async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed: int) -> None:
     """Replies in any order, some doubled, and requests brought by the bus again after their replies."""
     rng = random.Random(seed)
     await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(fanning(ASKED))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, fanning(ASKED))
     requests = [e for e in await until(platform, lambda: _asked(platform)) if e.type == "work.requested"]
     arriving = [_reply(request) for request in requests]
     arriving += rng.sample(arriving, 7)
@@ -232,8 +190,7 @@ def clerk() -> Worker:
 
 async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platform: Platform) -> None:
     await platform.services.store.register([worker().registration()], platform.services.clock.now())
-    await platform.start(planner([publish("task.requested"), complete({})]), clerk())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
     requests = await until(platform, lambda: _parts(platform))
     (asked,) = await store.named_expectations([requests[0].id])
@@ -260,8 +217,7 @@ async def _parts(platform: Platform) -> list[EventEnvelope]:
 
 
 async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platform: Platform) -> None:
-    await platform.start(planner([publish("task.requested"), complete({})]), clerk(), worker())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk(), worker())
     await plan.result(timeout=PATIENCE)
     task, *parts = await platform.tracker.actions(plan.plan_id)
     assert (task.event_type, task.status, task.parent_id) == ("task.requested", "completed", None)
@@ -270,39 +226,6 @@ async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platfor
     assert len({one.group_id for one in parts}) == 1
     progress = await platform.tracker.plan_progress(plan.plan_id)
     assert (progress.total, progress.done, set(progress.reports)) == (4, 4, {task.action_id})
-
-
-async def test_a_report_that_comes_late_changes_no_status(platform: Platform) -> None:
-    await platform.start(planner([publish("work.requested", n=1), complete({})]), worker())
-    plan = await platform.submit("order.received", {})
-    await plan.result(timeout=PATIENCE)
-    (action,) = await platform.tracker.actions(plan.plan_id)
-    store, now = platform.services.store, platform.services.clock.now()
-    for progress in (0.5, "half", True):
-        late = EventEnvelope(
-            id=f"late-{progress}",
-            source="hands",
-            type="task.progress",
-            topic=EventTopic.SYSTEM_EVENTS,
-            time=now,
-            data={"task_id": action.action_id, "progress": progress, "status": "running"},
-            plan_id=plan.plan_id,
-            root_plan_id=plan.plan_id,
-        )
-        await store.arrive([late], now)
-    (action,) = await platform.tracker.actions(plan.plan_id)
-    assert action.status == "completed" and action.report is not None and action.report.progress == 0.5
-
-
-async def test_the_timeline_tells_a_plan_in_the_order_of_time(platform: Platform) -> None:
-    await platform.start(planner([publish("work.requested", n=1), complete({"ok": True})]), worker())
-    plan = await platform.submit("order.received", {})
-    await plan.result(timeout=PATIENCE)
-    told = await platform.tracker.timeline(plan.plan_id)
-    assert [entry.at for entry in told] == sorted(entry.at for entry in told)
-    kinds = [entry.kind for entry in told]
-    assert {"turn", "decision", "request", "reply", "end"} <= set(kinds)
-    assert kinds.index("request") < kinds.index("reply") < kinds.index("end")
 
 
 async def test_a_tree_and_a_session_show_their_plans(platform: Platform) -> None:
@@ -320,45 +243,29 @@ async def test_a_tree_and_a_session_show_their_plans(platform: Platform) -> None
     assert {one.plan_id for one in await platform.tracker.session_plans("s-1")} == {plan.plan_id, below.plan.plan_id}
 
 
-async def test_a_request_that_a_tool_made_by_itself_is_done_when_its_reply_is_there(platform: Platform) -> None:
-    tool = Tool("asking")
-
-    @tool.on_invoke("outer.requested")
-    async def outer(request: InvocationContext, context: PlatformContext) -> str:
-        return await context.bus.request("work.requested", {"n": 1}, "work.done")
-
-    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker())
-    plan = await platform.submit("order.received", {})
-    await plan.result(timeout=PATIENCE)
-
-    async def both_done() -> list[Action]:
-        found = await platform.tracker.actions(plan.plan_id)
-        return found if all(one.status == "completed" for one in found) else []
-
-    assert [one.asked_by for one in await until(platform, both_done)] == ["orders", "asking"]
-
-
-async def test_a_request_that_nobody_waits_for_is_done_when_it_was_handled(platform: Platform) -> None:
+async def test_what_a_tool_asked_by_itself_is_done_when_its_reply_is_there_or_nobody_will_reply(
+    platform: Platform,
+) -> None:
     tool, listener = Tool("asking"), Agent("listener")
 
     @tool.on_invoke("outer.requested")
     async def outer(request: InvocationContext, context: PlatformContext) -> None:
+        await context.bus.request("work.requested", {"n": 1}, "work.done")
         for name in ("work.requested", "noted.requested", "broken.requested"):
             await context.bus.publish("action-requests", name, {"n": 1})
 
     listener.on_event("noted.requested", topic="action-requests")(lambda event, context: None)
     listener.on_event("broken.requested", topic="action-requests")(lambda event, context: 1 / 0)
-    await platform.start(planner([publish("outer.requested"), complete({})]), tool, worker(), listener)
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner([publish("outer.requested"), complete({})]), tool, worker(), listener)
     await plan.result(timeout=PATIENCE)
 
     async def all_done() -> list[Action]:
         found = await platform.tracker.actions(plan.plan_id)
         return found if all(one.status.is_final for one in found) else []
 
-    told = {one.event_type: one.status for one in await until(platform, all_done)}
-    broken = told.pop("broken.requested")
-    assert (broken, set(told.values())) == ("failed", {"completed"})
+    found = await until(platform, all_done)
+    assert [one.asked_by for one in found] == ["orders", *["asking"] * 4]
+    assert [one.event_type for one in found if one.status != "completed"] == ["broken.requested"]
 
 
 async def test_two_workers_of_one_request_have_a_group_each(platform: Platform) -> None:

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from kit import ended, planner, stock
+from kit import ended, order, planner, stock
 
 from soorma_ai import Platform
 from soorma_ai.adapters.prompts import PromptFiles, packaged_prompts
@@ -15,8 +15,9 @@ from soorma_ai.testing.scripted import complete, publish
 
 
 async def test_a_plan_records_the_version_of_its_planner_and_its_prompt(platform: Platform) -> None:
-    await platform.start(planner([publish("inventory.reserve.requested", order_id="A1")], version="2.1.0"), stock())
-    handle = await platform.submit("order.received", {})
+    handle = await order(
+        platform, planner([publish("inventory.reserve.requested", order_id="A1")], version="2.1.0"), stock()
+    )
     plan = await ended(platform, handle.plan_id)
     entry = plan.decisions[0]
     assert plan.agent_version == "2.1.0"
@@ -31,8 +32,7 @@ async def test_a_plan_that_its_prompt_fails_is_begun_without_one(
     broken.write_text("no front matter")
     monkeypatch.setenv(PROMPTS_DIR, str(path.parent))
     async with Platform(f"sqlite:///{path}", clock=clock) as platform:
-        await platform.start(planner([complete()]), stock())
-        handle = await platform.submit("order.received", {})
+        handle = await order(platform, planner([complete()]), stock())
         plan = await ended(platform, handle.plan_id)
     assert (plan.status, plan.prompt) == ("failed", "")
     assert "is no prompt" in str(plan.reason)

@@ -34,11 +34,7 @@ async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path
         )
         plan = await platform.submit("order.received", {})
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
-
-        async def all_came_twice() -> bool:
-            return set(came.values()) == {2}
-
-        await until(platform, all_came_twice)
+        await until(platform, lambda: set(came.values()) == {2})
     assert len(came) > 3
 
 

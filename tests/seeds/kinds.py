@@ -13,16 +13,19 @@ class Change:
     why: str
 
 
-@dataclass(frozen=True)
 class Runs:
     """Its tests, by their paths from `tests`, run the sample's own code, all of it but what is `changed`. The code is
     in them, or in the functions `within` that they call. `as_python` says what has to stand for what so that Python can
     read the sample at all."""
 
-    tests: tuple[str, ...]
-    changed: tuple[Change, ...] = ()
-    as_python: tuple[tuple[str, str], ...] = ()
-    within: tuple[str, ...] = ()
+    def __init__(
+        self,
+        tests: tuple[str, ...],
+        *changed: Change,
+        as_python: tuple[tuple[str, str], ...] = (),
+        within: tuple[str, ...] = (),
+    ) -> None:
+        self.tests, self.changed, self.as_python, self.within = tests, changed, as_python, within
 
 
 @dataclass(frozen=True)

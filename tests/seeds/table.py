@@ -50,13 +50,11 @@ def flow(*names: str) -> tuple[str, ...]:
 DECLARED_CALCULATOR = Runs(tools("test_a_declared_calculator_calculates"))
 CALLER_OF_A_TOOL = Runs(
     tools("test_a_declared_calculator_calculates"),
-    (
-        Change("", "found[:] = [request_schema, response_schema]", "the test looks at them"),
-        Change(
-            "",
-            "await (await result.restore_task()).complete(calc_result)",
-            "the sample breaks off here; a task that nothing would end is a failure",
-        ),
+    Change("", "found[:] = [request_schema, response_schema]", "the test looks at them"),
+    Change(
+        "",
+        "await (await result.restore_task()).complete(calc_result)",
+        "the sample breaks off here; a task that nothing would end is a failure",
     ),
 )
 INVOCATION = Names(
@@ -131,7 +129,7 @@ TOOL_MODEL: tuple[tuple[int, str, str, How], ...] = (
                 "test_tool_uses_caller_response_event",
                 "test_invocation_context_from_event",
             ),
-            (Change("pass", "", "two of the tests are empty; here they test what their docstrings say"),),
+            Change("pass", "", "two of the tests are empty; here they test what their docstrings say"),
         ),
     ),
 )
@@ -146,7 +144,7 @@ WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
         6,
         "Sequential Delegation",
         "one sub-task",
-        Runs(workers("test_a_researcher_delegates_and_completes_with_what_came"), ONE_SUB_TASK),
+        Runs(workers("test_a_researcher_delegates_and_completes_with_what_came"), *ONE_SUB_TASK),
     ),
     (
         7,
@@ -154,13 +152,11 @@ WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
         "three sub-tasks at once",
         Runs(
             workers("test_three_analyses_at_once_are_one_result"),
-            (
-                *FAN_IN,
-                Change(
-                    '@worker.on_result(event_type="topic.classify")',
-                    '@worker.on_result(event_type="topic.completed")',
-                    "names the request and not its answer; sdk-refactoring-plan has it right, and counts",
-                ),
+            *FAN_IN,
+            Change(
+                '@worker.on_result(event_type="topic.classify")',
+                '@worker.on_result(event_type="topic.completed")',
+                "names the request and not its answer; sdk-refactoring-plan has it right, and counts",
             ),
         ),
     ),
@@ -181,16 +177,14 @@ WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
                     "test_three_analyses_at_once_are_one_result",
                 ),
             ),
-            (
-                Change("pass", "", "four of the tests are empty; ours do what their docstrings say"),
-                Change('task = TaskContext(task_id="t1")', "", "a task is made by the request that begins it"),
-                Change(
-                    'restored = await TaskContext.restore("t1", context)',
-                    "restored = await TaskContext.restore(task.task_id, context)",
-                    "its id is that of its request",
-                ),
-                Change('assert restored.task_id == "t1"', "assert restored.task_id == task.task_id", "the same"),
+            Change("pass", "", "four of the tests are empty; ours do what their docstrings say"),
+            Change('task = TaskContext(task_id="t1")', "", "a task is made by the request that begins it"),
+            Change(
+                'restored = await TaskContext.restore("t1", context)',
+                "restored = await TaskContext.restore(task.task_id, context)",
+                "its id is that of its request",
             ),
+            Change('assert restored.task_id == "t1"', "assert restored.task_id == task.task_id", "the same"),
             as_python=(('TaskContext(task_id="t1", ...)', 'TaskContext(task_id="t1")'),),
         ),
     ),
@@ -205,24 +199,22 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "an agent hears a fact and asks for what follows",
         Runs(
             bus("test_an_agent_hears_a_fact_and_asks_for_what_follows"),
-            (
-                Change("from soorma.agents import Agent", "", PACKAGE),
-                Change(
-                    'agent = Agent(name="my-agent", capabilities=[...])',
-                    'agent = Agent(name="my-agent", capabilities=["ordering"])',
-                    FILLED,
-                ),
-                Change(
-                    "async def handle_order(event: Dict, context: PlatformContext):",
-                    "async def handle_order(event: EventContext, context: PlatformContext):",
-                    "an event is no dict: `event.data` is one",
-                ),
-                Change(
-                    'await context.bus.publish(topic="action-requests", event_type="inventory.check", data={...})',
-                    'await context.bus.publish(topic="action-requests", event_type="inventory.check", '
-                    'data={"order_id": event.data["order_id"]})',
-                    FILLED,
-                ),
+            Change("from soorma.agents import Agent", "", PACKAGE),
+            Change(
+                'agent = Agent(name="my-agent", capabilities=[...])',
+                'agent = Agent(name="my-agent", capabilities=["ordering"])',
+                FILLED,
+            ),
+            Change(
+                "async def handle_order(event: Dict, context: PlatformContext):",
+                "async def handle_order(event: EventContext, context: PlatformContext):",
+                "an event is no dict: `event.data` is one",
+            ),
+            Change(
+                'await context.bus.publish(topic="action-requests", event_type="inventory.check", data={...})',
+                'await context.bus.publish(topic="action-requests", event_type="inventory.check", '
+                'data={"order_id": event.data["order_id"]})',
+                FILLED,
             ),
         ),
     ),
@@ -232,13 +224,11 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a tool returns its result",
         Runs(
             tools("test_a_tool_of_layer_2_returns_its_result"),
-            (
-                Change("from soorma.agents import Tool", "", PACKAGE),
-                Change(
-                    'tool = Tool(name="calculator", capabilities=[...])',
-                    'tool = Tool(name="calculator", capabilities=["calculate"])',
-                    FILLED,
-                ),
+            Change("from soorma.agents import Tool", "", PACKAGE),
+            Change(
+                'tool = Tool(name="calculator", capabilities=[...])',
+                'tool = Tool(name="calculator", capabilities=["calculate"])',
+                FILLED,
             ),
         ),
     ),
@@ -248,15 +238,13 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a worker delegates, and completes with what came",
         Runs(
             workers("test_a_researcher_delegates_and_completes_with_what_came"),
-            (
-                Change("from soorma.agents import Worker", "", PACKAGE),
-                Change(
-                    'worker = Worker(name="researcher", capabilities=[...])',
-                    'worker = Worker(name="researcher", capabilities=["research"])',
-                    FILLED,
-                ),
-                *ONE_SUB_TASK,
+            Change("from soorma.agents import Worker", "", PACKAGE),
+            Change(
+                'worker = Worker(name="researcher", capabilities=[...])',
+                'worker = Worker(name="researcher", capabilities=["research"])',
+                FILLED,
             ),
+            *ONE_SUB_TASK,
         ),
     ),
     (
@@ -265,19 +253,17 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a planner makes a plan and goes on with it",
         Runs(
             planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
-            (
-                Change("from soorma.agents import Planner", "", PACKAGE),
-                Change(
-                    'planner = Planner(name="research-planner", capabilities=[...])',
-                    'planner = Planner(name="research-planner", capabilities=["planning"], '
-                    "reasoner=ScriptedReasoner(script))",
-                    f"{FILLED}; no model is called in a test",
-                ),
-                Change(
-                    "agents = await context.registry.discover(goal.requirements)",
-                    'agents = await context.registry.discover(goal.data["requirements"])',
-                    "a goal is an event, and what it requires is in its data",
-                ),
+            Change("from soorma.agents import Planner", "", PACKAGE),
+            Change(
+                'planner = Planner(name="research-planner", capabilities=[...])',
+                'planner = Planner(name="research-planner", capabilities=["planning"], '
+                "reasoner=ScriptedReasoner(script))",
+                f"{FILLED}; no model is called in a test",
+            ),
+            Change(
+                "agents = await context.registry.discover(goal.requirements)",
+                'agents = await context.registry.discover(goal.data["requirements"])',
+                "a goal is an event, and what it requires is in its data",
             ),
         ),
     ),
@@ -310,14 +296,12 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a request, a response and a fact",
         Runs(
             bus("test_a_request_a_response_and_an_announcement_have_their_topics"),
-            (
-                Change(
-                    'await context.bus.respond(event_type="research.completed", data={"findings": [...]}, '
-                    "correlation_id=request.correlation_id)",
-                    'await context.bus.respond(event_type="research.completed", data={"findings": ["a page"]}, '
-                    "correlation_id=request.correlation_id)",
-                    FILLED,
-                ),
+            Change(
+                'await context.bus.respond(event_type="research.completed", data={"findings": [...]}, '
+                "correlation_id=request.correlation_id)",
+                'await context.bus.respond(event_type="research.completed", data={"findings": ["a page"]}, '
+                "correlation_id=request.correlation_id)",
+                FILLED,
             ),
         ),
     ),
@@ -328,16 +312,14 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "an envelope with response_event",
         Runs(
             bus("test_a_request_says_where_its_response_goes"),
-            (
-                Change(
-                    '{"id": "evt_123", "type": "research.requested", "topic": "action-requests", "data": {...}, '
-                    '"correlation_id": "corr_456", "response_event": "research.completed", '
-                    '"response_topic": "action-results"}',
-                    'envelope = {"id": asked.id, "type": "research.requested", "topic": "action-requests", '
-                    '"data": {"topic": "owls"}, "correlation_id": "corr_456", '
-                    '"response_event": "research.completed", "response_topic": "action-results"}',
-                    f"{FILLED}, and compared with an event that was sent: it has an id of its own",
-                ),
+            Change(
+                '{"id": "evt_123", "type": "research.requested", "topic": "action-requests", "data": {...}, '
+                '"correlation_id": "corr_456", "response_event": "research.completed", '
+                '"response_topic": "action-results"}',
+                'envelope = {"id": asked.id, "type": "research.requested", "topic": "action-requests", '
+                '"data": {"topic": "owls"}, "correlation_id": "corr_456", '
+                '"response_event": "research.completed", "response_topic": "action-results"}',
+                f"{FILLED}, and compared with an event that was sent: it has an id of its own",
             ),
         ),
     ),
@@ -348,7 +330,7 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a handler names its topic",
         Runs(
             bus("test_a_handler_names_its_topic"),
-            (Change("...", "heard.append(event.topic)", WATCHED),),
+            Change("...", "heard.append(event.topic)", WATCHED),
             as_python=(
                 (
                     '@agent.on_event("data.requested", topic="business-facts")',
@@ -363,7 +345,7 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         18,
         "RF-SDK-004: Worker Async Task Model",
         "three sub-tasks at once",
-        Runs(workers("test_three_analyses_at_once_are_one_result"), FAN_IN),
+        Runs(workers("test_three_analyses_at_once_are_one_result"), *FAN_IN),
     ),
     (19, "RF-SDK-004: Worker Async Task Model", "the decorators of workers", ON_TASK),
     (20, "RF-SDK-004: Worker Async Task Model", "what a task waited for", RESULT),
@@ -398,10 +380,7 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         27,
         "RF-SDK-007: Event Registration Tied to Agent",
         "a capability has whole events",
-        Names(
-            registry("test_events_belong_to_the_agent_that_registered_them"),
-            "a capability may also be only a name",
-        ),
+        Names(registry("test_events_belong_to_the_agent_that_registered_them"), "a capability may also be only a name"),
     ),
     (
         28,
@@ -447,18 +426,15 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "publish names its topic",
         Runs(
             bus("test_a_fact_is_published_on_its_topic_or_announced"),
-            (
-                Change(
-                    'await context.bus.publish(topic="business-facts", event_type="order.created", data={...})',
-                    'await context.bus.publish(topic="business-facts", event_type="order.created", '
-                    'data={"order_id": "1"})',
-                    FILLED,
-                ),
-                Change(
-                    'await context.bus.announce("order.created", data={...})',
-                    'await context.bus.announce("order.created", data={"order_id": "2"})',
-                    FILLED,
-                ),
+            Change(
+                'await context.bus.publish(topic="business-facts", event_type="order.created", data={...})',
+                'await context.bus.publish(topic="business-facts", event_type="order.created", data={"order_id": "1"})',
+                FILLED,
+            ),
+            Change(
+                'await context.bus.announce("order.created", data={...})',
+                'await context.bus.announce("order.created", data={"order_id": "2"})',
+                FILLED,
             ),
         ),
     ),
@@ -484,12 +460,10 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a sub-task is delegated",
         Runs(
             workers("test_a_sub_task_is_delegated_and_not_published"),
-            (
-                Change(
-                    'await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")',
-                    'await task.delegate(event_type="sub.task", data={"n": 1}, response_event="sub.task.done")',
-                    FILLED,
-                ),
+            Change(
+                'await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")',
+                'await task.delegate(event_type="sub.task", data={"n": 1}, response_event="sub.task.done")',
+                FILLED,
             ),
         ),
     ),
@@ -515,14 +489,12 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
         "a plan is paused, and an outside event resumes it",
         Runs(
             people("test_a_plan_is_paused_until_its_budget_is_approved"),
-            (
-                Change(
-                    "",
-                    "plan.update_state(transition.event)",
-                    "with on_transition, the handler itself moves the plan to where the event leads",
-                ),
-                Change("", 'seen.append((plan.status, plan.state["pause_reason"]))', "the test looks at them"),
+            Change(
+                "",
+                "plan.update_state(transition.event)",
+                "with on_transition, the handler itself moves the plan to where the event leads",
             ),
+            Change("", 'seen.append((plan.status, plan.state["pause_reason"]))', "the test looks at them"),
         ),
     ),
     (
@@ -543,14 +515,12 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
         "a handler gets events of its type",
         Runs(
             bus("test_only_events_of_its_type_come_to_a_handler"),
-            (
-                Change(
-                    'await context.bus.subscribe(topics=["action-requests"])',
-                    "",
-                    "a handler subscribes; there is no other way",
-                ),
-                Change("pass", "heard.append(event.type)", "so that the test sees what comes"),
+            Change(
+                'await context.bus.subscribe(topics=["action-requests"])',
+                "",
+                "a handler subscribes; there is no other way",
             ),
+            Change("pass", "heard.append(event.type)", "so that the test sees what comes"),
         ),
     ),
     (4, "Context Injection", "what every handler gets", Names(tools("test_invocation_context_from_event"))),
@@ -588,7 +558,7 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
         "an order is fulfilled when both services have answered",
         Runs(
             workers("test_an_order_is_fulfilled_when_both_services_have_answered"),
-            (Change("from soorma.task_context import DelegationSpec", "", PACKAGE),),
+            Change("from soorma.task_context import DelegationSpec", "", PACKAGE),
         ),
     ),
     (
@@ -597,12 +567,7 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
         "only events with a handler are consumed",
         Names(workers("test_only_what_has_a_handler_is_consumed"), of="Worker"),
     ),
-    (
-        14,
-        "Decorators",
-        "the decorators of planners",
-        Names(planners("test_the_event_decides_which_state_follows")),
-    ),
+    (14, "Decorators", "the decorators of planners", Names(planners("test_the_event_decides_which_state_follows"))),
     (
         15,
         "PlanContext (State Machine)",
@@ -627,16 +592,14 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
         "a model decides, and code carries it out",
         Runs(
             planners("test_a_choreography_planner_reasons_and_carries_out"),
-            (
-                Change("from soorma.ai.choreography import ChoreographyPlanner", "", PACKAGE),
-                Change("from soorma.plan_context import PlanContext", "", PACKAGE),
-                Change(
-                    'planner = ChoreographyPlanner(name="orchestrator", reasoning_model="gpt-4o", '
-                    'system_instructions="Business rules and constraints...", max_actions=20)',
-                    'planner = ChoreographyPlanner(name="orchestrator", reasoning_model="gpt-4o", '
-                    'system_instructions="Business rules and constraints...", max_actions=20, reasoner=reasoner)',
-                    "no model is called in a test",
-                ),
+            Change("from soorma.ai.choreography import ChoreographyPlanner", "", PACKAGE),
+            Change("from soorma.plan_context import PlanContext", "", PACKAGE),
+            Change(
+                'planner = ChoreographyPlanner(name="orchestrator", reasoning_model="gpt-4o", '
+                'system_instructions="Business rules and constraints...", max_actions=20)',
+                'planner = ChoreographyPlanner(name="orchestrator", reasoning_model="gpt-4o", '
+                'system_instructions="Business rules and constraints...", max_actions=20, reasoner=reasoner)',
+                "no model is called in a test",
             ),
         ),
     ),

@@ -54,11 +54,7 @@ async def test_only_events_of_its_type_come_to_a_handler(platform: Platform) -> 
         await platform.publish("action-requests", event_type, {})
         await platform.publish("business-facts", event_type, {})
     await sent(platform, "last.heard")
-
-    async def all_heard() -> bool:
-        return bool(heard)
-
-    await until(platform, all_heard)
+    await until(platform, lambda: bool(heard))
     assert heard == ["calculate.requested"]
 
 
@@ -79,11 +75,7 @@ async def test_a_handler_names_its_topic(platform: Platform) -> None:
     await platform.start(agent)
     await platform.publish("action-requests", "data.requested", {})
     await platform.publish("business-facts", "data.requested", {})
-
-    async def all_heard() -> bool:
-        return len(heard) == 2
-
-    await until(platform, all_heard)
+    await until(platform, lambda: len(heard) == 2)
     assert sorted(heard) == ["action-requests", "business-facts"]
 
 
@@ -97,11 +89,7 @@ async def test_a_handler_of_a_fact_names_its_topic(platform: Platform) -> None:
 
     await platform.start(agent)
     await platform.publish("business-facts", "order.created", {"order_id": "1"})
-
-    async def is_heard() -> bool:
-        return bool(heard)
-
-    await until(platform, is_heard)
+    await until(platform, lambda: bool(heard))
     assert heard == [{"order_id": "1"}]
 
 

@@ -124,6 +124,21 @@ def test_one_of_the_approvers_roles_is_needed(roles: frozenset[str] | None, outc
         assert "one of manager, cfo must answer" in judged.detail
 
 
+@pytest.mark.parametrize(
+    ("role", "minutes", "outcome"),
+    [
+        ("director", 89, "invalid"),
+        ("director", 90, "accepted"),
+        ("staff", 90, "invalid"),
+        ("manager", 90, "accepted"),
+    ],
+)
+def test_from_an_escalation_on_others_may_answer_beside_the_approvers(role: str, minutes: int, outcome: str) -> None:
+    asked = expecting(replace(GATE, escalate_after=timedelta(minutes=90), escalate_to=("director",)))
+    person, now = Person(user_id="dora", roles=frozenset({role})), asked.opened_at + timedelta(minutes=minutes)
+    assert judge_answer(asked, answering(APPROVE, YES), person, now) == outcome
+
+
 def test_without_approvers_anybody_answers() -> None:
     person = Person(roles=frozenset())
     assert judge_answer(expecting(QUESTION), answering(RESPOND, {"text": "red"}), person, NOW) == "accepted"
