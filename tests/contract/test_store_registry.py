@@ -127,6 +127,13 @@ async def test_a_version_stands_for_one_content(store: Store) -> None:
     await store.register([agent("two", events=(takes("a", version="2"),))], NOW)
 
 
+async def test_descriptions_and_approvals_of_a_version_may_change(store: Store) -> None:
+    await store.register([agent("one", events=(takes("a", version="1", description="old"),))], NOW)
+    await store.register([agent("one", events=(takes("a", version="1", description="new", approval="always"),))], NOW)
+    (found,) = await store.live_events("default", NOW)
+    assert found.definition.description == "new" and found.definition.approval is not None
+
+
 async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store) -> None:
     given = [
         agent("shared", events=(takes("a", version="1"),)),

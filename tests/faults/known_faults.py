@@ -42,7 +42,7 @@ FAULTS = (
         "the bus brought one tenant's payloads to another tenant's agents",
         (
             "flow/test_agents.py::test_one_tenant_never_sees_anothers_events_goals_or_replies",
-            "contract/test_store_inbox.py::test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all",
+            "unit/test_takers.py::test_an_agent_of_a_tenant_gets_that_tenants_events_and_a_shared_one_all",
             "contract/test_store_log.py::test_events_of_a_tenant_are_its_own",
             "flow/test_tracker.py::test_nothing_is_told_of_another_tenants_plan",
         ),
