@@ -13,8 +13,8 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent_ids
 from test_store_answers import answered_by_two_at_once
 
-from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Answer
@@ -202,7 +202,7 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
 
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
-        _ = SqliteStore(tmp_path / "store.db").writer
+        _ = SqliteStore(tmp_path / "store.db").database.writer
 
 
 async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
@@ -214,19 +214,20 @@ async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> 
     assert told == ["commit"]
 
 
-class Careless(SqliteStore):
+class Careless(SqlitePlans):
     """Takes an answer without looking whether somebody was first."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         update = "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?"
         values = (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', wait_id)
-        await self.writer.do(lambda db: db.execute(update, values))
+        await self.database.write(lambda db: db.execute(update, values))
         return True
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
 async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(tmp_path: Path, in_memory: bool) -> None:
-    store = Careless(None if in_memory else tmp_path / "store.db")
+    store = SqliteStore(None if in_memory else tmp_path / "store.db")
+    store.plans = Careless(store.database)
     await store.open(NOW)
     with pytest.raises(AssertionError, match="accepted"):
         await answered_by_two_at_once(store)

@@ -12,7 +12,8 @@ from kit import PATIENCE, ended, held_for, killed, open_platform, payments, plan
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.ports import Delivery, ModelAnswer, Question
 from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
@@ -109,11 +110,11 @@ async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -
     assert error["code"] == "cancelled"
 
 
-class SlowToRelease(SqliteStore):
+class SlowToRelease(SqliteQueue):
     """Between the end of a handling and giving its delivery back, there is time for something to happen."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.releasing, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def release(self, deliveries: Sequence[Delivery]) -> None:
@@ -123,16 +124,17 @@ class SlowToRelease(SqliteStore):
 
 
 async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
-    work, store, bus = Handler(), SlowToRelease(path), LocalBus()
+    work, store, bus = Handler(), SqliteStore(path), LocalBus()
+    slow = store.queue = SlowToRelease(store.database)
     async with Platform(store=store, bus=bus, clock=clock) as platform:
         await platform.start(planner([RESERVE]), work.tool)
         plan = await platform.submit("order.received", {})
         await happens(work.began)
         await platform.cancel(plan.plan_id)
-        await happens(store.releasing)
+        await happens(slow.releasing)
         (told,) = await published(platform, topic="plan-events")
         await bus.publish([told])
-        store.go_on.set()
+        slow.go_on.set()
         await ended(platform, plan.plan_id)
 
         async def nothing_waits() -> bool:
@@ -178,21 +180,19 @@ async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: Virtual
     assert (await asking)["result"] == {"run": 1}
 
 
-class Thieving(SqliteStore):
-    """Another owner takes the delivery while this one holds it."""
-
-    async def steal(self, agent: str, clock: VirtualClock) -> Delivery:
-        (stolen,) = await self.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
-        return stolen
+async def steal(store: SqliteStore, agent: str, clock: VirtualClock) -> Delivery:
+    """Another owner takes the delivery while one holds it."""
+    (stolen,) = await store.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
+    return stolen
 
 
 async def test_who_has_lost_its_lease_is_stopped_and_commits_nothing(path: Path, clock: VirtualClock) -> None:
-    store, work = Thieving(path), Handler("work.requested")
+    store, work = SqliteStore(path), Handler("work.requested")
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(work.tool)
         asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
         await happens(work.began)
-        await store.steal("stock", clock)
+        await steal(store, "stock", clock)
         await clock.advance(LEASE.total_seconds() / 3)
         await happens(work.stopped)
         assert await published(platform, topic="action-results") == []
@@ -200,12 +200,12 @@ async def test_who_has_lost_its_lease_is_stopped_and_commits_nothing(path: Path,
 
 
 async def test_a_stale_owner_that_goes_on_publishes_nothing(path: Path, clock: VirtualClock) -> None:
-    store, work = Thieving(path), Handler("work.requested")
+    store, work = SqliteStore(path), Handler("work.requested")
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(work.tool)
         asking = asyncio.ensure_future(platform.request("work.requested", {}, timeout=3600))
         await happens(work.began)
-        await store.steal("stock", clock)
+        await steal(store, "stock", clock)
         work.go_on.set()
         await until(platform, lambda: _nothing_in_hand(platform))
         assert await published(platform, topic="action-results") == []

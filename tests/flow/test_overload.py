@@ -149,18 +149,20 @@ class SmallDisk(SqliteStore):
     """A file that may not grow: SQLite itself says that the disk is full."""
 
     async def fill(self) -> None:
-        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
+        await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
         filling = "INSERT INTO event (id, tenant, type, topic, digest, body) VALUES (?, 'x', 'x', 'x', x'', ?)"
         for size in (100_000, 3_000, 100):
             for n in range(1_000):
                 try:
-                    await self.writer.do(lambda db, n=n, size=size: db.execute(filling, (f"{size}-{n}", "x" * size)))
+                    await self.database.write(
+                        lambda db, n=n, size=size: db.execute(filling, (f"{size}-{n}", "x" * size))
+                    )
                 except StoreUnavailable:
                     break
 
     async def make_room(self) -> None:
-        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1073741823").fetchone())
-        await self.writer.do(lambda db: db.execute("DELETE FROM event WHERE tenant = 'x'"))
+        await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1073741823").fetchone())
+        await self.database.write(lambda db: db.execute("DELETE FROM event WHERE tenant = 'x'"))
 
 
 async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(

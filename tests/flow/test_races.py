@@ -9,7 +9,8 @@ from typing import Any
 from kit import ended, open_platform, payments, planner, stock, the_wait, types, until
 
 from soorma_ai import GoalContext, Platform, PlatformContext, TransitionContext
-from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.adapters.sqlite.store import SqliteRegistry, SqliteStore
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.testing.clock import VirtualClock
@@ -42,11 +43,11 @@ async def test_a_reply_that_stands_in_line_is_something_to_wait_for(platform: Pl
         assert await plan.result(timeout=5) == {"both": True}
 
 
-class SlowToLook(SqliteStore):
+class SlowToLook(SqliteRegistry):
     """Between looking who lives and the commit, there is time for somebody to come."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.looked, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def live_events(self, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
@@ -57,14 +58,15 @@ class SlowToLook(SqliteStore):
 
 
 async def test_an_agent_that_comes_while_a_plan_is_being_parked_wakes_it(path: Path, clock: VirtualClock) -> None:
-    store = SlowToLook(path)
+    store = SqliteStore(path)
+    slow = store.registry = SlowToLook(store.database)
     script = [publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(planner(script))
         plan = await platform.submit("order.received", {})
-        await store.looked.wait()
+        await slow.looked.wait()
         await platform.start(stock())
-        store.go_on.set()
+        slow.go_on.set()
         assert await plan.result(timeout=5) == {"ok": 1}
 
 

@@ -23,7 +23,7 @@ MOST_OF_A_REASON = 500
 
 
 @dataclass(frozen=True)
-class EventQuery:
+class _Query:
     after: int
     tenant_id: str | None
     root_plan_id: str | None
@@ -127,7 +127,16 @@ def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
     return _insert(db, event, _digest(event)) if stored is None else stored[0]
 
 
-def events(db: sqlite3.Connection, query: EventQuery) -> list[StoredEvent]:
+def events(
+    db: sqlite3.Connection,
+    *,
+    after: int = 0,
+    tenant_id: str | None = None,
+    root_plan_id: str | None = None,
+    limit: int = 500,
+    newest: bool = False,
+) -> list[StoredEvent]:
+    query = _Query(after, tenant_id, root_plan_id, limit, newest)
     if query.root_plan_id is not None:
         found = _of_tree(db, query)
     elif query.tenant_id is not None:
@@ -190,11 +199,11 @@ _TREE = """
 """
 
 
-def _of_tree(db: sqlite3.Connection, query: EventQuery) -> list[tuple[int, bytes]]:
+def _of_tree(db: sqlite3.Connection, query: _Query) -> list[tuple[int, bytes]]:
     return _rows(db, _TREE.format(direction=_direction(query)), query)
 
 
-def _rows(db: sqlite3.Connection, select: str, query: EventQuery) -> list[tuple[int, bytes]]:
+def _rows(db: sqlite3.Connection, select: str, query: _Query) -> list[tuple[int, bytes]]:
     parameters = {
         "after": query.after,
         "tenant": query.tenant_id,
@@ -204,7 +213,7 @@ def _rows(db: sqlite3.Connection, select: str, query: EventQuery) -> list[tuple[
     return db.execute(f"{select} ORDER BY seq {_direction(query)} LIMIT :limit", parameters).fetchall()
 
 
-def _direction(query: EventQuery) -> str:
+def _direction(query: _Query) -> str:
     return "DESC" if query.newest else "ASC"
 
 
