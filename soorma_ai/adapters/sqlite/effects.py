@@ -27,7 +27,7 @@ from soorma_ai.domain.effects import (
 )
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, MemoryChange, OpenSession, StoreMemory
+from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
 
@@ -37,10 +37,6 @@ def commit(db: sqlite3.Connection, work: Work, now: datetime) -> None:
     apply(db, work.effects, now)
 
 
-def memorize(db: sqlite3.Connection, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
-    apply(db, changes, now)
-
-
 def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
     for event in events:
         log.publish(db, event)
@@ -48,8 +44,8 @@ def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expect
         expectations.insert(db, expect)
 
 
-def apply(db: sqlite3.Connection, effects: Sequence[Effect], now: datetime) -> None:
-    for effect in effects:
+def apply(db: sqlite3.Connection, changes: Sequence[Effect], now: datetime) -> None:
+    for effect in changes:
         _apply(db, effect, now)
 
 

@@ -85,7 +85,7 @@ class SqlitePlans(Part):
 class SqliteMemory(Part):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
-    memorize = writing(effects.memorize)
+    memorize = writing(effects.apply)
     session = reading(memory.session)
     sessions = reading(memory.sessions)
 

@@ -185,7 +185,7 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await answers.answer(self.services.store, wait_id, given, self.person, now)
+        return await answers.answer(self.services.store.plans, wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """False when the plan had ended already. Raises NotFound."""
