@@ -92,7 +92,7 @@ class CommandRunner:
 
 async def find_plan(client: Client, beginning: str) -> str:
     """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
-    if await client.services.store.plan(beginning) is not None:
+    if await client.services.store.plans.plan(beginning) is not None:
         return beginning
     return only_one("plan", client.person, beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
 
@@ -100,12 +100,12 @@ async def find_plan(client: Client, beginning: str) -> str:
 async def find_wait(client: Client, beginning: str) -> str:
     """Return the id of the one open question that begins so, else of the one closed question. Raise NotFound."""
     store = client.services.store
-    if await store.expectation(beginning) is not None:
+    if await store.plans.expectation(beginning) is not None:
         return beginning
     open_now = [wait.wait_id for wait in await client.waits() if wait.wait_id.startswith(beginning)]
     if open_now:
         return only_one("open question", client.person, beginning, open_now)
-    ever = await store.expectations(tenant_id=client.person.tenant_id, only_open=False)
+    ever = await store.plans.expectations(tenant_id=client.person.tenant_id, only_open=False)
     return only_one("question", client.person, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
 
 

@@ -260,14 +260,14 @@ class EventLog(Protocol):
         """Which agents these events came to, and how far each is with them."""
         ...
 
-    async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-        """Those that are dead now, newest first."""
-        ...
-
 
 class DeadLetters(Protocol):
     """What could not be handled, set aside so that it holds up nothing else. A row whose event cannot be read gets
     here by itself, from wherever it is met."""
+
+    async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
+        """Those that are dead now, newest first."""
+        ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:
         """Also one that is redriven or discarded by now."""
@@ -309,8 +309,16 @@ class Upkeep(Protocol):
         ...
 
 
-class Store(Queue, Plans, Memory, Registry, EventLog, DeadLetters, Upkeep, Protocol):
-    """The truth. One file or one database; every method is one transaction."""
+class Store(Protocol):
+    """The truth. One file or one database; every method of its parts is one transaction."""
+
+    queue: Queue
+    plans: Plans
+    memory: Memory
+    registry: Registry
+    events: EventLog
+    letters: DeadLetters
+    upkeep: Upkeep
 
     def notify(self, on_commit: Callable[[], None]) -> None:
         """Call this on the loop's thread after every commit that wrote. To be given before `open`."""

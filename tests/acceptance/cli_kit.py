@@ -129,7 +129,7 @@ async def _settled(platform: Platform, plan_id: str) -> None:
     """Ended, or waiting for a person."""
     changed = platform.services.signals.watch()
     while True:
-        plan = await platform.services.store.plan(plan_id)
+        plan = await platform.services.store.plans.plan(plan_id)
         if plan is not None and (plan.status.is_final or plan.status == "paused"):
             platform.services.signals.unwatch(changed)
             return

@@ -60,7 +60,7 @@ def events_in(path: Path) -> list[EventEnvelope]:
     async def read() -> list[EventEnvelope]:
         store = SqliteStore(path, read_only=True)
         await store.open(SystemClock().now())
-        rows = await store.events(limit=1000)
+        rows = await store.events.events(limit=1000)
         await store.close()
         return [row.event for row in rows]
 
@@ -71,7 +71,7 @@ def agents_in(path: Path) -> list[AgentRow]:
     async def read() -> list[AgentRow]:
         store = SqliteStore(path, read_only=True)
         await store.open(SystemClock().now())
-        rows = await store.agents(SystemClock().now())
+        rows = await store.registry.agents(SystemClock().now())
         await store.close()
         return rows
 

@@ -180,11 +180,15 @@ async def all_ended(copy: Shop, orders: Any) -> int:
     """How many plans there are, each of which has come to its end by itself, once."""
     async with Platform(copy.url) as platform:
         await platform.start(*orders.agents)
-        goals = [row.event for row in await platform.services.store.events(limit=99999) if row.event.source == "client"]
+        goals = [
+            row.event
+            for row in await platform.services.store.events.events(limit=99999)
+            if row.event.source == "client"
+        ]
         for goal in goals:
             handle = await platform.submit(goal.type, goal.data, idempotency_key=str(goal.data["order_id"]))
             assert await handle.result(timeout=60) == {"in_stock": True}
-        events = [row.event for row in await platform.services.store.events(limit=99999)]
+        events = [row.event for row in await platform.services.store.events.events(limit=99999)]
     assert [event.type for event in events].count("stock.reserve") == len(goals)
     assert [event.type for event in events].count("order.check.completed") == len(goals)
     return len(goals)

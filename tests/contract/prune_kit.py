@@ -45,7 +45,7 @@ async def prune(
     """All batches, added up."""
     total, after = Pruned(), None
     while True:
-        batch = await store.prune(
+        batch = await store.upkeep.prune(
             before, statuses or ALL, limit, tenant_id=tenant, now=NOW, after=after, dry_run=dry_run
         )
         total = Pruned(total.plans + batch.plans, total.events + batch.events, total.kept + batch.kept)
@@ -57,7 +57,7 @@ async def prune(
 async def registered(store: Store) -> None:
     """A planner that takes goals and waits for payments, and a worker."""
     both = replace(planner(), events=(*planner().events, *awaiting_payment().events))
-    await store.register([both, agent("worker", "work.asked")], NOW)
+    await store.registry.register([both, agent("worker", "work.asked")], NOW)
 
 
 def dated(one: EventEnvelope, at: datetime = LONG_AGO) -> EventEnvelope:
@@ -76,14 +76,14 @@ def in_tree(one: EventEnvelope, made: PlanRecord, at: datetime = LONG_AGO) -> Ev
 
 async def carried(store: Store, at: datetime = LONG_AGO) -> None:
     """The bus takes and brings everything that is in the outbox."""
-    waiting = await store.unsent(1000)
-    await store.sent([row.seq for row in waiting], at)
-    await store.arrive([row.event for row in waiting], at)
+    waiting = await store.queue.unsent(1000)
+    await store.queue.sent([row.seq for row in waiting], at)
+    await store.queue.arrive([row.event for row in waiting], at)
 
 
 async def handled(store: Store, name: str, *effects: Effect, at: datetime = LONG_AGO) -> Delivery:
     (delivery,) = await claimed(store, name, limit=1, now=at)
-    await store.commit(Work(delivery, Ack(), effects), at)
+    await store.queue.commit(Work(delivery, Ack(), effects), at)
     return delivery
 
 
@@ -92,19 +92,19 @@ async def begun(
 ) -> PlanRecord:
     """A plan whose goal came and was handled."""
     goal = dated(event(f"goal-{name}", "goal.given", tenant=tenant), at)
-    await store.arrive([goal], at)
+    await store.queue.arrive([goal], at)
     (delivery,) = await claimed(store, "planner", limit=1, now=at)
     made = plan(delivery.owner, goal_id=goal.id, tenant=tenant, updated_at=at, **changes)
     effects = (SavePlan(made, None), AppendStep(step(0, made.plan_id, fingerprint="x")))
-    await store.commit(Work(delivery, Ack(), effects), at)
+    await store.queue.commit(Work(delivery, Ack(), effects), at)
     return made
 
 
 async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LONG_AGO) -> None:
     """The plan thought, asked the worker, and took its answer."""
     call = replace(CALL, root_plan_id=made.root_plan_id)
-    await store.reserve(call, Limits())
-    await store.settle(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id))
+    await store.plans.reserve(call, Limits())
+    await store.plans.settle(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id))
     request = in_tree(event(f"ask-{name}"), made, at)
     waiting = of_plan(expectation(request.id), made, at)
     await do(store, Publish(request), Expect(waiting), Spend(made.root_plan_id, 1, None), now=at)
@@ -138,14 +138,14 @@ async def close(store: Store, expectation_id: str, at: datetime = LONG_AGO) -> N
 async def is_gone(store: Store, made: PlanRecord) -> bool:
     """Everything that the port shows of it, which is all or nothing."""
     shown = [
-        await store.plan(made.plan_id),
-        await store.goal_of(made.plan_id),
-        await store.event(made.goal_id),
-        await store.events(root_plan_id=made.plan_id),
-        await store.steps(made.plan_id),
-        await store.decisions(made.plan_id),
-        await store.expectations(plan_id=made.plan_id, only_open=False),
-        (await store.spent(made.plan_id)).llm_calls,
+        await store.plans.plan(made.plan_id),
+        await store.plans.goal_of(made.plan_id),
+        await store.events.event(made.goal_id),
+        await store.events.events(root_plan_id=made.plan_id),
+        await store.plans.steps(made.plan_id),
+        await store.plans.decisions(made.plan_id),
+        await store.plans.expectations(plan_id=made.plan_id, only_open=False),
+        (await store.plans.spent(made.plan_id)).llm_calls,
     ]
     assert all(shown) or not any(shown), shown
     return not any(shown)

@@ -205,25 +205,25 @@ def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", 
 
 
 async def claimed(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
-    return await store.claim(name, now, LEASE, limit)
+    return await store.queue.claim(name, now, LEASE, limit)
 
 
 async def handed(store: Store, event_id: str = "") -> Delivery:
     """One delivery in hand, of an event, an agent and a tenant that no test is about."""
     name = f"hand-{next(_numbers)}"
-    await store.register([agent(name, name, tenant="hands")], NOW)
-    await store.arrive([event(event_id or name, name, tenant="hands")], NOW)
+    await store.registry.register([agent(name, name, tenant="hands")], NOW)
+    await store.queue.arrive([event(event_id or name, name, tenant="hands")], NOW)
     (delivery,) = await claimed(store, name)
     return delivery
 
 
 async def do(store: Store, *effects: Effect, now: datetime = NOW) -> None:
     """Apply effects as some handling would."""
-    await store.commit(Work(await handed(store), Ack(), effects), now)
+    await store.queue.commit(Work(await handed(store), Ack(), effects), now)
 
 
 async def end(store: Store, delivery: Delivery, how: Disposition | None = None, now: datetime = NOW) -> None:
-    await store.commit(Work(delivery, how or Ack(), ()), now)
+    await store.queue.commit(Work(delivery, how or Ack(), ()), now)
 
 
 async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1") -> None:
@@ -233,10 +233,10 @@ async def running(store: Store, *expected: Expectation, plan_id: str = "plan-1")
 
 async def redrive(store: Store, seq: int) -> bool:
     """As somebody would who has just read the letter."""
-    row = await store.dead_letter(seq)
+    row = await store.letters.dead_letter(seq)
     assert row is not None
-    return await store.redrive(row)
+    return await store.letters.redrive(row)
 
 
 async def unsent_ids(store: Store) -> list[str]:
-    return [stored.event.id for stored in await store.unsent(1000)]
+    return [stored.event.id for stored in await store.queue.unsent(1000)]

@@ -75,7 +75,7 @@ async def test_a_backup_is_a_store_that_only_its_user_can_read(source: Path, pla
     assert (size, 0o600) == size_and_mode(place / "copy.db")
     assert dump(place / "copy.db") == dump(source)
     store = await opened(place / "copy.db")
-    assert await store.plan("plan-1") == plan()
+    assert await store.plans.plan("plan-1") == plan()
     await store.close()
 
 
@@ -86,14 +86,14 @@ async def test_what_only_the_log_of_a_killed_owner_holds_is_in_the_backup(tmp_pa
     back_up(tmp_path / "store.db", place / "copy.db")
     await store.close()
     copy = await opened(place / "copy.db")
-    assert await copy.plan("plan-1") == plan()
+    assert await copy.plans.plan("plan-1") == plan()
     await copy.close()
 
 
 async def test_a_lease_in_the_backup_is_nobodys_when_it_is_opened(tmp_path: Path, place: Path) -> None:
     store = await opened(tmp_path / "store.db")
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("e-1")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("e-1")], NOW)
     (held,) = await claimed(store)
     back_up(tmp_path / "store.db", place / "copy.db")
     await store.close()
@@ -108,7 +108,7 @@ async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobo
 ) -> None:
     store = await opened(tmp_path / "store.db")
     filling = "CREATE TABLE filling AS WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4000) "
-    await store.writer.do(lambda db: db.execute(f"{filling} SELECT n, hex(randomblob(1000)) AS text FROM n"))
+    await store.database.write(lambda db: db.execute(f"{filling} SELECT n, hex(randomblob(1000)) AS text FROM n"))
     count, done = 0, asyncio.Event()
 
     async def writing() -> None:
@@ -155,7 +155,7 @@ async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path
     await running(other)
     with pytest.raises(ConfigError, match="in use"):
         back_up(source, place / "other.db", replace=True)
-    assert await other.plan("plan-1") == plan()
+    assert await other.plans.plan("plan-1") == plan()
     await other.close()
 
 

@@ -113,7 +113,7 @@ async def test_damage_that_shows_later_is_told_by_the_call_that_finds_it(tmp_pat
     store = SqliteStore(path)
     with pytest.raises(ConfigError, match="damaged"):
         await store.open(NOW)
-        await store.plan("plan-1")
+        await store.plans.plan("plan-1")
     await store.close()
 
 
@@ -130,7 +130,7 @@ async def test_a_file_locked_by_another_program_may_be_free_later(
         await store.open(NOW)
     other.close()
     await store.open(NOW)
-    assert await store.plan("plan-1") == plan()
+    assert await store.plans.plan("plan-1") == plan()
     await store.close()
 
 
@@ -140,10 +140,10 @@ async def test_a_writer_locked_out_for_a_while_recovers(tmp_path: Path, monkeypa
     other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     with pytest.raises(StoreUnavailable, match="locked"):
-        await store.send([event("e-1")], None, NOW)
-    assert await store.plan("plan-1") == plan(), "reading goes on"
+        await store.queue.send([event("e-1")], None, NOW)
+    assert await store.plans.plan("plan-1") == plan(), "reading goes on"
     other.close()
-    await store.send([event("e-1")], None, NOW)
+    await store.queue.send([event("e-1")], None, NOW)
     await store.close()
 
 
@@ -159,34 +159,34 @@ async def test_a_reader_sees_what_the_owner_commits(tmp_path: Path) -> None:
     owner = await filled(tmp_path / "store.db")
     reader = SqliteStore(tmp_path / "store.db", read_only=True)
     await reader.open(NOW)
-    await owner.send([event("e-1")], None, NOW)
+    await owner.queue.send([event("e-1")], None, NOW)
     assert await unsent_ids(reader) == ["e-1"]
     await owner.close()
-    assert await reader.plan("plan-1") == plan()
+    assert await reader.plans.plan("plan-1") == plan()
     await reader.close()
 
 
 async def test_a_reader_writes_nothing_and_frees_no_lease(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     owner = await filled(path)
-    await owner.register([agent("worker", "work.asked")], NOW)
+    await owner.registry.register([agent("worker", "work.asked")], NOW)
     await running(owner, gate("g-1"), plan_id="plan-2")
-    await owner.arrive([event("e-1")], NOW)
+    await owner.queue.arrive([event("e-1")], NOW)
     (held,) = await claimed(owner)
     reader = SqliteStore(path, read_only=True)
     await reader.open(NOW)
     for attempt in (
-        reader.send([event("x")], None, NOW),
-        reader.claim("worker", later(99), later(99) - NOW, 1),
-        reader.answer("g-1", answer("a"), Person(), NOW),
-        reader.cancel("plan-1", "x", NOW),
+        reader.queue.send([event("x")], None, NOW),
+        reader.queue.claim("worker", later(99), later(99) - NOW, 1),
+        reader.plans.answer("g-1", answer("a"), Person(), NOW),
+        reader.plans.cancel("plan-1", "x", NOW),
     ):
         with pytest.raises(LocalProtocolError, match="read-only"):
             await attempt
     await reader.close()
     with pytest.raises(StoreUnavailable, match="not open"):
-        await reader.plan("plan-1")
-    assert await owner.renew([held], later(60)) == [held]
+        await reader.plans.plan("plan-1")
+    assert await owner.queue.renew([held], later(60)) == [held]
     await owner.close()
 
 
@@ -197,26 +197,26 @@ async def test_a_store_whose_owner_was_killed_can_be_looked_at_and_taken_over(tm
     await store.close()
     reader = SqliteStore(tmp_path / "left.db", read_only=True)
     await reader.open(NOW)
-    assert await reader.plan("plan-1") == plan()
+    assert await reader.plans.plan("plan-1") == plan()
     await reader.close()
     heir = SqliteStore(tmp_path / "left.db")
     await heir.open(NOW)
-    assert await heir.plan("plan-1") == plan()
+    assert await heir.plans.plan("plan-1") == plan()
     await heir.close()
 
 
 async def test_a_path_may_hold_anything_a_file_name_may(tmp_path: Path) -> None:
     path = tmp_path / "a b?c#d%41&mode=memory é.db"
     store = await filled(path)
-    assert await store.plan("plan-1") == plan()
+    assert await store.plans.plan("plan-1") == plan()
     await store.close()
     assert path.is_file()
 
 
 async def test_commits_are_synced_and_the_log_is_write_ahead(tmp_path: Path) -> None:
     store = await filled(tmp_path / "store.db")
-    assert await store.writer.do(lambda db: db.execute("PRAGMA synchronous").fetchone()) == (2,)
-    assert await store.writer.do(lambda db: db.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
+    assert await store.database.write(lambda db: db.execute("PRAGMA synchronous").fetchone()) == (2,)
+    assert await store.database.write(lambda db: db.execute("PRAGMA journal_mode").fetchone()) == ("wal",)
     await store.close()
 
 
@@ -225,6 +225,6 @@ async def test_memory_is_a_store_of_its_own() -> None:
     await one.open(NOW)
     await two.open(NOW)
     await do(one, SavePlan(plan(), None))
-    assert await two.plan("plan-1") is None
+    assert await two.plans.plan("plan-1") is None
     await one.close()
     await two.close()

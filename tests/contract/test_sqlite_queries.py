@@ -72,15 +72,15 @@ async def store() -> AsyncIterator[SqliteStore]:
 
 async def journey(store: SqliteStore) -> None:
     """Every statement there is, at least once."""
-    await store.register([awaiting_payment(), planner("chief"), agent("worker", "work.asked")], NOW)
+    await store.registry.register([awaiting_payment(), planner("chief"), agent("worker", "work.asked")], NOW)
     await running(store, expectation("q-1"), wait("w-1"), gate("g-1"))
-    await store.arrive([event("e-1"), reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
-    await store.arrive([fact("f-2", {"order_id": "o-1"}), event("g", "goal.given"), reply("r-2", "q-1")], NOW)
-    await store.arrive([reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
+    await store.queue.arrive([event("e-1"), reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
+    await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), event("g", "goal.given"), reply("r-2", "q-1")], NOW)
+    await store.queue.arrive([reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
     (delivery,) = await claimed(store)
-    await store.renew([delivery], later(9))
+    await store.queue.renew([delivery], later(9))
     await end(store, delivery, RetryAfter(LEASE, "busy"))
-    await store.next_due(["worker", "planner"], NOW)
+    await store.queue.next_due(["worker", "planner"], NOW)
     await do(
         store,
         Expect(wait("w-2")),
@@ -91,95 +91,95 @@ async def journey(store: SqliteStore) -> None:
         Publish(event("out", plan_id="plan-1", root_plan_id="plan-1")),
         Close("w-2", ExpectationStatus.CLOSED, NOW),
     )
-    await store.answer("g-1", answer("act"), event("wake"), NOW)
+    await store.plans.answer("g-1", answer("act"), event("wake"), NOW)
     await do(store, Schedule("t-2", later(1), event("tock")))
-    await store.fire(later(5), 9)
-    await store.sent([one.seq for one in await store.unsent(2)], NOW)
-    await store.send([event("q-2")], expectation("q-2"), NOW)
-    await store.reserve(Charge("plan-1", 1, 1, 1), Limits())
-    await store.settle(Charge("plan-1", 1, 1, 1), Charge("plan-1", 1, 1, 1), entry())
-    await store.heartbeat(["worker"], later(1))
+    await store.queue.fire(later(5), 9)
+    await store.queue.sent([one.seq for one in await store.queue.unsent(2)], NOW)
+    await store.queue.send([event("q-2")], expectation("q-2"), NOW)
+    await store.plans.reserve(Charge("plan-1", 1, 1, 1), Limits())
+    await store.plans.settle(Charge("plan-1", 1, 1, 1), Charge("plan-1", 1, 1, 1), entry())
+    await store.registry.heartbeat(["worker"], later(1))
     await letters(store)
     await memories(store)
     await reads(store)
-    await store.cancel("plan-1", "why", NOW)
-    await store.leave(["worker"])
+    await store.plans.cancel("plan-1", "why", NOW)
+    await store.registry.leave(["worker"])
 
 
 async def memories(store: SqliteStore) -> None:
     at = MemoryKey("default", "plan-1", "k")
     await do(store, StoreMemory(at, [1]), AppendMemory(at, (2,)), StoreMemory(at, 1), IncrementMemory(at, 1))
     await do(store, AppendMemory(replace(at, key="list"), (2,)), DropMemory(at))
-    await store.recall(replace(at, key="list"))
-    await store.memory_keys("default", "plan-1")
+    await store.memory.recall(replace(at, key="list"))
+    await store.memory.memory_keys("default", "plan-1")
     talk = plan("talk", lineage=Lineage(session_id="s"))
     session = SessionSummary("s", 0, NOW, NOW, "ann", None, {})
     await do(store, OpenSession("default", session), SavePlan(talk, None))
     await do(store, SavePlan(replace(talk, version=1), 0))
-    await store.session("default", "s")
-    await store.sessions("default", 5)
+    await store.memory.session("default", "s")
+    await store.memory.sessions("default", 5)
     for status in (None, PlanStatus.RUNNING):
-        await store.plans(tenant_id="default", status=status, root_plan_id=None, limit=5, session_id="s")
-    await store.plan_answering("default", "x")
-    await store.agents_of_task("x")
-    await store.group("g")
-    await store.named_expectations(["x"])
-    await store.handed(["e-1"])
+        await store.plans.plans(tenant_id="default", status=status, root_plan_id=None, limit=5, session_id="s")
+    await store.plans.plan_answering("default", "x")
+    await store.plans.agents_of_task("x")
+    await store.plans.group("g")
+    await store.plans.named_expectations(["x"])
+    await store.events.handed(["e-1"])
     made = (EventRole.MAKES, EventDefinition(event_name="made"))
-    await store.register([agent("gone", events=(made,)), agent("heir", events=(made,))], NOW)
+    await store.registry.register([agent("gone", events=(made,)), agent("heir", events=(made,))], NOW)
     await do(store, Declare("gone", EventDefinition(event_name="more", topic=EventTopic.BUSINESS_FACTS)))
-    await store.definitions("default", "made")
-    await store.leave(["gone"])
-    await store.deregister("gone", NOW)
+    await store.registry.definitions("default", "made")
+    await store.registry.leave(["gone"])
+    await store.registry.deregister("gone", NOW)
 
 
 async def letters(store: SqliteStore) -> None:
-    await store.arrive([event("e-2"), event("e-3")], NOW)
+    await store.queue.arrive([event("e-2"), event("e-3")], NOW)
     for delivery in await claimed(store, now=later(60)):
         await end(store, delivery, DeadLetter("no"))
-    await store.set_aside(event("e-4"), "no", NOW)
-    to_nobody, last, *_ = await store.dead_letters(None, 9)
-    await store.redrive(to_nobody)
-    await store.redrive(last)
+    await store.letters.set_aside(event("e-4"), "no", NOW)
+    to_nobody, last, *_ = await store.letters.dead_letters(None, 9)
+    await store.letters.redrive(to_nobody)
+    await store.letters.redrive(last)
     (again,) = await claimed(store, now=later(60))
     await end(store, again, DeadLetter("no"))
-    await store.discard(last.seq, "enough", NOW)
-    await store.dead_letter(last.seq)
+    await store.letters.discard(last.seq, "enough", NOW)
+    await store.letters.dead_letter(last.seq)
 
 
 async def reads(store: SqliteStore) -> None:
     for tenant in (None, "default"):
         for root in (None, "plan-1"):
-            await store.events(tenant_id=tenant, root_plan_id=root)
-            await store.events(tenant_id=tenant, root_plan_id=root, newest=True)
+            await store.events.events(tenant_id=tenant, root_plan_id=root)
+            await store.events.events(tenant_id=tenant, root_plan_id=root, newest=True)
             for status in (None, PlanStatus.RUNNING):
-                await store.plans(tenant_id=tenant, status=status, root_plan_id=root, limit=5)
-        await store.dead_letters(tenant, 5)
-    await store.plan("plan-1")
-    await store.steps("plan-1", 3)
-    await store.repeats("plan-1", "x")
-    await store.met_by("plan-1", "r-1")
-    await store.expectations(plan_id="plan-1")
-    await store.expectations(plan_id="plan-1", only_open=False)
-    await store.expectations(tenant_id="default")
-    await store.journal("planner", "event-1")
-    await store.decisions("plan-1")
-    await store.live_events("default", NOW)
-    await store.agents(NOW)
-    await store.event("e-1")
+                await store.plans.plans(tenant_id=tenant, status=status, root_plan_id=root, limit=5)
+        await store.letters.dead_letters(tenant, 5)
+    await store.plans.plan("plan-1")
+    await store.plans.steps("plan-1", 3)
+    await store.plans.repeats("plan-1", "x")
+    await store.plans.met_by("plan-1", "r-1")
+    await store.plans.expectations(plan_id="plan-1")
+    await store.plans.expectations(plan_id="plan-1", only_open=False)
+    await store.plans.expectations(tenant_id="default")
+    await store.plans.journal("planner", "event-1")
+    await store.plans.decisions("plan-1")
+    await store.registry.live_events("default", NOW)
+    await store.registry.agents(NOW)
+    await store.events.event("e-1")
 
 
 async def traced(store: SqliteStore) -> list[str]:
     seen: set[str] = set()
-    store.writer.connection.set_trace_callback(seen.add)
+    store.database.writer.connection.set_trace_callback(seen.add)
     await journey(store)
-    store.writer.connection.set_trace_callback(None)
+    store.database.writer.connection.set_trace_callback(None)
     verbs = ("SELECT", "UPDATE", "DELETE", "INSERT")
     return [sql for sql in seen if sql.lstrip().startswith(verbs)]
 
 
 async def explained(store: SqliteStore, sql: str) -> list[str]:
-    rows = await store.writer.do(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+    rows = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
     return [row[3] for row in rows]
 
 
@@ -238,58 +238,58 @@ DONE_AND_QUEUED = """
 
 @pytest.mark.parametrize("one_owner", [False, True], ids=["many owners", "one owner"])
 async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore, one_owner: bool) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event(f"e-{n}") for n in range(20)], NOW)
-    few = Effort(store.writer.connection)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(f"e-{n}") for n in range(20)], NOW)
+    few = Effort(store.database.writer.connection)
     for delivery in await claimed(store, limit=10):
         await end(store, delivery)
-    await store.writer.do(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
-    many = Effort(store.writer.connection)
+    await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
+    many = Effort(store.database.writer.connection)
     for delivery in await claimed(store, limit=10):
         await end(store, delivery)
-    await store.next_due(["worker"], NOW)
+    await store.queue.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
 
 
 async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
     await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
     await do(store, Schedule("t-1", later(9), event("x"), guards="w-2"), Schedule("t-2", later(9), event("y")))
-    await store.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
-    await store.fire(later(9), 9)
-    sent = await store.unsent(99)
-    await store.sent([one.seq for one in sent], NOW)
-    await store.arrive([one.event for one in sent], NOW)
+    await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
+    await store.queue.fire(later(9), 9)
+    sent = await store.queue.unsent(99)
+    await store.queue.sent([one.seq for one in sent], NOW)
+    await store.queue.arrive([one.event for one in sent], NOW)
     for table in ("wait_key", "early", "timer", "outbox"):
-        assert await store.writer.do(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
+        assert await store.database.write(lambda db, table=table: db.execute(f"SELECT * FROM {table}").fetchall()) == []
 
 
 async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteStore) -> None:
     at = MemoryKey("default", "plan-1", "k")
 
     async def append(count: int) -> int:
-        effort = Effort(store.writer.connection)
+        effort = Effort(store.database.writer.connection)
         for n in range(count):
-            await store.memorize([AppendMemory(at, (n,))], NOW)
+            await store.memory.memorize([AppendMemory(at, (n,))], NOW)
         return effort.hundreds
 
     few = await append(50)
-    await store.memorize([AppendMemory(at, tuple(range(20_000)))], NOW)
+    await store.memory.memorize([AppendMemory(at, tuple(range(20_000)))], NOW)
     assert await append(50) <= 2 * few + 5
 
 
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:
-    await store.writer.do(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": True}))
-    await store.writer.do(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))
-    await store.writer.do(
+    await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": True}))
+    await store.database.write(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))
+    await store.database.write(
         lambda db: db.execute(
             "INSERT INTO event (seq, id, tenant, type, topic, digest, body) "
             "SELECT event_seq, event_seq, 'default', 'x', 'x', x'', ? FROM inbox",
             (event("any").to_json(),),
         )
     )
-    effort = Effort(store.writer.connection)
+    effort = Effort(store.database.writer.connection)
     for expected in (100001, 100002, 100003):
         (delivery,) = await claimed(store)
         assert delivery.seq == expected

@@ -52,27 +52,27 @@ async def store() -> AsyncIterator[SqliteStore]:
 async def everything(store: SqliteStore) -> None:
     """An old row in every table that has rows of plans or events."""
     made = await ended(store, "a")
-    await store.cancel((await claimed_goal(store)), "no", NOW)
+    await store.plans.cancel((await claimed_goal(store)), "no", NOW)
     await do(store, Expect(of_plan(wait("w", keys=("a", "b")), made)), now=LONG_AGO)
     await close(store, "w")
     early = dated(fact("early", {"order_id": "o-1"}))
-    await store.arrive([early, in_tree(fact("early-2", {"order_id": "o-2"}), made)], LONG_AGO)
-    await store.arrive([in_tree(reply("late", "ask-a"), made)], LONG_AGO)
+    await store.queue.arrive([early, in_tree(fact("early-2", {"order_id": "o-2"}), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(reply("late", "ask-a"), made)], LONG_AGO)
     asked = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, deadline=LONG_AGO)
-    await store.send([dated(event("q-1", correlation_id="q-1"))], replace(asked, opened_at=LONG_AGO), LONG_AGO)
+    await store.queue.send([dated(event("q-1", correlation_id="q-1"))], replace(asked, opened_at=LONG_AGO), LONG_AGO)
     await carried(store)
     await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
     await carried(store)
     vain = replace(asked, id="q-2", opened_at=LONG_AGO)
-    await store.send([dated(event("q-2", "untaken"))], vain, LONG_AGO)
+    await store.queue.send([dated(event("q-2", "untaken"))], vain, LONG_AGO)
     await carried(store)
 
 
 async def claimed_goal(store: SqliteStore) -> str:
     """The id of a plan that is asked to stop before it is begun; then it is begun, and over."""
-    await store.arrive([dated(event("goal-c", "goal.given"))], LONG_AGO)
+    await store.queue.arrive([dated(event("goal-c", "goal.given"))], LONG_AGO)
     (delivery,) = await claimed(store, "planner", now=LONG_AGO)
-    await store.cancel(delivery.owner, "no", LONG_AGO)
+    await store.plans.cancel(delivery.owner, "no", LONG_AGO)
     over = plan(delivery.owner, status=PlanStatus.CANCELLED, cancel_requested="no", updated_at=LONG_AGO)
     await do(store, SavePlan(replace(over, goal_id="goal-c"), None), now=LONG_AGO)
     await end(store, delivery, now=LONG_AGO)
@@ -91,7 +91,7 @@ async def rows(store: SqliteStore) -> dict[str, int]:
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone()[0] for name in names}
 
-    return await store.writer.do(count)
+    return await store.database.write(count)
 
 
 async def test_what_was_removed_leaves_no_row_anywhere(store: SqliteStore) -> None:
@@ -105,8 +105,8 @@ async def test_what_was_removed_leaves_no_row_anywhere(store: SqliteStore) -> No
 
 async def test_a_delivery_in_doubt_keeps_its_tree(store: SqliteStore) -> None:
     made = await ended(store, "a")
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
-    await store.writer.do(lambda db: db.execute("UPDATE inbox SET state = 'in_doubt' WHERE state = 'queued'"))
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.database.write(lambda db: db.execute("UPDATE inbox SET state = 'in_doubt' WHERE state = 'queued'"))
     assert await prune(store) == Pruned(kept=1)
 
 
@@ -114,13 +114,13 @@ async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteSt
     await everything(store)
     big = await begun(store, "big")
     for n in range(9):
-        await store.arrive([in_tree(event(f"fact-{n}", "told", EventTopic.BUSINESS_FACTS), big)], LONG_AGO)
+        await store.queue.arrive([in_tree(event(f"fact-{n}", "told", EventTopic.BUSINESS_FACTS), big)], LONG_AGO)
     await do(store, SavePlan(replace(big, status=PlanStatus.FAILED, version=1), 0), now=LONG_AGO)
     seen: set[str] = set()
-    store.writer.connection.set_trace_callback(seen.add)
+    store.database.writer.connection.set_trace_callback(seen.add)
     await prune(store, dry_run=True)
     assert (await prune(store, limit=5)).plans == 3
-    store.writer.connection.set_trace_callback(None)
+    store.database.writer.connection.set_trace_callback(None)
     statements = [sql for sql in seen if sql.lstrip().startswith(("SELECT", "DELETE"))]
     assert len(statements) > 30
     faults = {
@@ -136,7 +136,7 @@ async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteSt
 
 
 async def explained(store: SqliteStore, sql: str) -> list[str]:
-    found = await store.writer.do(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+    found = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
     return [row[3] for row in found]
 
 
@@ -169,13 +169,13 @@ CROWD = (
 async def test_a_prune_costs_what_it_removes_however_much_stays(store: SqliteStore) -> None:
     for n in range(10):
         await ended(store, f"first-{n}")
-    few = Effort(store.writer.connection)
+    few = Effort(store.database.writer.connection)
     assert (await prune(store, limit=50)).plans == 10
-    store.writer.connection.set_progress_handler(None, 0)
-    await store.writer.do(crowd)
+    store.database.writer.connection.set_progress_handler(None, 0)
+    await store.database.write(crowd)
     for n in range(10):
         await ended(store, f"second-{n}")
-    many = Effort(store.writer.connection)
+    many = Effort(store.database.writer.connection)
     assert (await prune(store, limit=50)).plans == 10
     assert many.hundreds <= 2 * few.hundreds + 20
 
@@ -200,14 +200,14 @@ async def test_others_write_between_the_batches(tmp_path: Path) -> None:
     async def pruning() -> None:
         after = None
         while True:
-            batch = await store.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            batch = await store.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
             order.append("batch")
             if (after := batch.after) is None:
                 return
 
     async def writing() -> None:
         for n in range(20):
-            await store.send([event(f"new-{n}")], None, NOW)
+            await store.queue.send([event(f"new-{n}")], None, NOW)
             order.append("write")
 
     await asyncio.gather(pruning(), writing())
@@ -227,7 +227,7 @@ async def test_room_that_was_freed_is_used_again(tmp_path: Path) -> None:
         for n in range(20):
             await ended(store, f"{time}-{n}")
         assert (await prune(store)).plans == 20
-        sizes.append(await store.writer.do(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
+        sizes.append(await store.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
     await store.close()
     assert sizes[-1] <= sizes[0] * 1.5, "three times as much would be needed without"
 
@@ -238,12 +238,12 @@ async def test_the_index_orders_moments_and_not_their_spelling(store: SqliteStor
     made = await begun(store, "a", at=at, status=PlanStatus.COMPLETED)
     assert (await prune(store, before=at)).plans == 0
     assert (await prune(store, before=at.replace(microsecond=0) + (later(1) - NOW))).plans == 1
-    assert await store.plan(made.plan_id) is None
+    assert await store.plans.plan(made.plan_id) is None
 
 
 async def taken(store: SqliteStore, request: EventEnvelope) -> TaskRecord:
     """A worker has it as a task, and has asked for a part of it."""
-    await store.arrive([request], LONG_AGO)
+    await store.queue.arrive([request], LONG_AGO)
     task = replace(begun_task(request, "worker", "work.done", LONG_AGO), sub_tasks=1)
     part = replace(expectation("part"), plan_id=None, agent="worker", task_id=task.task_id, opened_at=LONG_AGO)
     asked = SubTaskInfo("part", "part.requested", "work.done")
@@ -259,11 +259,11 @@ async def test_a_task_that_has_not_ended_stays_and_goes_when_it_has(store: Sqlit
         request = in_tree(request, await ended(store, "a"))
     task = await taken(store, request)
     await prune(store)
-    assert await store.event("asked") is not None
-    assert await store.task("worker", task.task_id) == task
-    await store.arrive([dated(event("again"))], LONG_AGO)
+    assert await store.events.event("asked") is not None
+    assert await store.plans.task("worker", task.task_id) == task
+    await store.queue.arrive([dated(event("again"))], LONG_AGO)
     await handled(store, "worker", Close("part", ExpectationStatus.CLOSED, LONG_AGO), EndTask("worker", task.task_id))
     await prune(store)
-    assert await store.event("asked") is None
+    assert await store.events.event("asked") is None
     left = {table: count for table, count in (await rows(store)).items() if count}
     assert set(left) == LASTING

@@ -13,8 +13,8 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent_ids
 from test_store_answers import answered_by_two_at_once
 
-from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Answer
@@ -41,7 +41,7 @@ async def held_up(store: SqliteStore) -> AsyncGenerator[None]:
         entered.set()
         go_on.wait(60)
 
-    occupied = asyncio.create_task(store.writer.do(occupy))
+    occupied = asyncio.create_task(store.database.write(occupy))
     await asyncio.to_thread(entered.wait, 60)
     try:
         yield
@@ -59,7 +59,7 @@ async def as_one_group(store: SqliteStore, *calls: Call) -> list[object]:
 
 def counting(store: SqliteStore, statement: str) -> list[str]:
     seen: list[str] = []
-    store.writer.connection.set_trace_callback(lambda sql: seen.append(sql) if sql == statement else None)
+    store.database.writer.connection.set_trace_callback(lambda sql: seen.append(sql) if sql == statement else None)
     return seen
 
 
@@ -69,13 +69,13 @@ def running(sql: str) -> Callable[[sqlite3.Connection], object]:
 
 async def test_operations_that_wait_together_share_one_commit(store: SqliteStore) -> None:
     commits = counting(store, "COMMIT")
-    await as_one_group(store, *(store.send([event(f"e-{n}")], None, NOW) for n in range(100)))
+    await as_one_group(store, *(store.queue.send([event(f"e-{n}")], None, NOW) for n in range(100)))
     assert len(commits) == 2, "one of who held them up, one of theirs"
     assert await unsent_ids(store) == [f"e-{n}" for n in range(100)]
 
 
 async def test_more_than_a_group_at_once_is_done_in_several(store: SqliteStore) -> None:
-    await as_one_group(store, *(store.send([event(f"e-{n}")], None, NOW) for n in range(300)))
+    await as_one_group(store, *(store.queue.send([event(f"e-{n}")], None, NOW) for n in range(300)))
     assert await unsent_ids(store) == [f"e-{n}" for n in range(300)]
 
 
@@ -87,12 +87,12 @@ async def test_one_that_fails_harms_no_other_of_its_group(store: SqliteStore) ->
         for n, delivery in enumerate(deliveries)
     ]
     commits = counting(store, "COMMIT")
-    results = await as_one_group(store, *(store.commit(work, NOW) for work in works))
+    results = await as_one_group(store, *(store.queue.commit(work, NOW) for work in works))
     assert len(commits) == 2
     assert [type(result) for result in results] == [type(None), VersionConflict] * 3
     assert await unsent_ids(store) == ["out-0", "out-2", "out-4"]
-    assert [one.ordinal for one in await store.steps("plan-1")] == [0, 1, 3, 5]
-    await store.commit(Work(deliveries[1], Ack(), ()), NOW)
+    assert [one.ordinal for one in await store.plans.steps("plan-1")] == [0, 1, 3, 5]
+    await store.queue.commit(Work(deliveries[1], Ack(), ()), NOW)
 
 
 async def test_one_that_fails_alone_leaves_nothing(store: SqliteStore) -> None:
@@ -101,72 +101,72 @@ async def test_one_that_fails_alone_leaves_nothing(store: SqliteStore) -> None:
         raise LocalProtocolError("half way")
 
     with pytest.raises(LocalProtocolError, match="half way"):
-        await store.writer.do(half)
-    assert await store.writer.do(lambda db: db.execute("SELECT count(*) FROM outbox").fetchone()) == (0,)
+        await store.database.write(half)
+    assert await store.database.write(lambda db: db.execute("SELECT count(*) FROM outbox").fetchone()) == (0,)
 
 
 async def test_a_fault_of_our_own_reaches_its_caller_and_the_thread_lives_on(store: SqliteStore) -> None:
     def faulty(_: sqlite3.Connection) -> None:
         raise ZeroDivisionError("a bug")
 
-    results = await as_one_group(store, store.writer.do(faulty), store.send([event("e-1")], None, NOW))
+    results = await as_one_group(store, store.database.write(faulty), store.queue.send([event("e-1")], None, NOW))
     assert isinstance(results[0], ZeroDivisionError) and results[1] is None
     assert await unsent_ids(store) == ["e-1"]
 
 
 async def test_a_commit_that_fails_is_told_to_all_and_the_thread_lives_on(store: SqliteStore) -> None:
-    await store.writer.do(running("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
-    await store.writer.do(
+    await store.database.write(running("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
+    await store.database.write(
         running("CREATE TABLE child (parent INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)")
     )
-    store.writer.connection.execute("PRAGMA foreign_keys = ON")
+    store.database.writer.connection.execute("PRAGMA foreign_keys = ON")
     results = await as_one_group(
         store,
-        store.send([event("e-1")], None, NOW),
-        store.writer.do(running("INSERT INTO child VALUES (99)")),  # found out by the COMMIT only
-        store.send([event("e-2")], None, NOW),
+        store.queue.send([event("e-1")], None, NOW),
+        store.database.write(running("INSERT INTO child VALUES (99)")),  # found out by the COMMIT only
+        store.queue.send([event("e-2")], None, NOW),
     )
     assert [type(result) for result in results] == [StoreUnavailable] * 3
     assert isinstance(results[0], SoormaError) and isinstance(results[0].__cause__, sqlite3.Error)
     assert await unsent_ids(store) == []
-    await store.send([event("e-2")], None, NOW)
+    await store.queue.send([event("e-2")], None, NOW)
     assert await unsent_ids(store) == ["e-2"]
 
 
 async def test_a_transaction_that_is_lost_midway_is_lost_to_its_cause_alone(store: SqliteStore) -> None:
-    await store.writer.do(running("CREATE TABLE trap (x)"))
-    await store.writer.do(
+    await store.database.write(running("CREATE TABLE trap (x)"))
+    await store.database.write(
         running("CREATE TRIGGER snap BEFORE INSERT ON trap BEGIN SELECT RAISE(ROLLBACK, 'snap'); END")
     )
     results = await as_one_group(
         store,
-        store.register([agent("worker", "work.asked")], NOW),
-        store.arrive([event("e-0")], NOW),
-        store.writer.do(running("INSERT INTO trap VALUES (1)")),
-        store.send([event("e-1")], None, NOW),
+        store.registry.register([agent("worker", "work.asked")], NOW),
+        store.queue.arrive([event("e-0")], NOW),
+        store.database.write(running("INSERT INTO trap VALUES (1)")),
+        store.queue.send([event("e-1")], None, NOW),
     )
     assert [isinstance(result, SoormaError) for result in results] == [False, False, True, False]
-    assert [stored.event.id for stored in await store.events()] == ["e-0", "e-1"]
-    arrival = await store.arrive([event("e-2")], NOW)
+    assert [stored.event.id for stored in await store.events.events()] == ["e-0", "e-1"]
+    arrival = await store.queue.arrive([event("e-2")], NOW)
     assert arrival.agents == {"worker"}
 
 
 async def test_a_full_disk_may_have_room_later(store: SqliteStore) -> None:
-    connection = store.writer.connection
+    connection = store.database.writer.connection
     pages: int = connection.execute("PRAGMA page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")
     big = {"text": "x" * 100_000}
-    results = await as_one_group(store, *(store.send([event(f"e-{n}", data=big)], None, NOW) for n in range(3)))
+    results = await as_one_group(store, *(store.queue.send([event(f"e-{n}", data=big)], None, NOW) for n in range(3)))
     assert [type(result) for result in results] == [StoreUnavailable] * 3
-    assert await store.events() == []
+    assert await store.events.events() == []
     connection.execute("PRAGMA max_page_count = 1000000")
-    await store.send([event("e-1", data=big)], None, NOW)
+    await store.queue.send([event("e-1", data=big)], None, NOW)
     assert await unsent_ids(store) == ["e-1"]
 
 
 async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("e-1")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("e-1")], NOW)
     async with held_up(store):
         given_up = asyncio.create_task(claimed(store))
         await asyncio.sleep(0)
@@ -179,12 +179,12 @@ async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: Sqlite
 async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
     store = SqliteStore(tmp_path / "store.db")
     await store.open(NOW)
-    asked = [asyncio.create_task(store.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
+    asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
     await asyncio.sleep(0)
     await store.close()
     assert await asyncio.gather(*asked) == [None] * 300
     await store.open(NOW)
-    assert len(await store.unsent(1000)) == 300
+    assert len(await store.queue.unsent(1000)) == 300
     await store.close()
 
 
@@ -193,40 +193,41 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
     await store.open(NOW)
     await do(store, SavePlan(plan(), None))
     async with held_up(store):
-        pending = asyncio.create_task(store.cancel("plan-1", "why", NOW))
+        pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
         await asyncio.sleep(0)
-        assert await store.plan("plan-1") == plan(), "what is not committed is not seen"
+        assert await store.plans.plan("plan-1") == plan(), "what is not committed is not seen"
     assert await pending is True
     await store.close()
 
 
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
-        _ = SqliteStore(tmp_path / "store.db").writer
+        _ = SqliteStore(tmp_path / "store.db").database.writer
 
 
 async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
     told: list[str] = []
     store = SqliteStore(tmp_path / "store.db", on_commit=lambda: told.append("commit"))
     await store.open(NOW)
-    await store.send([event("e-1")], None, NOW)
+    await store.queue.send([event("e-1")], None, NOW)
     await store.close()
     assert told == ["commit"]
 
 
-class Careless(SqliteStore):
+class Careless(SqlitePlans):
     """Takes an answer without looking whether somebody was first."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         update = "UPDATE expectation SET status = 'met', met_by = ?, answer = ? WHERE id = ?"
         values = (wake.id, f'{{"answer_id": "{answer.answer_id}"}}', wait_id)
-        await self.writer.do(lambda db: db.execute(update, values))
+        await self.database.write(lambda db: db.execute(update, values))
         return True
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
 async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(tmp_path: Path, in_memory: bool) -> None:
-    store = Careless(None if in_memory else tmp_path / "store.db")
+    store = SqliteStore(None if in_memory else tmp_path / "store.db")
+    store.plans = Careless(store.database)
     await store.open(NOW)
     with pytest.raises(AssertionError, match="accepted"):
         await answered_by_two_at_once(store)

@@ -18,7 +18,7 @@ ANN = Person(user_id="ann")
 
 
 async def stored(store: Store, expectation_id: str) -> Expectation:
-    found = await store.expectation(expectation_id)
+    found = await store.plans.expectation(expectation_id)
     assert found is not None
     return found
 
@@ -28,14 +28,14 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     await running(store, asked)
     await do(store, Schedule("t-1", later(3600), event("expiry"), guards="a-1"))
     given = answer("act-1")
-    assert await answers.answer(store, "a-1", given, ANN, later(5)) == "accepted"
+    assert await answers.answer(store.plans, "a-1", given, ANN, later(5)) == "accepted"
     found = await stored(store, "a-1")
     wake = wake_for(ANSWERED, asked, later(5))
     assert (found.status, found.answer, found.closed_at) == (ExpectationStatus.MET, given, later(5))
     assert found.met_by == wake.id
-    assert await store.met_by("plan-1", wake.id) == found
-    assert [kept.event for kept in await store.unsent(10)] == [wake]
-    assert await store.next_due([], NOW) is None
+    assert await store.plans.met_by("plan-1", wake.id) == found
+    assert [kept.event for kept in await store.queue.unsent(10)] == [wake]
+    assert await store.queue.next_due([], NOW) is None
 
 
 async def test_of_two_people_at_once_one_counts(store: Store) -> None:
@@ -46,7 +46,8 @@ async def answered_by_two_at_once(store: Store) -> None:
     await running(store, gate("a-1"))
     yes, no = answer("act-1", user="ann"), answer("act-2", AnswerDecision.REJECT, "bob")
     outcomes = await asyncio.gather(
-        answers.answer(store, "a-1", yes, ANN, NOW), answers.answer(store, "a-1", no, Person(user_id="bob"), NOW)
+        answers.answer(store.plans, "a-1", yes, ANN, NOW),
+        answers.answer(store.plans, "a-1", no, Person(user_id="bob"), NOW),
     )
     assert sorted(outcomes) == ["accepted", "duplicate"]
     winner = yes if outcomes[0] == "accepted" else no
@@ -58,7 +59,7 @@ async def test_of_a_crowd_at_once_one_counts(store: Store) -> None:
     await running(store, gate("a-1"))
     crowd = [answer(f"act-{n}", user=f"user-{n}") for n in range(25)]
     outcomes = await asyncio.gather(
-        *(answers.answer(store, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
+        *(answers.answer(store.plans, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
     )
     assert sorted(outcomes) == ["accepted"] + ["duplicate"] * 24
     assert (await stored(store, "a-1")).answer == crowd[[*map(str, outcomes)].index("accepted")]
@@ -68,9 +69,9 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     await running(store, *(gate(f"a-{n}") for n in range(10)))
     await do(store, *(Schedule(f"t-{n}", NOW, event(f"x-{n}"), guards=f"a-{n}") for n in range(10)))
     results = await asyncio.gather(
-        *(answers.answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
-        store.fire(NOW, 50),
-        *(answers.answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
+        *(answers.answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
+        store.queue.fire(NOW, 50),
+        *(answers.answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
     )
     for n in range(10):
         found = await stored(store, f"a-{n}")
@@ -87,25 +88,25 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
 async def test_what_is_not_asked_of_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
     await running(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
-        await answers.answer(store, wait_id, answer("act-1"), person, NOW)
+        await answers.answer(store.plans, wait_id, answer("act-1"), person, NOW)
 
 
 async def test_cancelling_asks_the_plan_to_stop_and_wakes_it(store: Store) -> None:
     await do(store, SavePlan(plan(version=3), None))
-    assert await store.cancel("plan-1", "too dear", later(5)) is True
+    assert await store.plans.cancel("plan-1", "too dear", later(5)) is True
     asked = plan(version=4, cancel_requested="too dear", updated_at=later(5))
-    assert await store.plan("plan-1") == asked
+    assert await store.plans.plan("plan-1") == asked
     assert await woken(store) == [wake_plan(CANCEL_REQUESTED, asked, later(5))]
 
 
 async def test_cancelling_again_keeps_the_first_reason_and_wakes_once(store: Store) -> None:
     await do(store, SavePlan(plan(), None))
-    results = await asyncio.gather(*(store.cancel("plan-1", f"reason {n}", NOW) for n in range(4)))
+    results = await asyncio.gather(*(store.plans.cancel("plan-1", f"reason {n}", NOW) for n in range(4)))
     assert results == [True] * 4
-    found = await store.plan("plan-1")
+    found = await store.plans.plan("plan-1")
     assert found is not None and (found.cancel_requested, found.version) == ("reason 0", 1)
     assert len(await woken(store)) == 1
 
 
 async def woken(store: Store) -> list[EventEnvelope]:
-    return [kept.event for kept in await store.unsent(10)]
+    return [kept.event for kept in await store.queue.unsent(10)]

@@ -15,16 +15,16 @@ NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)
 
 
 async def test_nothing_is_spent_where_nothing_was_reserved(store: Store) -> None:
-    assert await store.spent("plan-1") == Spent()
+    assert await store.plans.spent("plan-1") == Spent()
 
 
 async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store: Store) -> None:
-    await store.reserve(CALL, NO_LIMITS)
-    await store.reserve(CALL, NO_LIMITS)
-    assert await store.spent("plan-1") == Spent(0, 2, 200, 1.0)
-    await store.settle(CALL, replace(CALL, tokens=30, cost_usd=0.25), entry())
-    assert await store.spent("plan-1") == Spent(0, 2, 130, 0.75)
-    assert await store.journal("planner", "event-1") == [entry()]
+    await store.plans.reserve(CALL, NO_LIMITS)
+    await store.plans.reserve(CALL, NO_LIMITS)
+    assert await store.plans.spent("plan-1") == Spent(0, 2, 200, 1.0)
+    await store.plans.settle(CALL, replace(CALL, tokens=30, cost_usd=0.25), entry())
+    assert await store.plans.spent("plan-1") == Spent(0, 2, 130, 0.75)
+    assert await store.plans.journal("planner", "event-1") == [entry()]
 
 
 @pytest.mark.parametrize(
@@ -38,53 +38,53 @@ async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store
     ],
 )
 async def test_a_call_over_a_limit_is_refused_and_not_reserved(store: Store, limits: Limits, name: str) -> None:
-    await store.reserve(CALL, NO_LIMITS)
+    await store.plans.reserve(CALL, NO_LIMITS)
     with pytest.raises(LimitExceeded, match=r"of .* used") as refused:
-        await store.reserve(CALL, limits)
+        await store.plans.reserve(CALL, limits)
     assert refused.value.limit == name
-    assert await store.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
 
 
 async def test_a_call_that_just_fits_is_reserved(store: Store) -> None:
     exact = Limits(max_llm_calls=2, max_tokens=200, max_cost_usd=1.0)
-    await store.reserve(CALL, exact)
-    await store.reserve(CALL, exact)
-    assert (await store.spent("plan-1")).llm_calls == 2
+    await store.plans.reserve(CALL, exact)
+    await store.plans.reserve(CALL, exact)
+    assert (await store.plans.spent("plan-1")).llm_calls == 2
 
 
 async def test_calls_reserved_at_once_do_not_pass_the_limit(store: Store) -> None:
     limits = Limits(max_llm_calls=5)
-    results = await asyncio.gather(*(store.reserve(CALL, limits) for _ in range(20)), return_exceptions=True)
+    results = await asyncio.gather(*(store.plans.reserve(CALL, limits) for _ in range(20)), return_exceptions=True)
     assert results.count(None) == 5
-    assert (await store.spent("plan-1")).llm_calls == 5
+    assert (await store.plans.spent("plan-1")).llm_calls == 5
 
 
 async def test_each_root_plan_has_its_own_budget(store: Store) -> None:
-    await store.reserve(CALL, Limits(max_llm_calls=1))
-    await store.reserve(replace(CALL, root_plan_id="plan-2"), Limits(max_llm_calls=1))
-    assert (await store.spent("plan-2")).llm_calls == 1
+    await store.plans.reserve(CALL, Limits(max_llm_calls=1))
+    await store.plans.reserve(replace(CALL, root_plan_id="plan-2"), Limits(max_llm_calls=1))
+    assert (await store.plans.spent("plan-2")).llm_calls == 1
 
 
 async def test_a_call_that_gave_no_answer_is_settled_without_a_row(store: Store) -> None:
-    await store.reserve(CALL, NO_LIMITS)
-    await store.settle(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0), None)
-    assert await store.spent("plan-1") == Spent()
-    assert await store.decisions("plan-1") == []
+    await store.plans.reserve(CALL, NO_LIMITS)
+    await store.plans.settle(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0), None)
+    assert await store.plans.spent("plan-1") == Spent()
+    assert await store.plans.decisions("plan-1") == []
 
 
 async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> None:
-    await store.reserve(CALL, NO_LIMITS)
-    await store.settle(CALL, CALL, entry(raw="first"))
+    await store.plans.reserve(CALL, NO_LIMITS)
+    await store.plans.settle(CALL, CALL, entry(raw="first"))
     with pytest.raises(VersionConflict, match="in the journal already"):
-        await store.settle(CALL, replace(CALL, tokens=0), entry(raw="second"))
-    assert [row.raw for row in await store.journal("planner", "event-1")] == ["first"]
-    assert (await store.spent("plan-1")).tokens == 100
+        await store.plans.settle(CALL, replace(CALL, tokens=0), entry(raw="second"))
+    assert [row.raw for row in await store.plans.journal("planner", "event-1")] == ["first"]
+    assert (await store.plans.spent("plan-1")).tokens == 100
 
 
 async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_it_came(store: Store) -> None:
     rows = [entry(1, cause="b"), entry(0, cause="b"), entry(0, cause="a"), entry(0, cause="c", plan_id="plan-2")]
     for row in rows:
-        await store.settle(CALL, CALL, row)
-    assert await store.journal("planner", "b") == [rows[1], rows[0]]
-    assert await store.journal("other", "b") == []
-    assert await store.decisions("plan-1") == rows[:3]
+        await store.plans.settle(CALL, CALL, row)
+    assert await store.plans.journal("planner", "b") == [rows[1], rows[0]]
+    assert await store.plans.journal("other", "b") == []
+    assert await store.plans.decisions("plan-1") == rows[:3]

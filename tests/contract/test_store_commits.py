@@ -8,19 +8,19 @@ from soorma_ai.ports import Store
 
 async def test_a_commit_is_told(store: Store, commits: list[str]) -> None:
     commits.clear()
-    await store.send([event("e-1")], None, NOW)
+    await store.queue.send([event("e-1")], None, NOW)
     assert commits == ["commit"]
 
 
 async def test_what_writes_nothing_is_not_told(store: Store, commits: list[str]) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
     await do(store, SavePlan(plan(), None))
     await handed(store)
     commits.clear()
     await claimed(store)
-    await store.fire(later(1), 9)
-    await store.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
-    await store.unsent(9)
-    await store.sent([], NOW)
-    await store.arrive([], NOW)
+    await store.queue.fire(later(1), 9)
+    await store.plans.plans(tenant_id=None, status=None, root_plan_id=None, limit=9)
+    await store.queue.unsent(9)
+    await store.queue.sent([], NOW)
+    await store.queue.arrive([], NOW)
     assert commits == []

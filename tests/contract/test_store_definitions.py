@@ -21,102 +21,112 @@ def made(name: str, version: str = "1", topic: EventTopic = FACTS, **more: objec
 
 
 async def stored(store: Store, name: str, tenant: str = "default") -> list[tuple[str, str]]:
-    return [(one.topic, one.version) for one in await store.definitions(tenant, name)]
+    return [(one.topic, one.version) for one in await store.registry.definitions(tenant, name)]
 
 
 async def test_every_version_on_every_topic_is_known(store: Store) -> None:
     twice = (made("a"), made("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"}))
-    await store.register([agent("one", events=twice)], NOW)
-    await store.register([agent("one", events=(made("a", "2"),))], NOW)
+    await store.registry.register([agent("one", events=twice)], NOW)
+    await store.registry.register([agent("one", events=(made("a", "2"),))], NOW)
     assert await stored(store, "a") == [("action-results", "1"), ("business-facts", "1"), ("business-facts", "2")]
     assert await stored(store, "b") == []
 
 
 async def test_definitions_of_another_tenant_are_not_seen(store: Store) -> None:
-    await store.register([agent("one", tenant="other", events=(made("a"),)), agent("two", events=(made("a"),))], NOW)
+    await store.registry.register(
+        [agent("one", tenant="other", events=(made("a"),)), agent("two", events=(made("a"),))], NOW
+    )
     assert len(await stored(store, "a", "other")) == 2
     assert len(await stored(store, "a")) == 1
 
 
 async def test_an_agent_goes_with_the_definitions_that_it_alone_owns(store: Store) -> None:
-    await store.register([agent("one", "a", events=(made("a"), made("b"))), agent("two", events=(made("b"),))], NOW)
-    await store.leave(["one", "two"])
-    await store.arrive([event("e-0", "b")], NOW)
-    gone = await store.deregister("one", NOW)
+    await store.registry.register(
+        [agent("one", "a", events=(made("a"), made("b"))), agent("two", events=(made("b"),))], NOW
+    )
+    await store.registry.leave(["one", "two"])
+    await store.queue.arrive([event("e-0", "b")], NOW)
+    gone = await store.registry.deregister("one", NOW)
     assert [one.event_name for one in gone] == ["a"]
     assert await stored(store, "a") == []
     assert len(await stored(store, "b")) == 1
-    assert [row.agent for row in await store.agents(NOW)] == ["two"]
-    assert (await store.arrive([event("e-1", "a")], NOW)).agents == frozenset(), "nothing comes for it any more"
-    assert [one.event_name for one in await store.deregister("two", NOW)] == ["b"], "it inherited what they shared"
+    assert [row.agent for row in await store.registry.agents(NOW)] == ["two"]
+    assert (await store.queue.arrive([event("e-1", "a")], NOW)).agents == frozenset(), "nothing comes for it any more"
+    assert [one.event_name for one in await store.registry.deregister("two", NOW)] == ["b"], (
+        "it inherited what they shared"
+    )
     assert await stored(store, "b") == []
 
 
 async def test_a_version_is_free_again_when_its_owner_went(store: Store) -> None:
-    await store.register([agent("one", events=(made("a"),))], NOW)
-    await store.deregister("one", LATER)
-    await store.register([agent("two", events=(made("a", payload_schema={"type": "object", "title": "new"}),))], LATER)
+    await store.registry.register([agent("one", events=(made("a"),))], NOW)
+    await store.registry.deregister("one", LATER)
+    await store.registry.register(
+        [agent("two", events=(made("a", payload_schema={"type": "object", "title": "new"}),))], LATER
+    )
 
 
 async def test_who_lives_is_not_deregistered_and_nobody_is_not_found(store: Store) -> None:
-    await store.register([agent("one")], NOW)
+    await store.registry.register([agent("one")], NOW)
     with pytest.raises(LocalProtocolError, match=r"one.*lives"):
-        await store.deregister("one", NOW)
+        await store.registry.deregister("one", NOW)
     with pytest.raises(NotFound, match="'nobody'"):
-        await store.deregister("nobody", NOW)
-    assert await store.deregister("one", LATER) == []
+        await store.registry.deregister("nobody", NOW)
+    assert await store.registry.deregister("one", LATER) == []
 
 
 async def test_who_has_work_in_line_is_not_deregistered(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("e-1")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("e-1")], NOW)
     with pytest.raises(LocalProtocolError, match="deliveries"):
-        await store.deregister("worker", LATER)
-    (delivery,) = await store.claim("worker", NOW, LEASE, 1)
-    await store.commit(Work(delivery, Ack(), ()), NOW)
-    await store.deregister("worker", LATER)
+        await store.registry.deregister("worker", LATER)
+    (delivery,) = await store.queue.claim("worker", NOW, LEASE, 1)
+    await store.queue.commit(Work(delivery, Ack(), ()), NOW)
+    await store.registry.deregister("worker", LATER)
 
 
 async def test_who_has_an_open_plan_or_task_is_not_deregistered(store: Store) -> None:
-    await store.register([agent("planner"), agent("worker")], NOW)
+    await store.registry.register([agent("planner"), agent("worker")], NOW)
     await do(store, SavePlan(plan("p-1"), None))
     with pytest.raises(LocalProtocolError, match="plan p-1"):
-        await store.deregister("planner", LATER)
+        await store.registry.deregister("planner", LATER)
     await do(store, SavePlan(plan("p-1", status=PlanStatus.FAILED, version=1), 0))
-    await store.deregister("planner", LATER)
+    await store.registry.deregister("planner", LATER)
     task = TaskRecord("t", "worker", "work.asked", {}, Lineage(), "t", "done", EventTopic.ACTION_RESULTS, NOW, {})
     await do(store, SaveTask(task, None))
     with pytest.raises(LocalProtocolError, match="tasks"):
-        await store.deregister("worker", LATER)
+        await store.registry.deregister("worker", LATER)
 
 
 async def test_what_a_live_plan_waits_for_keeps_the_one_who_makes_it(store: Store) -> None:
-    await store.register([agent("shop", events=(made("order.paid"),)), agent("other", tenant="x")], NOW)
+    await store.registry.register([agent("shop", events=(made("order.paid"),)), agent("other", tenant="x")], NOW)
     await running(store, wait("w-1"))
     with pytest.raises(LocalProtocolError, match=r"plan-1.*'order\.paid'"):
-        await store.deregister("shop", LATER)
-    await store.deregister("other", LATER)
-    await store.register([agent("second", events=(made("order.paid"),))], LATER)
-    assert await store.deregister("shop", LATER) == [], "somebody else makes it now"
+        await store.registry.deregister("shop", LATER)
+    await store.registry.deregister("other", LATER)
+    await store.registry.register([agent("second", events=(made("order.paid"),))], LATER)
+    assert await store.registry.deregister("shop", LATER) == [], "somebody else makes it now"
 
 
 async def test_an_event_that_an_agent_declares_is_its_own(store: Store) -> None:
-    await store.register([agent("shop")], NOW)
+    await store.registry.register([agent("shop")], NOW)
     await do(store, Declare("shop", made("a", "1")[1]), Declare("shop", made("b")[1]))
     await do(store, Declare("shop", made("a", "2")[1]))
-    found = [(one.agent, one.definition.event_name, one.definition.version) for one in await store.known_events("x")]
+    found = [
+        (one.agent, one.definition.event_name, one.definition.version) for one in await store.registry.known_events("x")
+    ]
     assert found == [("shop", "a", "2"), ("shop", "b", "1")]
     assert {version for _, version in await stored(store, "a")} == {"1", "2"}
-    assert len(await store.deregister("shop", LATER)) == 3
+    assert len(await store.registry.deregister("shop", LATER)) == 3
 
 
 async def test_a_declared_event_is_awaited_from_then_on(store: Store) -> None:
-    await store.register([agent("shop")], NOW)
+    await store.registry.register([agent("shop")], NOW)
     declared = EventDefinition(event_name="order.paid", topic=FACTS, correlate={"/order_id": "goal_data.order_id"})
     early = event("f-0", "order.paid", FACTS, data={"order_id": "o-1"})
-    await store.arrive([early], NOW)
+    await store.queue.arrive([early], NOW)
     await do(store, Declare("shop", declared))
-    strays = (await store.arrive([replace_id(early, "f-1")], NOW)).strays
+    strays = (await store.queue.arrive([replace_id(early, "f-1")], NOW)).strays
     assert [stray.reason for stray in strays] == ["early"]
 
 
@@ -125,10 +135,10 @@ def replace_id(given: EventEnvelope, event_id: str) -> EventEnvelope:
 
 
 async def test_what_is_declared_with_another_content_is_refused_and_nothing_of_it_happens(store: Store) -> None:
-    await store.register([agent("shop", events=(made("a"),))], NOW)
+    await store.registry.register([agent("shop", events=(made("a"),))], NOW)
     other = made("a", payload_schema={"type": "object", "title": "other"})[1]
     with pytest.raises(LocalProtocolError, match="new version"):
         await do(store, Expect(expectation("q-1")), Declare("shop", other))
-    assert await store.expectation("q-1") is None
+    assert await store.plans.expectation("q-1") is None
     with pytest.raises(LocalProtocolError, match="not registered"):
         await do(store, Declare("nobody", other))

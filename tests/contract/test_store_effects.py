@@ -38,15 +38,15 @@ async def test_a_plan_is_read_as_it_was_saved(store: Store) -> None:
         version=7,
     )
     await do(store, SavePlan(given, None))
-    assert await store.plan("plan-1") == given
-    assert await store.plan("nothing") is None
+    assert await store.plans.plan("plan-1") == given
+    assert await store.plans.plan("nothing") is None
 
 
 async def test_a_plan_is_made_once(store: Store) -> None:
     await do(store, SavePlan(plan(), None))
     with pytest.raises(VersionConflict, match="exists already"):
         await do(store, SavePlan(plan(status=PlanStatus.FAILED), None))
-    stored = await store.plan("plan-1")
+    stored = await store.plans.plan("plan-1")
     assert stored is not None and stored.status is PlanStatus.RUNNING
 
 
@@ -55,7 +55,7 @@ async def test_a_plan_is_saved_over_the_version_it_was_read_at(store: Store) -> 
     await do(store, SavePlan(plan(version=2, current_state="next"), 1))
     with pytest.raises(VersionConflict, match="version 1"):
         await do(store, SavePlan(plan(version=2, current_state="stale"), 1))
-    stored = await store.plan("plan-1")
+    stored = await store.plans.plan("plan-1")
     assert stored is not None and (stored.version, stored.current_state) == (2, "next")
 
 
@@ -72,9 +72,9 @@ async def test_of_many_saves_at_once_over_one_version_one_counts(store: Store) -
         )
         for n in range(10)
     ]
-    results = await asyncio.gather(*(store.commit(work, NOW) for work in works), return_exceptions=True)
+    results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert [type(result) for result in results].count(VersionConflict) == 9
-    stored = await store.plan("plan-1")
+    stored = await store.plans.plan("plan-1")
     assert stored is not None and await unsent_ids(store) == [f"of-{stored.current_state}"]
 
 
@@ -90,30 +90,30 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
         AppendStep(step(0)),
     )
     with pytest.raises(VersionConflict, match="step 0"):
-        await store.commit(Work(delivery, Ack(), effects), NOW)
+        await store.queue.commit(Work(delivery, Ack(), effects), NOW)
     assert await unsent_ids(store) == []
-    assert await store.expectation("q-1") is None
-    assert (await store.spent("plan-1")).actions == 0
-    assert await store.next_due([], NOW) is None
-    stored = await store.plan("plan-1")
+    assert await store.plans.expectation("q-1") is None
+    assert (await store.plans.spent("plan-1")).actions == 0
+    assert await store.queue.next_due([], NOW) is None
+    stored = await store.plans.plan("plan-1")
     assert stored is not None and stored.version == 1
     await end(store, delivery)
 
 
 async def test_steps_are_read_in_order_and_the_last_ones_by_limit(store: Store) -> None:
     await do(store, *(AppendStep(step(n, data={"n": n})) for n in (0, 2, 1)), AppendStep(step(0, "plan-2")))
-    assert await store.steps("plan-1") == [step(n, data={"n": n}) for n in (0, 1, 2)]
-    assert await store.steps("plan-1", 2) == [step(1, data={"n": 1}), step(2, data={"n": 2})]
-    assert await store.steps("plan-1", 0) == []
-    assert await store.steps("none") == []
+    assert await store.plans.steps("plan-1") == [step(n, data={"n": n}) for n in (0, 1, 2)]
+    assert await store.plans.steps("plan-1", 2) == [step(1, data={"n": 1}), step(2, data={"n": 2})]
+    assert await store.plans.steps("plan-1", 0) == []
+    assert await store.plans.steps("none") == []
 
 
 async def test_repeats_are_counted_by_plan_and_fingerprint(store: Store) -> None:
     prints = ["a", "b", "a", None]
     await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
-    assert await store.repeats("plan-1", "a") == 2
-    assert await store.repeats("plan-1", "c") == 0
+    assert await store.plans.repeats("plan-1", "a") == 2
+    assert await store.plans.repeats("plan-1", "c") == 0
 
 
 async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
@@ -124,7 +124,7 @@ async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
     async def listed(
         tenant_id: str | None = None, status: PlanStatus | None = None, root: str | None = None, limit: int = 9
     ) -> list[str]:
-        found = await store.plans(tenant_id=tenant_id, status=status, root_plan_id=root, limit=limit)
+        found = await store.plans.plans(tenant_id=tenant_id, status=status, root_plan_id=root, limit=limit)
         return [one.plan_id for one in found]
 
     assert await listed() == ["a-1", "b", "a"]
@@ -138,7 +138,7 @@ async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
 async def test_closing_counts_once_and_what_is_closed_stays_as_it_is(store: Store) -> None:
     await running(store, expectation("q-1"))
     await do(store, Close("q-1", ExpectationStatus.CLOSED, later(1)), Close("q-1", ExpectationStatus.MET, later(2)))
-    closed = await store.expectation("q-1")
+    closed = await store.plans.expectation("q-1")
     assert closed is not None and (closed.status, closed.closed_at) == (ExpectationStatus.CLOSED, later(1))
     await do(store, Close("nothing", ExpectationStatus.CLOSED, NOW))
 
@@ -152,7 +152,7 @@ async def test_closing_takes_the_timers_that_guard_it(store: Store) -> None:
         Schedule("t-3", later(7), event("t-3"), guards="q-2"),
     )
     await do(store, Close("q-1", ExpectationStatus.CLOSED, NOW))
-    assert await store.next_due([], NOW) == later(7)
+    assert await store.queue.next_due([], NOW) == later(7)
 
 
 async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: Store) -> None:
@@ -167,7 +167,7 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
     await do(store, Close("b", ExpectationStatus.CLOSED, NOW))
 
     async def listed(plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True) -> list[str]:
-        found = await store.expectations(plan_id=plan_id, tenant_id=tenant_id, only_open=only_open)
+        found = await store.plans.expectations(plan_id=plan_id, tenant_id=tenant_id, only_open=only_open)
         return [one.id for one in found]
 
     assert await listed("plan-1") == ["a", "c"]
@@ -181,8 +181,8 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
 async def test_an_expectation_is_read_as_it_was_opened(store: Store) -> None:
     given = gate("g-1", producers=("a", "b"), keys=("plan:plan-1",))
     await running(store, given)
-    assert await store.expectation("g-1") == given
-    assert await store.expectation("nothing") is None
+    assert await store.plans.expectation("g-1") == given
+    assert await store.plans.expectation("nothing") is None
 
 
 async def test_actions_are_spent_up_to_their_limit_over_the_whole_tree(store: Store) -> None:
@@ -190,16 +190,16 @@ async def test_actions_are_spent_up_to_their_limit_over_the_whole_tree(store: St
     await do(store, Spend("plan-1", 1, 3))
     with pytest.raises(VersionConflict, match="3 actions"):
         await do(store, Spend("plan-1", 1, 3))
-    assert (await store.spent("plan-1")).actions == 3
+    assert (await store.plans.spent("plan-1")).actions == 3
     await do(store, Spend("plan-1", 5, None), Spend("plan-2", 1, 1))
-    assert (await store.spent("plan-1")).actions == 8
+    assert (await store.plans.spent("plan-1")).actions == 8
 
 
 async def test_actions_spent_at_once_do_not_pass_the_limit(store: Store) -> None:
     works = [Work(await handed(store), Ack(), (Spend("plan-1", 1, 4),)) for _ in range(12)]
-    results = await asyncio.gather(*(store.commit(work, NOW) for work in works), return_exceptions=True)
+    results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert results.count(None) == 4
-    assert (await store.spent("plan-1")).actions == 4
+    assert (await store.plans.spent("plan-1")).actions == 4
 
 
 async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> None:
@@ -212,7 +212,7 @@ async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> No
         Schedule("t-3", later(7), event("t-3")),
         Unschedule("t-3"),
     )
-    assert await store.next_due([], NOW) is None
+    assert await store.queue.next_due([], NOW) is None
 
 
 async def test_a_timer_that_guards_what_was_never_expected_is_refused(store: Store) -> None:
@@ -225,25 +225,25 @@ async def test_a_timer_that_guards_what_was_never_expected_is_refused(store: Sto
 )
 async def test_effects_land_however_the_delivery_ends(store: Store, how: Disposition) -> None:
     delivery = await handed(store)
-    await store.commit(Work(delivery, how, (Publish(event("out")),)), NOW)
+    await store.queue.commit(Work(delivery, how, (Publish(event("out")),)), NOW)
     assert await unsent_ids(store) == ["out"]
 
 
 async def test_what_cannot_be_stored_is_told_and_stores_nothing(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="cannot be stored"):
         await do(store, SavePlan(replace(plan(), version=2**70), None))
-    assert await store.plan("plan-1") is None
+    assert await store.plans.plan("plan-1") is None
 
 
 async def test_every_kind_of_expectation_is_kept(store: Store) -> None:
     await running(store, *(expectation(str(kind), kind) for kind in ExpectationKind))
-    assert {one.kind for one in await store.expectations(plan_id="plan-1")} == set(ExpectationKind)
+    assert {one.kind for one in await store.plans.expectations(plan_id="plan-1")} == set(ExpectationKind)
 
 
 async def test_marked_steps_are_found_by_their_mark_in_order(store: Store) -> None:
     await do(store, SavePlan(plan("p-1"), None))
     marks = ["came:j", None, "came:j", "came:other"]
     await do(store, *(AppendStep(step(n, "p-1", fingerprint=mark)) for n, mark in enumerate(marks)))
-    assert [found.ordinal for found in await store.marked("p-1", "came:j")] == [0, 2]
-    assert await store.repeats("p-1", "came:j") == 2
-    assert await store.marked("p-2", "came:j") == []
+    assert [found.ordinal for found in await store.plans.marked("p-1", "came:j")] == [0, 2]
+    assert await store.plans.repeats("p-1", "came:j") == 2
+    assert await store.plans.marked("p-2", "came:j") == []

@@ -11,47 +11,47 @@ from soorma_ai.ports import Delivery, Store
 
 
 async def in_hand(store: Store, *ids: str) -> list[Delivery]:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event(id) for id in ids], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(id) for id in ids], NOW)
     return await claimed(store, limit=99)
 
 
 async def suspects(store: Store) -> list[str]:
     found: list[str] = []
-    while (suspect := await store.claim_suspect(["worker"], NOW, LEASE)) is not None:
+    while (suspect := await store.queue.claim_suspect(["worker"], NOW, LEASE)) is not None:
         found.append(suspect.event.id)
     return found
 
 
 async def test_what_is_given_back_may_be_claimed_at_once_and_counts_as_no_attempt(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
-    await store.release([delivery])
+    await store.queue.release([delivery])
     (again,) = await claimed(store)
     assert (again.attempt, again.fence) == (1, delivery.fence + 1)
 
 
 async def test_only_its_holder_gives_a_delivery_back(store: Store) -> None:
     (stale,) = await in_hand(store, "e-1")
-    (holder,) = await store.claim("worker", later(60), LEASE, 1)
-    await store.release([stale])
+    (holder,) = await store.queue.claim("worker", later(60), LEASE, 1)
+    await store.queue.release([stale])
     assert await claimed(store) == []
-    assert await store.renew([holder], later(90)) == [holder]
+    assert await store.queue.renew([holder], later(90)) == [holder]
 
 
 async def test_that_a_handler_has_begun_is_known_to_the_next_holder(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
     assert delivery.started == 0
-    await store.begin(delivery)
-    (next_holder,) = await store.claim("worker", later(60), LEASE, 1)
+    await store.queue.begin(delivery)
+    (next_holder,) = await store.queue.claim("worker", later(60), LEASE, 1)
     assert next_holder.started == delivery.fence
     with pytest.raises(LeaseLost):
-        await store.begin(delivery)
+        await store.queue.begin(delivery)
 
 
 @pytest.mark.parametrize(("undone", "known"), [(False, True), (True, False)])
 async def test_only_the_handler_can_say_that_nothing_was_done(store: Store, undone: bool, known: bool) -> None:
     (delivery,) = await in_hand(store, "e-1")
-    await store.begin(delivery)
+    await store.queue.begin(delivery)
     await end(store, delivery, RetryAfter(timedelta(0), "later", undone))
     (again,) = await claimed(store)
     assert (again.started > 0) is known
@@ -59,25 +59,25 @@ async def test_only_the_handler_can_say_that_nothing_was_done(store: Store, undo
 
 async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store) -> None:
     (delivery,) = await in_hand(store, "e-1")
-    await store.arrive([event("e-2")], NOW)
+    await store.queue.arrive([event("e-2")], NOW)
     await end(store, delivery, InDoubt("nobody knows"))
-    assert [one.event.id for one in await store.claim("worker", later(9999), LEASE, 9)] == ["e-2"]
-    assert await store.pending("worker", delivery.owner) == 1
-    assert await store.dead_letters(None, 9) == []
+    assert [one.event.id for one in await store.queue.claim("worker", later(9999), LEASE, 9)] == ["e-2"]
+    assert await store.queue.pending("worker", delivery.owner) == 1
+    assert await store.letters.dead_letters(None, 9) == []
 
 
 async def test_what_was_in_hand_at_two_crashes_is_claimed_alone(lasting: Backend) -> None:
     store = lasting.make()
     await store.open(NOW)
     await in_hand(store, "e-1", "e-2")
-    await store.arrive([event("e-3")], NOW)
+    await store.queue.arrive([event("e-3")], NOW)
     for crashes in (1, 2):
         await store.close()
         store = lasting.make()
         await store.open(NOW)
         if crashes == 1:
             assert await suspects(store) == []
-            first = await store.claim("worker", NOW, LEASE, 2)
+            first = await store.queue.claim("worker", NOW, LEASE, 2)
             assert [one.event.id for one in first] == ["e-1", "e-2"]
     assert [one.event.id for one in await claimed(store, limit=9)] == ["e-3"]
     assert await suspects(store) == ["e-1", "e-2"]
@@ -94,7 +94,7 @@ async def test_the_suspect_that_was_there_more_often_comes_last(lasting: Backend
         store = lasting.make()
         await store.open(NOW)
         if alone:
-            suspect = await store.claim_suspect(["worker"], NOW, LEASE)
+            suspect = await store.queue.claim_suspect(["worker"], NOW, LEASE)
             assert suspect is not None and suspect.event.id == alone
         else:
             await claimed(store, limit=9)
@@ -108,29 +108,29 @@ async def test_the_suspect_that_was_there_more_often_comes_last(lasting: Backend
 async def test_what_was_given_back_before_the_end_is_no_suspect(lasting: Backend) -> None:
     store = lasting.make()
     await store.open(NOW)
-    await store.release(await in_hand(store, "e-1"))
+    await store.queue.release(await in_hand(store, "e-1"))
     for _ in range(3):
         await store.close()
         store = lasting.make()
         await store.open(NOW)
-        await store.release(await claimed(store))
+        await store.queue.release(await claimed(store))
     assert await suspects(store) == []
     await store.close()
 
 
 async def test_the_backlog_is_counted_up_to_a_limit(store: Store) -> None:
     (first, *_) = await in_hand(store, "e-1", "e-2", "e-3")
-    assert [await store.backlog(2), await store.backlog(9)] == [2, 3]
+    assert [await store.queue.backlog(2), await store.queue.backlog(9)] == [2, 3]
     await end(store, first)
-    assert await store.backlog(9) == 2
+    assert await store.queue.backlog(9) == 2
 
 
 async def test_what_was_sent_and_has_not_arrived_is_sent_again(store: Store) -> None:
-    await store.send([event("e-1"), event("e-2")], None, NOW)
-    rows = await store.unsent(9)
-    await store.sent([row.seq for row in rows], NOW)
-    await store.arrive([rows[0].event], NOW)
-    assert (await store.sweep(later(29))).sent_again == 0
-    assert await store.unsent(9) == []
-    assert (await store.sweep(later(30))).sent_again == 1
-    assert [row.event.id for row in await store.unsent(9)] == ["e-2"]
+    await store.queue.send([event("e-1"), event("e-2")], None, NOW)
+    rows = await store.queue.unsent(9)
+    await store.queue.sent([row.seq for row in rows], NOW)
+    await store.queue.arrive([rows[0].event], NOW)
+    assert (await store.queue.sweep(later(29))).sent_again == 0
+    assert await store.queue.unsent(9) == []
+    assert (await store.queue.sweep(later(30))).sent_again == 1
+    assert [row.event.id for row in await store.queue.unsent(9)] == ["e-2"]

@@ -31,8 +31,10 @@ from soorma_ai.ports import Store, Work
 
 
 async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
-    await store.register([agent("one", "work.asked"), agent("two", "work.asked"), agent("three", "other")], NOW)
-    arrival = await store.arrive([event("e-1")], NOW)
+    await store.registry.register(
+        [agent("one", "work.asked"), agent("two", "work.asked"), agent("three", "other")], NOW
+    )
+    arrival = await store.queue.arrive([event("e-1")], NOW)
     assert arrival.agents == {"one", "two"}
     assert [d.event for d in await claimed(store, "one")] == [event("e-1")]
     assert [d.event for d in await claimed(store, "two")] == [event("e-1")]
@@ -40,42 +42,42 @@ async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
 
 
 async def test_arriving_again_changes_nothing(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a"), event("a")], NOW)
-    again = await store.arrive([event("a")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a"), event("a")], NOW)
+    again = await store.queue.arrive([event("a")], NOW)
     assert again.agents == frozenset()
     (delivery,) = await claimed(store)
     await end(store, delivery)
-    await store.arrive([event("a")], NOW)
+    await store.queue.arrive([event("a")], NOW)
     assert await claimed(store, now=later(99)) == []
 
 
 async def test_an_event_that_comes_with_a_used_id_is_taken_as_it_was_first(store: Store) -> None:
-    await store.arrive([event("a", data={"n": 1})], NOW)
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a", data={"n": 2})], NOW)
+    await store.queue.arrive([event("a", data={"n": 1})], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a", data={"n": 2})], NOW)
     (delivery,) = await claimed(store)
     assert delivery.event.data == {"n": 1}
 
 
 async def test_what_comes_for_an_agent_that_left_is_kept(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.leave(["worker"])
-    await store.arrive([event("a")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.registry.leave(["worker"])
+    await store.queue.arrive([event("a")], NOW)
     assert [d.event.id for d in await claimed(store)] == ["a"]
 
 
 async def test_a_new_registration_replaces_the_subscriptions(store: Store) -> None:
-    await store.register([agent("worker", "old")], NOW)
-    await store.arrive([event("a", "old")], NOW)
-    await store.register([agent("worker", "new")], NOW)
-    await store.arrive([event("b", "old"), event("c", "new")], NOW)
+    await store.registry.register([agent("worker", "old")], NOW)
+    await store.queue.arrive([event("a", "old")], NOW)
+    await store.registry.register([agent("worker", "new")], NOW)
+    await store.queue.arrive([event("b", "old"), event("c", "new")], NOW)
     assert [d.event.id for d in await claimed(store)] == ["a", "c"]
 
 
 async def test_deliveries_are_owned_by_their_event_and_goals_by_their_plan(store: Store) -> None:
-    await store.register([agent("worker", "goal.given"), planner()], NOW)
-    await store.arrive([event("g-1", "goal.given")], NOW)
+    await store.registry.register([agent("worker", "goal.given"), planner()], NOW)
+    await store.queue.arrive([event("g-1", "goal.given")], NOW)
     assert [d.owner for d in await claimed(store)] == ["g-1"]
     assert [d.owner for d in await claimed(store, "planner")] == [plan_id_of("g-1", "planner")]
 
@@ -83,19 +85,19 @@ async def test_deliveries_are_owned_by_their_event_and_goals_by_their_plan(store
 async def test_goals_come_after_all_other_work(store: Store) -> None:
     goals = planner()
     takes_both = replace(goals, subscriptions=(*goals.subscriptions, *agent("planner", "work.asked").subscriptions))
-    await store.register([takes_both], NOW)
+    await store.registry.register([takes_both], NOW)
     await running(store, expectation("q-1"))
-    await store.arrive([event("g-1", "goal.given"), event("g-2", "goal.given")], NOW)
-    await store.arrive([reply("r-1", "q-1"), event("e-1")], NOW)
+    await store.queue.arrive([event("g-1", "goal.given"), event("g-2", "goal.given")], NOW)
+    await store.queue.arrive([reply("r-1", "q-1"), event("e-1")], NOW)
     assert [d.event.id for d in await claimed(store, "planner")] == ["r-1", "e-1", "g-1", "g-2"]
 
 
 async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Store) -> None:
-    await store.register([planner()], NOW)
+    await store.registry.register([planner()], NOW)
     own = plan_id_of("g-1", "planner")
     await do(store, SavePlan(plan(own), None))
-    await store.arrive([event("g-1", "goal.given")], NOW)
-    await store.arrive([wake_plan(CANCEL_REQUESTED, plan(own), NOW)], NOW)
+    await store.queue.arrive([event("g-1", "goal.given")], NOW)
+    await store.queue.arrive([wake_plan(CANCEL_REQUESTED, plan(own), NOW)], NOW)
     (goal,) = await claimed(store, "planner")
     assert (goal.event.id, goal.owner) == ("g-1", own)
     await end(store, goal)
@@ -105,7 +107,7 @@ async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Sto
 
 async def test_one_owner_is_handled_one_at_a_time_and_in_order(store: Store) -> None:
     await running(store, *(expectation(f"q-{n}") for n in range(4)))
-    await store.arrive([reply(f"r-{n}", f"q-{n}") for n in (2, 0, 3, 1)], NOW)
+    await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (2, 0, 3, 1)], NOW)
     seen: list[str] = []
     while deliveries := await claimed(store, "planner"):
         assert len(deliveries) == 1
@@ -116,23 +118,23 @@ async def test_one_owner_is_handled_one_at_a_time_and_in_order(store: Store) -> 
 
 
 async def test_different_owners_are_claimed_together_up_to_the_limit(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event(f"e-{n}") for n in range(5)], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(f"e-{n}") for n in range(5)], NOW)
     assert [d.event.id for d in await claimed(store, limit=3)] == ["e-0", "e-1", "e-2"]
     assert [d.event.id for d in await claimed(store, limit=3)] == ["e-3", "e-4"]
 
 
 async def test_claims_at_once_share_no_delivery(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event(f"e-{n}") for n in range(60)], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(f"e-{n}") for n in range(60)], NOW)
     batches = await asyncio.gather(*(claimed(store, limit=7) for _ in range(12)))
     taken = [d.event.id for batch in batches for d in batch]
     assert sorted(taken) == sorted(f"e-{n}" for n in range(60))
 
 
 async def test_a_claim_counts_the_attempt_and_raises_the_fence(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a")], NOW)
     (first,) = await claimed(store)
     (second,) = await claimed(store, now=later(31))
     assert (first.attempt, second.attempt) == (1, 2)
@@ -141,22 +143,22 @@ async def test_a_claim_counts_the_attempt_and_raises_the_fence(store: Store) -> 
 
 
 async def test_a_lease_ends_at_its_moment(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a")], NOW)
     await claimed(store)
     assert await claimed(store, now=later(29.999)) == []
     assert len(await claimed(store, now=later(30))) == 1
 
 
 async def test_a_stale_owner_commits_nothing(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a")], NOW)
     (stale,) = await claimed(store)
     (fresh,) = await claimed(store, now=later(31))
     with pytest.raises(LeaseLost, match="fence"):
-        await store.commit(Work(stale, Ack(), (Publish(event("from stale")),)), later(32))
+        await store.queue.commit(Work(stale, Ack(), (Publish(event("from stale")),)), later(32))
     assert await unsent_ids(store) == []
-    await store.commit(Work(fresh, Ack(), (Publish(event("from fresh")),)), later(33))
+    await store.queue.commit(Work(fresh, Ack(), (Publish(event("from fresh")),)), later(33))
     assert await unsent_ids(store) == ["from fresh"]
 
 
@@ -175,27 +177,27 @@ async def test_a_delivery_ends_once(store: Store) -> None:
 async def test_of_many_commits_at_once_for_one_delivery_one_counts(store: Store) -> None:
     delivery = await handed(store)
     works = [Work(delivery, Ack(), (Publish(event(f"out-{n}")),)) for n in range(20)]
-    results = await asyncio.gather(*(store.commit(work, NOW) for work in works), return_exceptions=True)
+    results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert [type(result) for result in results].count(LeaseLost) == 19
     assert results.count(None) == 1
     assert len(await unsent_ids(store)) == 1
 
 
 async def test_renewing_prolongs_and_tells_which_leases_are_still_ours(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a"), event("b"), event("c")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a"), event("b"), event("c")], NOW)
     kept, stolen, finished = await claimed(store)
     await end(store, finished)
-    assert await store.renew([kept], later(60)) == [kept]
+    assert await store.queue.renew([kept], later(60)) == [kept]
     (again,) = await claimed(store, now=later(31))
     assert again.event.id == "b"
-    assert await store.renew([kept, stolen, finished], later(90)) == [kept]
+    assert await store.queue.renew([kept, stolen, finished], later(90)) == [kept]
     assert [d.event.id for d in await claimed(store, now=later(89))] == ["b"]
 
 
 async def test_a_retry_waits_for_its_delay_and_holds_its_owners_place(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2"))
-    await store.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
     (first,) = await claimed(store, "planner")
     await end(store, first, RetryAfter(timedelta(seconds=10), "busy"))
     assert await claimed(store, "planner", now=later(9)) == []
@@ -207,63 +209,63 @@ async def test_a_retry_waits_for_its_delay_and_holds_its_owners_place(store: Sto
 
 async def test_a_dead_letter_is_kept_with_its_reason_and_frees_its_owner(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2"))
-    await store.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
     (first,) = await claimed(store, "planner")
     await end(store, first, DeadLetter("it is nonsense"), now=later(5))
-    (row,) = await store.dead_letters("default", 10)
+    (row,) = await store.letters.dead_letters("default", 10)
     assert (row.seq, row.agent, row.event.id, row.reason) == (first.seq, "planner", "r-1", "it is nonsense")
     assert (row.attempts, row.at) == (1, later(5))
     assert [d.event.id for d in await claimed(store, "planner")] == ["r-2"]
 
 
 async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a", tenant="one"), event("b", tenant="two"), event("c", tenant="one")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a", tenant="one"), event("b", tenant="two"), event("c", tenant="one")], NOW)
     for delivery in await claimed(store):
         await end(store, delivery, DeadLetter("no"))
-    assert [row.event.id for row in await store.dead_letters(None, 10)] == ["c", "b", "a"]
-    assert [row.event.id for row in await store.dead_letters("one", 10)] == ["c", "a"]
-    assert [row.event.id for row in await store.dead_letters(None, 1)] == ["c"]
+    assert [row.event.id for row in await store.letters.dead_letters(None, 10)] == ["c", "b", "a"]
+    assert [row.event.id for row in await store.letters.dead_letters("one", 10)] == ["c", "a"]
+    assert [row.event.id for row in await store.letters.dead_letters(None, 1)] == ["c"]
 
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:
-    await store.register([agent("worker", "work.asked"), agent("idle", "nothing")], NOW)
-    assert await store.next_due(["worker", "idle"], NOW) is None
-    await store.arrive([event("a"), event("b")], NOW)
-    assert await store.next_due(["worker"], NOW) is None, "what can be claimed at once is told by arriving"
+    await store.registry.register([agent("worker", "work.asked"), agent("idle", "nothing")], NOW)
+    assert await store.queue.next_due(["worker", "idle"], NOW) is None
+    await store.queue.arrive([event("a"), event("b")], NOW)
+    assert await store.queue.next_due(["worker"], NOW) is None, "what can be claimed at once is told by arriving"
     first, second = await claimed(store)
-    assert await store.next_due(["worker"], NOW) == NOW + LEASE
+    assert await store.queue.next_due(["worker"], NOW) == NOW + LEASE
     await end(store, first, RetryAfter(timedelta(seconds=7), "busy"))
-    assert await store.next_due(["worker"], NOW) == later(7)
-    assert await store.next_due(["idle"], NOW) is None
+    assert await store.queue.next_due(["worker"], NOW) == later(7)
+    assert await store.queue.next_due(["idle"], NOW) is None
     await end(store, second)
-    assert await store.next_due(["idle", "worker"], NOW) == later(7)
+    assert await store.queue.next_due(["idle", "worker"], NOW) == later(7)
 
 
 async def test_what_was_due_at_a_moment_is_told_no_more_after_it_but_for_timers(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("a"), event("b")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("a"), event("b")], NOW)
     for seconds, delivery in enumerate(await claimed(store), 7):
         await end(store, delivery, RetryAfter(timedelta(seconds=seconds), "busy"))
-    assert await store.next_due(["worker"], later(6)) == later(7)
-    assert await store.next_due(["worker"], later(7)) == later(8)
-    assert await store.next_due(["worker"], later(8)) is None
+    assert await store.queue.next_due(["worker"], later(6)) == later(7)
+    assert await store.queue.next_due(["worker"], later(7)) == later(8)
+    assert await store.queue.next_due(["worker"], later(8)) is None
     await do(store, Schedule("t-1", later(2), event("tick")))
-    assert await store.next_due(["worker"], later(9)) == later(2)
+    assert await store.queue.next_due(["worker"], later(9)) == later(2)
 
 
 async def test_many_commits_at_once_all_land_once(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event(f"e-{n}") for n in range(150)], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(f"e-{n}") for n in range(150)], NOW)
     works = [Work(d, Ack(), (Publish(event(f"out-{d.event.id}")),)) for d in await claimed(store, limit=150)]
-    await asyncio.gather(*(store.commit(work, NOW) for work in works))
+    await asyncio.gather(*(store.queue.commit(work, NOW) for work in works))
     assert sorted(await unsent_ids(store)) == sorted(f"out-e-{n}" for n in range(150))
     assert await claimed(store, now=later(999)) == []
 
 
 async def test_an_owner_with_many_events_at_once_gets_them_all_in_order(store: Store) -> None:
     await running(store, *(expectation(f"q-{n}") for n in range(40)))
-    await asyncio.gather(*(store.arrive([reply(f"r-{n}", f"q-{n}")], NOW) for n in range(40)))
+    await asyncio.gather(*(store.queue.arrive([reply(f"r-{n}", f"q-{n}")], NOW) for n in range(40)))
     seen: list[str] = []
     while deliveries := await claimed(store, "planner"):
         seen += [d.event.id for d in deliveries]
@@ -272,8 +274,8 @@ async def test_an_owner_with_many_events_at_once_gets_them_all_in_order(store: S
 
 
 async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fence(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
-    await store.arrive([event("e-1")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event("e-1")], NOW)
     seen: list[tuple[int, int]] = []
     for counts in (False, True, False, True):
         (delivery,) = await claimed(store)

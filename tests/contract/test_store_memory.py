@@ -27,32 +27,32 @@ AT = MemoryKey("default", "plan-1", "k")
 
 
 async def value(store: Store, at: MemoryKey = AT) -> Json:
-    return (await store.recall(at)).value
+    return (await store.memory.recall(at)).value
 
 
 @pytest.mark.parametrize("given", [None, 0, 1.5, "text", [], [1, [2]], {"a": [None, True]}, "[", "é\n", 2**70])
 async def test_what_is_stored_is_read(store: Store, given: Json) -> None:
     await do(store, StoreMemory(AT, given))
-    assert await store.recall(AT) == Remembered(1, exists=True, value=given)
+    assert await store.memory.recall(AT) == Remembered(1, exists=True, value=given)
 
 
 async def test_what_never_was_is_not_there(store: Store) -> None:
-    assert await store.recall(AT) == Remembered(0, exists=False, value=None)
-    assert await store.memory_keys("default", "plan-1") == []
+    assert await store.memory.recall(AT) == Remembered(0, exists=False, value=None)
+    assert await store.memory.memory_keys("default", "plan-1") == []
 
 
 async def test_every_change_is_another_version_and_a_deletion_too(store: Store) -> None:
     await do(store, StoreMemory(AT, "a"))
     await do(store, DropMemory(AT))
-    gone = await store.recall(AT)
+    gone = await store.memory.recall(AT)
     assert (gone.exists, gone.value) == (False, None)
     await do(store, StoreMemory(AT, "b"))
-    assert (await store.recall(AT)).version == gone.version + 1 == 3
+    assert (await store.memory.recall(AT)).version == gone.version + 1 == 3
 
 
 async def test_another_version_than_was_read_is_a_conflict_and_changes_nothing(store: Store) -> None:
     await do(store, StoreMemory(AT, "a"))
-    read = (await store.recall(AT)).version
+    read = (await store.memory.recall(AT)).version
     await do(store, StoreMemory(AT, "b", read))
     for stale in (StoreMemory(AT, "c", read), DropMemory(AT, read), AppendMemory(AT, (1,), read)):
         with pytest.raises(VersionConflict, match="'k'"):
@@ -60,11 +60,11 @@ async def test_another_version_than_was_read_is_a_conflict_and_changes_nothing(s
     with pytest.raises(VersionConflict):
         await do(store, IncrementMemory(replace(AT, key="new"), 1, expected_version=1))
     assert await value(store) == "b"
-    assert await store.memory_keys("default", "plan-1") == ["k"]
+    assert await store.memory.memory_keys("default", "plan-1") == ["k"]
 
 
 async def test_a_key_that_came_and_went_is_not_what_was_read_as_absent(store: Store) -> None:
-    absent = (await store.recall(AT)).version
+    absent = (await store.memory.recall(AT)).version
     await do(store, StoreMemory(AT, 1))
     await do(store, DropMemory(AT))
     with pytest.raises(VersionConflict):
@@ -116,9 +116,9 @@ async def test_an_increment_to_no_number_is_refused(store: Store) -> None:
 
 async def test_plans_and_tenants_do_not_share_what_they_remember(store: Store) -> None:
     places = [AT, replace(AT, plan_id="plan-2"), replace(AT, tenant_id="other"), replace(AT, key="K")]
-    await store.memorize([StoreMemory(at, n) for n, at in enumerate(places)], NOW)
+    await store.memory.memorize([StoreMemory(at, n) for n, at in enumerate(places)], NOW)
     assert [await value(store, at) for at in places] == [0, 1, 2, 3]
-    assert await store.memory_keys("default", "plan-1") == ["K", "k"]
+    assert await store.memory.memory_keys("default", "plan-1") == ["K", "k"]
 
 
 def session(session_id: str, **changes: object) -> SessionSummary:
@@ -135,18 +135,18 @@ def in_session(plan_id: str, session_id: str | None, tenant: str = "default", se
 async def test_the_first_plan_that_names_a_session_makes_it(store: Store) -> None:
     await do(store, SavePlan(in_session("p-1", "s", seconds=5), None))
     await do(store, SavePlan(in_session("p-2", "s", seconds=9), None), SavePlan(in_session("p-3", None), None))
-    assert await store.sessions("default", 9) == [
+    assert await store.memory.sessions("default", 9) == [
         session("s", plan_count=2, created_at=later(5), last_activity=later(9), user_id="bob")
     ]
-    assert await store.sessions("other", 9) == []
-    assert await store.session("other", "s") is None
+    assert await store.memory.sessions("other", 9) == []
+    assert await store.memory.session("other", "s") is None
 
 
 async def test_a_session_made_by_hand_keeps_its_name_when_plans_join(store: Store) -> None:
     await do(store, OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"})))
     await do(store, SavePlan(in_session("p-1", "s", seconds=5), None))
     await do(store, OpenSession("default", session("s", name="Again", metadata={"to": "Oslo"})))
-    found = await store.session("default", "s")
+    found = await store.memory.session("default", "s")
     assert found is not None
     assert (found.name, found.metadata, found.plan_count, found.user_id) == ("Trip", {"to": "Rome"}, 1, "ann")
 
@@ -154,7 +154,7 @@ async def test_a_session_made_by_hand_keeps_its_name_when_plans_join(store: Stor
 async def test_a_session_that_a_plan_made_can_be_named_afterwards(store: Store) -> None:
     await do(store, SavePlan(in_session("p-1", "s"), None))
     await do(store, OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"})))
-    found = await store.session("default", "s")
+    found = await store.memory.session("default", "s")
     assert found is not None and (found.name, found.metadata, found.plan_count) == ("Trip", {"to": "Rome"}, 1)
 
 
@@ -163,14 +163,17 @@ async def test_the_session_where_something_happened_last_comes_first(store: Stor
         await do(store, SavePlan(in_session(f"p-{n}", f"s-{n}", seconds=n), None))
     moved = replace(in_session("p-0", "s-0"), updated_at=later(60), version=1)
     await do(store, SavePlan(moved, 0))
-    assert [one.session_id for one in await store.sessions("default", 9)] == ["s-0", "s-2", "s-1"]
-    assert [one.session_id for one in await store.sessions("default", 1)] == ["s-0"]
+    assert [one.session_id for one in await store.memory.sessions("default", 9)] == ["s-0", "s-2", "s-1"]
+    assert [one.session_id for one in await store.memory.sessions("default", 1)] == ["s-0"]
 
 
 async def test_one_session_name_in_two_tenants_is_two_sessions(store: Store) -> None:
     await do(store, SavePlan(in_session("p-1", "s"), None), SavePlan(in_session("p-2", "s", tenant="other"), None))
-    assert [one.plan_count for tenant in ("default", "other") for one in await store.sessions(tenant, 9)] == [1, 1]
-    found = await store.plans(tenant_id="other", status=None, root_plan_id=None, limit=9, session_id="s")
+    assert [one.plan_count for tenant in ("default", "other") for one in await store.memory.sessions(tenant, 9)] == [
+        1,
+        1,
+    ]
+    found = await store.plans.plans(tenant_id="other", status=None, root_plan_id=None, limit=9, session_id="s")
     assert [one.plan_id for one in found] == ["p-2"]
 
 
@@ -179,41 +182,44 @@ async def test_plans_are_found_by_session_and_status(store: Store) -> None:
     for one in (in_session("p-1", "s"), done, in_session("p-3", "t")):
         await do(store, SavePlan(one, None))
     for status, expected in ((None, ["p-2", "p-1"]), (PlanStatus.COMPLETED, ["p-2"]), (PlanStatus.FAILED, [])):
-        found = await store.plans(tenant_id="default", status=status, root_plan_id=None, limit=9, session_id="s")
+        found = await store.plans.plans(tenant_id="default", status=status, root_plan_id=None, limit=9, session_id="s")
         assert [one.plan_id for one in found] == expected
 
 
 async def test_a_plan_is_found_by_the_reply_key_of_its_goal(store: Store) -> None:
     for n in (1, 2):
         await do(store, SavePlan(replace(in_session(f"p-{n}", None), answer_key="key"), None))
-    found = await store.plan_answering("default", "key")
+    found = await store.plans.plan_answering("default", "key")
     assert found is not None and found.plan_id == "p-2", "the newest"
-    assert await store.plan_answering("other", "key") is None
-    assert await store.plan_answering("default", "no") is None
+    assert await store.plans.plan_answering("other", "key") is None
+    assert await store.plans.plan_answering("default", "no") is None
 
 
 async def test_expectations_are_found_by_group_and_by_name(store: Store) -> None:
     ours = [expectation(f"q-{n}", plan_id=None, task_id="t", group_id="g") for n in range(3)]
     await do(store, *(Expect(one) for one in (*ours, expectation("alone"))))
-    assert await store.group("g") == ours
-    assert await store.group("h") == []
-    assert await store.named_expectations(["q-1", "nobody"]) == [ours[1]]
-    assert await store.named_expectations([]) == []
+    assert await store.plans.group("g") == ours
+    assert await store.plans.group("h") == []
+    assert await store.plans.named_expectations(["q-1", "nobody"]) == [ours[1]]
+    assert await store.plans.named_expectations([]) == []
 
 
 async def test_how_far_the_receivers_are_is_told(store: Store) -> None:
-    await store.register([agent("one", "work.asked"), agent("two", "work.asked")], NOW)
-    await store.arrive([event("e-1"), event("e-2", "nobody.takes")], NOW)
+    await store.registry.register([agent("one", "work.asked"), agent("two", "work.asked")], NOW)
+    await store.queue.arrive([event("e-1"), event("e-2", "nobody.takes")], NOW)
     (delivery,) = await claimed(store, "one")
-    told = {(one.event_id, one.agent): (one.has_begun, one.is_dead) for one in await store.handed(["e-1", "e-2", "x"])}
+    told = {
+        (one.event_id, one.agent): (one.has_begun, one.is_dead)
+        for one in await store.events.handed(["e-1", "e-2", "x"])
+    }
     assert told == {("e-1", "one"): (True, False), ("e-1", "two"): (False, False)}
     await end(store, delivery)
-    assert {one.agent: one.has_begun for one in await store.handed(["e-1"])} == {"one": True, "two": False}
+    assert {one.agent: one.has_begun for one in await store.events.handed(["e-1"])} == {"one": True, "two": False}
 
 
 async def test_the_workers_that_took_one_request_are_known(store: Store) -> None:
     for name in ("one", "two"):
         task = TaskRecord("t", name, "work.asked", {}, Lineage(), "t", "done", EventTopic.ACTION_RESULTS, NOW, {})
         await do(store, SaveTask(task, None))
-    assert sorted(await store.agents_of_task("t")) == ["one", "two"]
-    assert await store.agents_of_task("u") == []
+    assert sorted(await store.plans.agents_of_task("t")) == ["one", "two"]
+    assert await store.plans.agents_of_task("u") == []

@@ -90,7 +90,7 @@ async def test_a_plan_that_lives_stays_whatever_is_named(store: Store, status: P
 
 async def test_another_tenant_keeps_its_history(store: Store) -> None:
     made = await ended(store, "a", tenant="acme")
-    await store.arrive([dated(event("loose", "told", EventTopic.BUSINESS_FACTS, tenant="acme"))], LONG_AGO)
+    await store.queue.arrive([dated(event("loose", "told", EventTopic.BUSINESS_FACTS, tenant="acme"))], LONG_AGO)
     assert await prune(store) == Pruned()
     assert not await is_gone(store, made)
     assert await prune(store, tenant="acme") == Pruned(plans=1, events=4)
@@ -112,14 +112,18 @@ async def test_a_tree_goes_when_its_last_plan_is_final_whichever_way_that_ended(
     told = await prune(store, PlanStatus.COMPLETED)
     expected = Pruned(plans=2, events=6) if status.is_final else Pruned(kept=1)
     assert told == expected
-    assert (await store.plan(root.plan_id) is None) == (await store.plan(child.plan_id) is None) == status.is_final
+    assert (
+        (await store.plans.plan(root.plan_id) is None)
+        == (await store.plans.plan(child.plan_id) is None)
+        == status.is_final
+    )
 
 
 async def test_a_tree_is_as_old_as_the_last_change_in_it(store: Store) -> None:
     root = await ended(store, "a")
     await child_of(store, root, PlanStatus.COMPLETED, updated_at=YOUNG)
     assert await prune(store) == Pruned(kept=1)
-    assert await store.plan(root.plan_id) is not None
+    assert await store.plans.plan(root.plan_id) is not None
 
 
 def asked_by_client(request_id: str) -> Expectation:
@@ -133,12 +137,12 @@ Undoing = Callable[[], Awaitable[object]]
 
 
 async def queued(store: Store, made: PlanRecord) -> Undoing:
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     return lambda: handled(store, "worker")
 
 
 async def delayed(store: Store, made: PlanRecord) -> Undoing:
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     (delivery,) = await claimed(store, now=LONG_AGO)
     await end(store, delivery, RetryAfter(LEASE, "busy"), LONG_AGO)
 
@@ -150,28 +154,28 @@ async def delayed(store: Store, made: PlanRecord) -> Undoing:
 
 
 async def leased(store: Store, made: PlanRecord) -> Undoing:
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     (delivery,) = await claimed(store, now=LONG_AGO)
     return lambda: end(store, delivery, now=LONG_AGO)
 
 
 async def dead(store: Store, made: PlanRecord) -> Undoing:
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     (delivery,) = await claimed(store, now=LONG_AGO)
     await end(store, delivery, BROKEN, LONG_AGO)
     return _none
 
 
 async def unsent(store: Store, made: PlanRecord) -> Undoing:
-    await store.send([in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)], None, LONG_AGO)
+    await store.queue.send([in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)], None, LONG_AGO)
     return lambda: carried(store)
 
 
 async def sent_and_not_arrived(store: Store, made: PlanRecord) -> Undoing:
     told = in_tree(event("x", "told", EventTopic.BUSINESS_FACTS), made)
-    await store.send([told], None, LONG_AGO)
-    await store.sent([row.seq for row in await store.unsent(9)], LONG_AGO)
-    return lambda: store.arrive([told], LONG_AGO)
+    await store.queue.send([told], None, LONG_AGO)
+    await store.queue.sent([row.seq for row in await store.queue.unsent(9)], LONG_AGO)
+    return lambda: store.queue.arrive([told], LONG_AGO)
 
 
 async def still_open(store: Store, made: PlanRecord) -> Undoing:
@@ -181,13 +185,13 @@ async def still_open(store: Store, made: PlanRecord) -> Undoing:
 
 async def a_fact_for_it_that_it_never_took(store: Store, made: PlanRecord) -> Undoing:
     await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
-    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await store.queue.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
     return lambda: handled(store, "planner")
 
 
 async def a_fact_for_it_that_broke_it(store: Store, made: PlanRecord) -> Undoing:
     await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
-    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await store.queue.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
     (delivery,) = await claimed(store, "planner", now=LONG_AGO)
     await end(store, delivery, BROKEN, LONG_AGO)
     return _none
@@ -195,23 +199,23 @@ async def a_fact_for_it_that_broke_it(store: Store, made: PlanRecord) -> Undoing
 
 async def a_wake_up_that_somebody_forged(store: Store, made: PlanRecord) -> Undoing:
     forged = event("forged", CANCEL_REQUESTED, EventTopic.PLAN_EVENTS, plan_id=made.plan_id)
-    await store.arrive([dated(forged)], LONG_AGO)
+    await store.queue.arrive([dated(forged)], LONG_AGO)
     return lambda: handled(store, "planner")
 
 
 async def somebody_else_who_takes_its_goal(store: Store, made: PlanRecord) -> Undoing:
-    await store.register([agent("clerk", "goal.given")], NOW)
-    goal = await store.event(made.goal_id)
+    await store.registry.register([agent("clerk", "goal.given")], NOW)
+    goal = await store.events.event(made.goal_id)
     assert goal is not None
-    await store.arrive([goal], LONG_AGO)
+    await store.queue.arrive([goal], LONG_AGO)
     return lambda: handled(store, "clerk")
 
 
 async def a_client_that_waits_for_its_answer(store: Store, made: PlanRecord) -> Undoing:
-    goal = await store.event(made.goal_id)
+    goal = await store.events.event(made.goal_id)
     assert goal is not None
-    await store.send([goal], replace(asked_by_client(goal.id), deadline=None), LONG_AGO)
-    return lambda: store.arrive([dated(reply("answer", goal.id))], LONG_AGO)
+    await store.queue.send([goal], replace(asked_by_client(goal.id), deadline=None), LONG_AGO)
+    return lambda: store.queue.arrive([dated(reply("answer", goal.id))], LONG_AGO)
 
 
 async def _none() -> None:
@@ -241,34 +245,34 @@ async def test_a_tree_with_something_to_do_stays_until_that_is_done(
 ) -> None:
     made = await ended(store, "a")
     undo = await keeping(store, made)
-    before = await store.events(limit=9999)
+    before = await store.events.events(limit=9999)
     assert await prune(store) == Pruned(kept=1)
-    assert await store.events(limit=9999) == before
+    assert await store.events.events(limit=9999) == before
     assert not await is_gone(store, made)
     await undo()
     assert (await prune(store)).plans == (0 if keeping in FOR_GOOD else 1)
-    assert len(await store.dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
+    assert len(await store.letters.dead_letters(None, 9)) == (1 if keeping in FOR_GOOD else 0)
 
 
 async def test_a_tree_whose_goal_nobody_could_take_to_an_end_stays_as_long_as_its_dead_letter(store: Store) -> None:
-    await store.arrive([dated(event("goal", "goal.given"))], LONG_AGO)
+    await store.queue.arrive([dated(event("goal", "goal.given"))], LONG_AGO)
     (delivery,) = await claimed(store, "planner", now=LONG_AGO)
     await end(store, delivery, BROKEN, LONG_AGO)
     failed = plan(delivery.owner, goal_id="goal", status=PlanStatus.FAILED, updated_at=LONG_AGO)
     await do(store, SavePlan(failed, None), now=LONG_AGO)
     assert await prune(store) == Pruned(kept=1)
-    assert len(await store.dead_letters(None, 9)) == 1
+    assert len(await store.letters.dead_letters(None, 9)) == 1
 
 
 async def test_a_tree_with_an_event_of_late_stays(store: Store) -> None:
     made = await ended(store, "a")
-    await store.arrive([in_tree(event("late", "told", EventTopic.BUSINESS_FACTS), made, YOUNG)], YOUNG)
+    await store.queue.arrive([in_tree(event("late", "told", EventTopic.BUSINESS_FACTS), made, YOUNG)], YOUNG)
     assert await prune(store) == Pruned(kept=1)
 
 
 async def test_a_tree_that_was_still_served_lately_stays(store: Store) -> None:
     made = await ended(store, "a")
-    await store.arrive([in_tree(event("x"), made)], LONG_AGO)
+    await store.queue.arrive([in_tree(event("x"), made)], LONG_AGO)
     await handled(store, "worker", at=YOUNG)
     assert await prune(store) == Pruned(kept=1)
     assert (await prune(store, before=NOW)).plans == 1
@@ -276,16 +280,16 @@ async def test_a_tree_that_was_still_served_lately_stays(store: Store) -> None:
 
 async def test_a_fact_of_a_tree_that_came_too_early_for_another_keeps_it_while_it_may_be_met(store: Store) -> None:
     made = await ended(store, "a")
-    await store.arrive([in_tree(fact("paid", {"order_id": "o-1"}), made)], later(-3600))
+    await store.queue.arrive([in_tree(fact("paid", {"order_id": "o-1"}), made)], later(-3600))
     assert await prune(store) == Pruned(kept=1)
     await begun(store, "b")
     await do(store, SavePlan(plan("plan-2"), None), Expect(wait("w", plan_id="plan-2", keys=(PAID_KEY,))))
-    met = await store.expectation("w")
+    met = await store.plans.expectation("w")
     assert met is not None and met.met_by == "paid"
 
 
 async def test_plans_that_share_a_goal_stay_until_the_last_of_them_is_old(store: Store) -> None:
-    await store.register([planner("second")], NOW)
+    await store.registry.register([planner("second")], NOW)
     one = await begun(store, "a", status=PlanStatus.COMPLETED)
     (delivery,) = await claimed(store, "second", now=LONG_AGO)
     other = replace(plan(delivery.owner, status=PlanStatus.FAILED), agent="second", goal_id=one.goal_id)
@@ -297,15 +301,15 @@ async def test_plans_that_share_a_goal_stay_until_the_last_of_them_is_old(store:
     assert await prune(store, dry_run=True) == Pruned(plans=2, events=1)
     assert await prune(store, limit=1, dry_run=True) == Pruned(plans=2, events=1)
     assert await prune(store) == Pruned(plans=2, events=1)
-    assert await store.event(one.goal_id) is None
+    assert await store.events.event(one.goal_id) is None
 
 
 async def test_a_goal_that_another_plan_had_waited_for_stays_with_it(store: Store) -> None:
     goal = (EventRole.TAKES_AS_GOAL, PAID)
-    await store.register([agent("after-sales", "order.paid", topic=PAID.topic, events=(goal,))], NOW)
+    await store.registry.register([agent("after-sales", "order.paid", topic=PAID.topic, events=(goal,))], NOW)
     waiting = await begun(store, "w")
     await do(store, Expect(of_plan(wait("w"), waiting)), now=LONG_AGO)
-    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await store.queue.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
     await handled(store, "planner")
     (delivery,) = await claimed(store, "after-sales", now=LONG_AGO)
     begun_by_it = plan(delivery.owner, goal_id="paid", status=PlanStatus.COMPLETED, updated_at=LONG_AGO)
@@ -320,33 +324,33 @@ async def test_a_goal_that_another_plan_had_waited_for_stays_with_it(store: Stor
 
 
 async def test_an_old_fact_that_everybody_took_goes(store: Store) -> None:
-    await store.register([agent("clerk", "told", topic=EventTopic.BUSINESS_FACTS)], NOW)
+    await store.registry.register([agent("clerk", "told", topic=EventTopic.BUSINESS_FACTS)], NOW)
     told = dated(event("told-1", "told", EventTopic.BUSINESS_FACTS))
-    await store.arrive([told, dated(event("told-2", "told", EventTopic.BUSINESS_FACTS))], LONG_AGO)
+    await store.queue.arrive([told, dated(event("told-2", "told", EventTopic.BUSINESS_FACTS))], LONG_AGO)
     await handled(store, "clerk")
     await handled(store, "clerk", at=YOUNG)
-    await store.arrive([event("told-3", "untaken", EventTopic.BUSINESS_FACTS)], NOW)
+    await store.queue.arrive([event("told-3", "untaken", EventTopic.BUSINESS_FACTS)], NOW)
     assert await prune(store) == Pruned(events=1)
-    assert await store.event("told-1") is None
-    assert await store.event("told-2") is not None, "it was handled lately"
-    assert await store.event("told-3") is not None, "it is young"
+    assert await store.events.event("told-1") is None
+    assert await store.events.event("told-2") is not None, "it was handled lately"
+    assert await store.events.event("told-3") is not None, "it is young"
 
 
 @pytest.mark.parametrize("how", ["queued", "leased", "delayed", "dead"])
 async def test_an_old_event_that_is_not_done_stays(store: Store, how: str) -> None:
-    await store.arrive([dated(event("e-1"))], LONG_AGO)
+    await store.queue.arrive([dated(event("e-1"))], LONG_AGO)
     if how != "queued":
         (delivery,) = await claimed(store, now=LONG_AGO)
         if how != "leased":
             await end(store, delivery, RetryAfter(LEASE, "") if how == "delayed" else DeadLetter("no"), LONG_AGO)
     assert await prune(store) == Pruned()
-    assert await store.event("e-1") is not None
-    assert len(await store.dead_letters(None, 9)) == (how == "dead")
+    assert await store.events.event("e-1") is not None
+    assert len(await store.letters.dead_letters(None, 9)) == (how == "dead")
 
 
 async def test_an_old_event_on_its_way_stays(store: Store) -> None:
     told = dated(event("e-1", "told", EventTopic.BUSINESS_FACTS))
-    await store.send([told], None, LONG_AGO)
+    await store.queue.send([told], None, LONG_AGO)
     assert await prune(store) == Pruned()
     await carried(store)
     assert await prune(store) == Pruned(events=1)
@@ -354,18 +358,18 @@ async def test_an_old_event_on_its_way_stays(store: Store) -> None:
 
 async def test_an_event_kept_for_a_wait_to_come_stays_as_long_as_that(store: Store) -> None:
     early = dated(fact("early", {"order_id": "o-1"}))
-    await store.arrive([early], later(-3600))
+    await store.queue.arrive([early], later(-3600))
     assert await prune(store) == Pruned()
     await do(store, SavePlan(plan(), None), Expect(wait("w-1")))
-    met = await store.expectation("w-1")
+    met = await store.plans.expectation("w-1")
     assert met is not None and met.met_by == "early"
 
 
 async def test_an_event_nobody_waited_for_in_time_goes(store: Store) -> None:
-    told = await store.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
+    told = await store.queue.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
     assert [stray.reason for stray in told.strays] == ["early"]
     assert await prune(store) == Pruned(events=1)
-    again = await store.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
+    again = await store.queue.arrive([dated(fact("early", {"order_id": "o-1"}))], LONG_AGO)
     assert [stray.reason for stray in again.strays] == ["early"], "that it was told before is forgotten with it"
 
 
@@ -373,24 +377,24 @@ async def test_what_a_living_plan_began_with_and_waited_for_stays_with_it(store:
     made = await begun(store, "a")
     await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
     paid = dated(fact("paid", {"order_id": "o-1"}))
-    await store.arrive([paid], LONG_AGO)
+    await store.queue.arrive([paid], LONG_AGO)
     await handled(store, "planner")
     assert await prune(store) == Pruned()
-    goal = await store.event(made.goal_id)
+    goal = await store.events.event(made.goal_id)
     assert goal is not None
-    await store.arrive([goal, paid], NOW)
+    await store.queue.arrive([goal, paid], NOW)
     assert await claimed(store, "planner") == [], "what it took is recognised as long as it lives"
     await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
     assert await prune(store, dry_run=True) == Pruned(plans=1, events=2)
     assert await prune(store) == Pruned(plans=1, events=2)
-    assert await store.event("paid") is None
+    assert await store.events.event("paid") is None
 
 
 async def test_a_fact_stays_that_a_plan_gone_by_had_waited_for_and_others_still_take(store: Store) -> None:
-    await store.register([agent("clerk", "order.paid", topic=EventTopic.BUSINESS_FACTS)], NOW)
+    await store.registry.register([agent("clerk", "order.paid", topic=EventTopic.BUSINESS_FACTS)], NOW)
     made = await begun(store, "a")
     await do(store, Expect(of_plan(wait("w"), made)), now=LONG_AGO)
-    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await store.queue.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
     await handled(store, "planner")
     await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
     assert await prune(store) == Pruned(plans=1, events=1)
@@ -400,43 +404,43 @@ async def test_a_fact_stays_that_a_plan_gone_by_had_waited_for_and_others_still_
 
 async def test_a_fact_that_came_early_and_was_taken_as_a_fact_stays_with_the_plan_it_met(store: Store) -> None:
     takes_facts = replace(awaiting_payment(), subscriptions=(Subscription(PAID.topic, "order.paid"),))
-    await store.register([takes_facts], NOW)
-    await store.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
+    await store.registry.register([takes_facts], NOW)
+    await store.queue.arrive([dated(fact("paid", {"order_id": "o-1"}))], LONG_AGO)
     await handled(store, "planner")
     await do(store, SavePlan(plan(), None), Expect(wait("w")), now=LONG_AGO)
-    met = await store.expectation("w")
+    met = await store.plans.expectation("w")
     assert met is not None and met.met_by == "paid"
     await carried(store)
     await handled(store, "planner")
     await prune(store)
-    assert await store.event("paid") is not None
+    assert await store.events.event("paid") is not None
 
 
 async def test_a_clients_request_goes_with_its_reply(store: Store) -> None:
-    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await store.queue.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
     await carried(store)
     await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
     await carried(store)
     assert await prune(store, dry_run=True) == Pruned(events=2)
     assert await prune(store) == Pruned(events=2)
-    assert await store.expectation("q-1") is None
+    assert await store.plans.expectation("q-1") is None
 
 
 async def test_a_reply_that_a_client_may_still_ask_for_stays(store: Store) -> None:
-    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await store.queue.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
     await carried(store)
     (delivery,) = await claimed(store, now=LONG_AGO)
-    await store.send([dated(reply("r-1", "q-1"))], None, LONG_AGO)
+    await store.queue.send([dated(reply("r-1", "q-1"))], None, LONG_AGO)
     await carried(store)
     assert await prune(store) == Pruned(), "its request is not done"
     assert await prune(store, dry_run=True) == Pruned()
-    assert await store.event("r-1") is not None
+    assert await store.events.event("r-1") is not None
     await end(store, delivery, now=LONG_AGO)
     assert await prune(store) == Pruned(events=2)
 
 
 async def test_a_reply_that_came_of_late_stays_with_its_request(store: Store) -> None:
-    await store.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await store.queue.send([dated(event("q-1", correlation_id="q-1"))], asked_by_client("q-1"), LONG_AGO)
     await carried(store)
     await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
     await carried(store, YOUNG)
@@ -445,20 +449,20 @@ async def test_a_reply_that_came_of_late_stays_with_its_request(store: Store) ->
 
 
 async def test_what_a_client_asked_in_vain_is_forgotten_after_its_deadline(store: Store) -> None:
-    await store.send([dated(event("q-1"))], asked_by_client("q-1"), LONG_AGO)
-    await store.send([dated(event("q-2"))], replace(asked_by_client("q-2"), deadline=later(60)), LONG_AGO)
+    await store.queue.send([dated(event("q-1"))], asked_by_client("q-1"), LONG_AGO)
+    await store.queue.send([dated(event("q-2"))], replace(asked_by_client("q-2"), deadline=later(60)), LONG_AGO)
     theirs = replace(asked_by_client("q-3"), tenant_id="acme")
-    await store.send([dated(event("q-3", "untaken", tenant="acme"))], theirs, LONG_AGO)
+    await store.queue.send([dated(event("q-3", "untaken", tenant="acme"))], theirs, LONG_AGO)
     await carried(store)
     assert await prune(store) == Pruned(), "the requests themselves are in the worker's line"
-    assert await store.expectation("q-1") is not None, "it may still be answered, when the worker is back"
-    assert await store.expectation("q-2") is not None
-    assert await store.expectation("q-3") is not None
+    assert await store.plans.expectation("q-1") is not None, "it may still be answered, when the worker is back"
+    assert await store.plans.expectation("q-2") is not None
+    assert await store.plans.expectation("q-3") is not None
     await handled(store, "worker")
     await handled(store, "worker")
     assert await prune(store) == Pruned(events=1)
-    assert await store.expectation("q-1") is None
-    assert await store.event("q-2") is not None, "its client still waits"
+    assert await store.plans.expectation("q-1") is None
+    assert await store.events.event("q-2") is not None, "its client still waits"
 
 
 # Batches
@@ -470,7 +474,7 @@ async def test_small_batches_remove_the_same_as_one(store: Store, limit: int) ->
     kept = await ended(store, "kept")
     await queued(store, kept)
     young = await ended(store, "young", at=YOUNG)
-    await store.arrive([dated(event(f"told-{n}", "told", EventTopic.BUSINESS_FACTS)) for n in range(5)], LONG_AGO)
+    await store.queue.arrive([dated(event(f"told-{n}", "told", EventTopic.BUSINESS_FACTS)) for n in range(5)], LONG_AGO)
     counted = await prune(store, limit=limit, dry_run=True)
     assert counted == Pruned(plans=5, events=20, kept=1)
     assert [await is_gone(store, made) for made in old] == [False] * 5, "a dry run removes nothing"
@@ -482,7 +486,7 @@ async def test_small_batches_remove_the_same_as_one(store: Store, limit: int) ->
 async def test_a_batch_is_about_as_big_as_it_may_be(store: Store) -> None:
     for n in range(6):
         await ended(store, f"{n}")
-    one = await store.prune(BEFORE, ALL, 15, tenant_id="default", now=NOW)
+    one = await store.upkeep.prune(BEFORE, ALL, 15, tenant_id="default", now=NOW)
     # A tree here is two events of its own, two steps, a decision and an expectation.
     assert (one.plans, one.after is not None) == (2, True)
 
@@ -494,8 +498,8 @@ async def test_a_tree_too_big_for_any_batch_goes_in_parts_its_plan_last(store: S
     await do(store, SavePlan(replace(made, status=PlanStatus.COMPLETED, version=1), 0), now=LONG_AGO)
     sizes: list[int] = []
     after, plans = None, 0
-    while await store.plan(made.plan_id) is not None:
-        batch = await store.prune(BEFORE, ALL, 7, tenant_id="default", now=NOW, after=after)
+    while await store.plans.plan(made.plan_id) is not None:
+        batch = await store.upkeep.prune(BEFORE, ALL, 7, tenant_id="default", now=NOW, after=after)
         after, plans = batch.after, plans + batch.plans
         sizes.append(batch.events)
     assert plans == 1
@@ -524,7 +528,7 @@ async def test_a_dry_run_and_a_run_that_finds_nothing_write_nothing(store: Store
 
 async def test_a_place_that_no_batch_gave_is_told(store: Store) -> None:
     with pytest.raises(LocalProtocolError, match="batch before"):
-        await store.prune(BEFORE, ALL, 9, tenant_id="default", now=NOW, after="nowhere")
+        await store.upkeep.prune(BEFORE, ALL, 9, tenant_id="default", now=NOW, after="nowhere")
 
 
 # What is forgotten
@@ -532,22 +536,22 @@ async def test_a_place_that_no_batch_gave_is_told(store: Store) -> None:
 
 async def test_a_goal_that_was_forgotten_is_a_new_one_when_it_comes_again(store: Store) -> None:
     made = await ended(store, "a")
-    goal = await store.event(made.goal_id)
+    goal = await store.events.event(made.goal_id)
     assert goal is not None
-    await store.arrive([goal], NOW)
+    await store.queue.arrive([goal], NOW)
     assert await claimed(store, "planner") == []
     await prune(store)
-    await store.arrive([goal], NOW)
+    await store.queue.arrive([goal], NOW)
     (delivery,) = await claimed(store, "planner")
     assert (delivery.owner, delivery.attempt) == (made.plan_id, 1)
 
 
 async def test_numbers_go_on_after_everything_was_removed(store: Store) -> None:
     await ended(store, "a")
-    last = (await store.events(limit=9999))[-1].seq
+    last = (await store.events.events(limit=9999))[-1].seq
     await prune(store)
-    await store.arrive([event("new", "told", EventTopic.BUSINESS_FACTS)], NOW)
-    assert [row.seq > last for row in await store.events(tenant_id="default")] == [True]
+    await store.queue.arrive([event("new", "told", EventTopic.BUSINESS_FACTS)], NOW)
+    assert [row.seq > last for row in await store.events.events(tenant_id="default")] == [True]
 
 
 async def test_what_lives_goes_on_after_its_neighbours_are_gone(store: Store) -> None:
@@ -556,6 +560,6 @@ async def test_what_lives_goes_on_after_its_neighbours_are_gone(store: Store) ->
     await do(store, Schedule("t-1", later(60), event("tick")), Expect(of_plan(expectation("q"), living)))
     await prune(store)
     await answered(store, living, "live", NOW)
-    assert await store.next_due([], NOW) == later(60)
-    open_now = await store.expectations(plan_id=living.plan_id)
+    assert await store.queue.next_due([], NOW) == later(60)
+    open_now = await store.plans.expectations(plan_id=living.plan_id)
     assert [(one.id, one.status) for one in open_now] == [("q", ExpectationStatus.OPEN)]

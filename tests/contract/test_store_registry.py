@@ -23,7 +23,7 @@ def takes(name: str, **more: object) -> tuple[EventRole, EventDefinition]:
 
 
 async def names(store: Store, tenant: str = "default", seconds: float = 0) -> list[tuple[str, str]]:
-    return [(one.agent, one.definition.event_name) for one in await store.live_events(tenant, later(seconds))]
+    return [(one.agent, one.definition.event_name) for one in await store.registry.live_events(tenant, later(seconds))]
 
 
 async def test_a_registration_is_read_as_it_was_given(store: Store) -> None:
@@ -39,44 +39,44 @@ async def test_a_registration_is_read_as_it_was_given(store: Store) -> None:
     capability = AgentCapability(task_name="paying", consumed_event=definition, produced_events=(definition,))
     given = agent("payer", "pay", events=((EventRole.TAKES, definition),), description="Pays.")
     given = replace(given, capabilities=(capability,))
-    await store.register([given], NOW)
-    (row,) = await store.agents(later(1))
+    await store.registry.register([given], NOW)
+    (row,) = await store.registry.agents(later(1))
     assert row.registration == given
     assert (row.agent, row.tenant_id, row.heartbeat_at, row.live) == ("payer", None, NOW, True)
-    (event_row,) = await store.live_events("default", NOW)
+    (event_row,) = await store.registry.live_events("default", NOW)
     assert (event_row.agent, event_row.kind, event_row.role) == ("payer", given.kind, EventRole.TAKES)
     assert event_row.definition == definition
 
 
 async def test_an_agent_is_live_while_its_heart_beats(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a"),)), agent("two", events=(takes("b"),))], NOW)
-    await store.heartbeat(["one", "nobody"], later(60))
+    await store.registry.register([agent("one", events=(takes("a"),)), agent("two", events=(takes("b"),))], NOW)
+    await store.registry.heartbeat(["one", "nobody"], later(60))
     assert await names(store, seconds=GONE - 1) == [("one", "a"), ("two", "b")]
     assert await names(store, seconds=GONE) == [("one", "a")]
     assert await names(store, seconds=GONE + 60) == []
-    assert [row.live for row in await store.agents(later(GONE))] == [True, False]
+    assert [row.live for row in await store.registry.agents(later(GONE))] == [True, False]
 
 
 async def test_an_agent_that_left_is_known_and_not_live(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a"),))], NOW)
-    await store.leave(["one"])
+    await store.registry.register([agent("one", events=(takes("a"),))], NOW)
+    await store.registry.leave(["one"])
     assert await names(store) == []
-    assert [one.definition.event_name for one in await store.known_events("default")] == ["a"]
-    assert [row.live for row in await store.agents(NOW)] == [False]
-    await store.heartbeat(["one"], later(1))
+    assert [one.definition.event_name for one in await store.registry.known_events("default")] == ["a"]
+    assert [row.live for row in await store.registry.agents(NOW)] == [False]
+    await store.registry.heartbeat(["one"], later(1))
     assert await names(store, seconds=1) == [], "a last heart-beat does not bring it back"
-    await store.register([agent("one", events=(takes("a"),))], later(2))
+    await store.registry.register([agent("one", events=(takes("a"),))], later(2))
     assert await names(store, seconds=2) == [("one", "a")]
 
 
 async def test_events_of_an_agent_long_gone_are_still_known(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a"),))], NOW)
+    await store.registry.register([agent("one", events=(takes("a"),))], NOW)
     assert await names(store, seconds=GONE * 9) == []
-    assert len(await store.known_events("default")) == 1
+    assert len(await store.registry.known_events("default")) == 1
 
 
 async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) -> None:
-    await store.register(
+    await store.registry.register(
         [
             agent("ours", tenant="one", events=(takes("a"),)),
             agent("theirs", tenant="two", events=(takes("b"),)),
@@ -86,45 +86,54 @@ async def test_a_tenant_sees_its_own_agents_and_the_shared_ones(store: Store) ->
     )
     assert await names(store, "one") == [("ours", "a"), ("shared", "c")]
     assert await names(store, "two") == [("theirs", "b"), ("shared", "c")]
-    assert {one.agent for one in await store.known_events("one")} == {"ours", "shared"}
+    assert {one.agent for one in await store.registry.known_events("one")} == {"ours", "shared"}
 
 
 @pytest.mark.parametrize("before", [None, "one"])
 async def test_what_waits_under_a_name_does_not_go_over_to_another_tenant(store: Store, before: str | None) -> None:
-    await store.register([agent("ear", "work.asked", tenant=before)], NOW)
-    await store.arrive([event("e-1", tenant="one")], NOW)
+    await store.registry.register([agent("ear", "work.asked", tenant=before)], NOW)
+    await store.queue.arrive([event("e-1", tenant="one")], NOW)
     with pytest.raises(ConfigError, match=r"ear is registered for .* another name"):
-        await store.register([agent("ear", "work.asked", tenant="two")], NOW)
-    assert [row.tenant_id for row in await store.agents(NOW)] == [before]
-    await store.register([agent("ear", "work.asked", tenant=before)], NOW)
+        await store.registry.register([agent("ear", "work.asked", tenant="two")], NOW)
+    assert [row.tenant_id for row in await store.registry.agents(NOW)] == [before]
+    await store.registry.register([agent("ear", "work.asked", tenant=before)], NOW)
     assert [delivery.event.id for delivery in await claimed(store, "ear")] == ["e-1"]
 
 
 async def test_an_agent_of_one_tenant_may_become_a_shared_one_and_a_name_is_free_when_it_went(store: Store) -> None:
-    await store.register([agent("ear", tenant="one")], NOW)
-    await store.register([agent("ear")], NOW)
-    await store.leave(["ear"])
-    await store.deregister("ear", NOW)
-    await store.register([agent("ear", tenant="two")], NOW)
-    assert [row.tenant_id for row in await store.agents(NOW)] == ["two"]
+    await store.registry.register([agent("ear", tenant="one")], NOW)
+    await store.registry.register([agent("ear")], NOW)
+    await store.registry.leave(["ear"])
+    await store.registry.deregister("ear", NOW)
+    await store.registry.register([agent("ear", tenant="two")], NOW)
+    assert [row.tenant_id for row in await store.registry.agents(NOW)] == ["two"]
 
 
 async def test_a_new_registration_replaces_the_old_events(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a"),))], NOW)
-    await store.register([agent("one", events=(takes("b"),))], NOW)
+    await store.registry.register([agent("one", events=(takes("a"),))], NOW)
+    await store.registry.register([agent("one", events=(takes("b"),))], NOW)
     assert await names(store) == [("one", "b")]
 
 
 async def test_a_version_stands_for_one_content(store: Store) -> None:
-    await store.register([agent("one", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
+    await store.registry.register([agent("one", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
     with pytest.raises(ConfigError, match=r"'a'.*'1'.*one") as refused:
-        await store.register([agent("fine"), agent("two", events=(takes("a", version="1"),))], NOW)
+        await store.registry.register([agent("fine"), agent("two", events=(takes("a", version="1"),))], NOW)
     assert "two" in str(refused.value) and "new version" in str(refused.value)
-    assert [row.agent for row in await store.agents(NOW)] == ["one"], "all of a start or nothing"
+    assert [row.agent for row in await store.registry.agents(NOW)] == ["one"], "all of a start or nothing"
     with pytest.raises(ConfigError):
         other_answer = takes("a", version="1", payload_schema=SCHEMA, response_schema={"type": "string"})
-        await store.register([agent("two", events=(other_answer,))], NOW)
-    await store.register([agent("two", events=(takes("a", version="2"),))], NOW)
+        await store.registry.register([agent("two", events=(other_answer,))], NOW)
+    await store.registry.register([agent("two", events=(takes("a", version="2"),))], NOW)
+
+
+async def test_descriptions_and_approvals_of_a_version_may_change(store: Store) -> None:
+    await store.registry.register([agent("one", events=(takes("a", version="1", description="old"),))], NOW)
+    await store.registry.register(
+        [agent("one", events=(takes("a", version="1", description="new", approval="always"),))], NOW
+    )
+    (found,) = await store.registry.live_events("default", NOW)
+    assert found.definition.description == "new" and found.definition.approval is not None
 
 
 async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store) -> None:
@@ -134,8 +143,8 @@ async def test_versions_of_different_tenants_and_topics_do_not_meet(store: Store
         agent("two", tenant="two", events=(takes("a", version="1", response_schema=SCHEMA),)),
         agent("fact", events=(takes("a", version="1", topic=EventTopic.BUSINESS_FACTS, payload_schema=SCHEMA),)),
     ]
-    await store.register(given, NOW)
-    assert len(await store.agents(NOW)) == 4
+    await store.registry.register(given, NOW)
+    assert len(await store.registry.agents(NOW)) == 4
 
 
 async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store) -> None:
@@ -143,34 +152,34 @@ async def test_a_registration_wakes_the_plans_that_lacked_an_offer(store: Store)
     elsewhere = expectation("o-2", ExpectationKind.OFFER, tenant_id="other")
     await running(store, parked, elsewhere)
     await do(store, Schedule("t-1", later(9), event("x"), guards="o-1"))
-    await store.register([agent("new", tenant="default")], later(1))
+    await store.registry.register([agent("new", tenant="default")], later(1))
     wake = wake_for(OFFER_CHANGED, parked, later(1))
-    found = await store.expectation("o-1")
+    found = await store.plans.expectation("o-1")
     assert found is not None
     assert (found.status, found.met_by, found.closed_at) == (ExpectationStatus.MET, wake.id, later(1))
-    assert [kept.event for kept in await store.unsent(10)] == [wake]
-    assert await store.next_due([], NOW) is None
-    assert await store.expectation("o-2") == elsewhere
+    assert [kept.event for kept in await store.queue.unsent(10)] == [wake]
+    assert await store.queue.next_due([], NOW) is None
+    assert await store.plans.expectation("o-2") == elsewhere
 
 
 async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked_it(store: Store) -> None:
-    await store.register([agent("slow", tenant="default")], NOW)
+    await store.registry.register([agent("slow", tenant="default")], NOW)
     await running(store, expectation("o-1", ExpectationKind.OFFER))
-    await store.heartbeat(["slow"], later(60))
-    assert await store.unsent(10) == []
-    await store.heartbeat(["slow"], later(60 + GONE))
-    assert [kept.event.type for kept in await store.unsent(10)] == [OFFER_CHANGED]
+    await store.registry.heartbeat(["slow"], later(60))
+    assert await store.queue.unsent(10) == []
+    await store.registry.heartbeat(["slow"], later(60 + GONE))
+    assert [kept.event.type for kept in await store.queue.unsent(10)] == [OFFER_CHANGED]
 
 
 async def test_a_refused_registration_leaves_the_routes_as_they_were(store: Store) -> None:
-    await store.register([agent("one", "a", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
+    await store.registry.register([agent("one", "a", events=(takes("a", version="1", payload_schema=SCHEMA),))], NOW)
     with pytest.raises(ConfigError):
-        await store.register([agent("late", "*"), agent("one", "b", events=(takes("a", version="1"),))], NOW)
-    arrival = await store.arrive([event("e-1", "a"), event("e-2", "b")], NOW)
+        await store.registry.register([agent("late", "*"), agent("one", "b", events=(takes("a", version="1"),))], NOW)
+    arrival = await store.queue.arrive([event("e-1", "a"), event("e-2", "b")], NOW)
     assert arrival.agents == {"one"}
 
 
 async def test_agents_are_listed_by_name(store: Store) -> None:
-    await store.register([agent("b"), planner("c"), agent("a")], NOW)
+    await store.registry.register([agent("b"), planner("c"), agent("a")], NOW)
     await do(store, Publish(event("x")))
-    assert [row.agent for row in await store.agents(NOW)][:3] == ["a", "b", "c"]
+    assert [row.agent for row in await store.registry.agents(NOW)][:3] == ["a", "b", "c"]

@@ -46,72 +46,72 @@ async def opened(backend: Backend, seconds: float = 0) -> AsyncGenerator[Store]:
 async def test_everything_committed_is_there_after_reopening(lasting: Backend) -> None:
     charge = Charge("plan-1", 1, 10, 0.5)
     async with opened(lasting) as store:
-        await store.register([awaiting_payment(), agent("worker", "work.asked")], NOW)
+        await store.registry.register([awaiting_payment(), agent("worker", "work.asked")], NOW)
         await running(store, expectation("q-1"), gate("g-1"))
         await do(store, AppendStep(step(0)), Spend("plan-1", 2, None), Schedule("t-1", later(9), event("tick")))
         await do(store, Publish(event("out")))
-        await store.reserve(charge, Limits())
-        await store.settle(charge, charge, entry())
-        await store.answer("g-1", answer("act-1"), event("wake"), NOW)
-        await store.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
+        await store.plans.reserve(charge, Limits())
+        await store.plans.settle(charge, charge, entry())
+        await store.plans.answer("g-1", answer("act-1"), event("wake"), NOW)
+        await store.queue.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
         dead, _ = await claimed(store)
         await end(store, dead, DeadLetter("no"))
         before = [await dump(store)]
     async with opened(lasting) as store:
         assert [await dump(store)] == before
-        await store.arrive([reply("r-1", "q-1"), event("e-3")], NOW)
+        await store.queue.arrive([reply("r-1", "q-1"), event("e-3")], NOW)
         assert [d.event.id for d in await claimed(store)] == ["e-2", "e-3"]
         assert [d.event.id for d in await claimed(store, "planner")] == ["r-1"]
         await do(store, Expect(wait("w-1", keys=(PAID_KEY,))))
-        met = await store.expectation("w-1")
+        met = await store.plans.expectation("w-1")
         assert met is not None and met.met_by == "early"
 
 
 async def dump(store: Store) -> list[object]:
     return [
-        await store.plan("plan-1"),
-        await store.steps("plan-1"),
-        await store.expectations(plan_id="plan-1", only_open=False),
-        await store.spent("plan-1"),
-        await store.decisions("plan-1"),
-        await store.events(),
-        await store.unsent(99),
-        await store.agents(NOW),
-        await store.known_events("default"),
-        await store.dead_letters(None, 9),
-        await store.next_due([], NOW),
+        await store.plans.plan("plan-1"),
+        await store.plans.steps("plan-1"),
+        await store.plans.expectations(plan_id="plan-1", only_open=False),
+        await store.plans.spent("plan-1"),
+        await store.plans.decisions("plan-1"),
+        await store.events.events(),
+        await store.queue.unsent(99),
+        await store.registry.agents(NOW),
+        await store.registry.known_events("default"),
+        await store.letters.dead_letters(None, 9),
+        await store.queue.next_due([], NOW),
     ]
 
 
 async def test_leases_of_the_former_owner_are_void_and_their_attempts_count(lasting: Backend) -> None:
     async with opened(lasting) as store:
-        await store.register([agent("worker", "work.asked")], NOW)
-        await store.arrive([event("e-1")], NOW)
+        await store.registry.register([agent("worker", "work.asked")], NOW)
+        await store.queue.arrive([event("e-1")], NOW)
         (held,) = await claimed(store)
     async with opened(lasting) as store:
-        assert await store.next_due(["worker"], NOW) is None
+        assert await store.queue.next_due(["worker"], NOW) is None
         (again,) = await claimed(store)
         assert (again.attempt, again.fence > held.fence) == (2, True)
         with pytest.raises(LeaseLost):
-            await store.commit(Work(held, Ack(), ()), NOW)
+            await store.queue.commit(Work(held, Ack(), ()), NOW)
 
 
 async def test_a_lease_of_the_former_owner_commits_nothing_even_before_the_next_claim(lasting: Backend) -> None:
     async with opened(lasting) as store:
-        await store.register([agent("worker", "work.asked")], NOW)
-        await store.arrive([event("e-1")], NOW)
+        await store.registry.register([agent("worker", "work.asked")], NOW)
+        await store.queue.arrive([event("e-1")], NOW)
         (held,) = await claimed(store)
     async with opened(lasting) as store:
-        assert await store.renew([held], later(99)) == []
+        assert await store.queue.renew([held], later(99)) == []
         with pytest.raises(LeaseLost):
-            await store.commit(Work(held, Ack(), (Publish(event("out")),)), NOW)
+            await store.queue.commit(Work(held, Ack(), (Publish(event("out")),)), NOW)
         assert await unsent_ids(store) == []
 
 
 async def test_owners_go_on_one_at_a_time_after_reopening(lasting: Backend) -> None:
     async with opened(lasting) as store:
         await running(store, expectation("q-1"), expectation("q-2"))
-        await store.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+        await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
         await claimed(store, "planner")
     async with opened(lasting) as store:
         (first,) = await claimed(store, "planner")
@@ -125,9 +125,9 @@ async def test_timers_that_came_due_meanwhile_fire(lasting: Backend) -> None:
         await running(store, expectation("q-1"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="q-1"))
     async with opened(lasting, 99999) as store:
-        assert await store.next_due([], NOW) == later(60)
-        assert await store.fire(later(99999), 9) == 1
-        found = await store.expectation("q-1")
+        assert await store.queue.next_due([], NOW) == later(60)
+        assert await store.queue.fire(later(99999), 9) == 1
+        found = await store.plans.expectation("q-1")
         assert found is not None and found.status is ExpectationStatus.EXPIRED
 
 
@@ -140,6 +140,6 @@ async def test_a_store_may_be_opened_twice_and_closed_twice(backend: Backend) ->
     await store.close()
     await store.close()
     with pytest.raises(StoreUnavailable):
-        await store.plan("plan-1")
+        await store.plans.plan("plan-1")
     with pytest.raises(StoreUnavailable):
-        await store.fire(NOW, 1)
+        await store.queue.fire(NOW, 1)

@@ -31,11 +31,11 @@ from soorma_ai.ports import Store, Work
 @pytest.mark.parametrize("kind", [ExpectationKind.REPLY, ExpectationKind.CHILD])
 async def test_a_reply_meets_its_expectation_and_goes_to_the_plan(store: Store, kind: ExpectationKind) -> None:
     await running(store, expectation("q-1", kind))
-    arrival = await store.arrive([reply("r-1", "q-1")], later(3))
+    arrival = await store.queue.arrive([reply("r-1", "q-1")], later(3))
     assert arrival.agents == {"planner"} and arrival.strays == ()
     (delivery,) = await claimed(store, "planner")
     assert (delivery.owner, delivery.event.id) == ("plan-1", "r-1")
-    met = await store.expectation("q-1")
+    met = await store.plans.expectation("q-1")
     assert met is not None
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "r-1", later(3))
 
@@ -49,50 +49,50 @@ async def test_a_child_whose_answer_is_not_waited_for_any_more_is_told_once(
     await running(store, expected)
     if status is ExpectationStatus.EXPIRED:
         await do(store, Schedule("deadline:q-1", later(5), wake_for(EXPIRED, expected, later(5)), guards="q-1"))
-        await store.fire(later(5), 10)
+        await store.queue.fire(later(5), 10)
     for _ in range(2):
         await do(store, Close("q-1", status, later(5)))
-    told = [row.event.subject for row in await store.unsent(10) if row.event.type == ABANDONED]
+    told = [row.event.subject for row in await store.queue.unsent(10) if row.event.type == ABANDONED]
     is_given_up = kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
     assert told == (["q-1"] if is_given_up else [])
 
 
 async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
-    await store.send([event("q-1")], expected, NOW)
-    arrival = await store.arrive([reply("r-1", "q-1")], NOW)
+    await store.queue.send([event("q-1")], expected, NOW)
+    arrival = await store.queue.arrive([reply("r-1", "q-1")], NOW)
     assert (arrival.answered, arrival.agents) == ({"q-1"}, frozenset())
     assert await claimed(store, "planner") == []
-    assert (await store.arrive([reply("r-1", "q-1")], NOW)).answered == {"q-1"}, "whoever missed it is told again"
+    assert (await store.queue.arrive([reply("r-1", "q-1")], NOW)).answered == {"q-1"}, "whoever missed it is told again"
 
 
 async def test_a_reply_that_comes_again_changes_nothing(store: Store) -> None:
     await running(store, expectation("q-1"))
-    await store.arrive([reply("r-1", "q-1")], NOW)
-    again = await store.arrive([reply("r-1", "q-1")], later(9))
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    again = await store.queue.arrive([reply("r-1", "q-1")], later(9))
     assert again.agents == frozenset() and again.strays == ()
     (delivery,) = await claimed(store, "planner")
     await end(store, delivery)
-    await store.arrive([reply("r-1", "q-1")], later(9))
+    await store.queue.arrive([reply("r-1", "q-1")], later(9))
     assert await claimed(store, "planner", now=later(99)) == []
-    met = await store.expectation("q-1")
+    met = await store.plans.expectation("q-1")
     assert met is not None and met.closed_at == NOW
 
 
 async def test_a_second_reply_is_surplus_and_told_once(store: Store) -> None:
     await running(store, expectation("q-1"))
-    await store.arrive([reply("r-1", "q-1")], NOW)
-    arrival = await store.arrive([reply("r-2", "q-1")], NOW)
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    arrival = await store.queue.arrive([reply("r-2", "q-1")], NOW)
     assert arrival.strays == (Stray("r-2", "work.done", "surplus", "q-1"),)
     assert arrival.agents == frozenset()
-    assert (await store.arrive([reply("r-2", "q-1")], NOW)).strays == ()
-    met = await store.expectation("q-1")
+    assert (await store.queue.arrive([reply("r-2", "q-1")], NOW)).strays == ()
+    met = await store.plans.expectation("q-1")
     assert met is not None and met.met_by == "r-1"
 
 
 async def test_of_many_replies_at_once_one_meets_the_expectation(store: Store) -> None:
     await running(store, expectation("q-1"))
-    arrivals = await asyncio.gather(*(store.arrive([reply(f"r-{n}", "q-1")], NOW) for n in range(10)))
+    arrivals = await asyncio.gather(*(store.queue.arrive([reply(f"r-{n}", "q-1")], NOW) for n in range(10)))
     assert sorted(stray.reason for arrival in arrivals for stray in arrival.strays) == ["surplus"] * 9
     assert len(await claimed(store, "planner")) == 1
 
@@ -102,29 +102,29 @@ async def test_a_met_expectation_takes_its_timers_with_it(store: Store) -> None:
     await running(store, expected)
     expiry = wake_for(EXPIRED, expected, later(60))
     await do(store, Schedule("t-1", later(60), expiry, guards="q-1"), Schedule("t-2", later(70), event("other")))
-    await store.arrive([reply("r-1", "q-1")], NOW)
-    assert await store.next_due([], NOW) == later(70)
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    assert await store.queue.next_due([], NOW) == later(70)
 
 
 async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2", plan_id="plan-2"))
-    await store.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
-    found = await store.met_by("plan-1", "r-1")
+    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    found = await store.plans.met_by("plan-1", "r-1")
     assert found is not None and found.id == "q-1"
-    assert await store.met_by("plan-1", "r-2") is None
-    assert await store.met_by("plan-1", "nothing") is None
+    assert await store.plans.met_by("plan-1", "r-2") is None
+    assert await store.plans.met_by("plan-1", "nothing") is None
 
 
 async def test_a_wake_up_goes_to_the_agent_of_its_plan(store: Store) -> None:
     await do(store, SavePlan(plan("plan-1"), None))
-    await store.arrive([event("w-1", EXPIRED, EventTopic.PLAN_EVENTS, plan_id="plan-1")], NOW)
+    await store.queue.arrive([event("w-1", EXPIRED, EventTopic.PLAN_EVENTS, plan_id="plan-1")], NOW)
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("w-1", "plan-1")]
 
 
 async def test_a_request_and_its_reply_may_arrive_in_one_batch_with_others(store: Store) -> None:
-    await store.register([agent("worker", "work.asked")], NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
     await running(store, expectation("q-1"))
-    arrival = await store.arrive([event("q-1"), reply("r-1", "q-1"), reply("r-2", "q-1")], NOW)
+    arrival = await store.queue.arrive([event("q-1"), reply("r-1", "q-1"), reply("r-2", "q-1")], NOW)
     assert arrival.agents == {"worker", "planner"}
     assert [stray.reason for stray in arrival.strays] == ["surplus"]
 
@@ -132,7 +132,7 @@ async def test_a_request_and_its_reply_may_arrive_in_one_batch_with_others(store
 async def test_fan_in_of_replies_at_once_hands_over_each_one_once(store: Store) -> None:
     await running(store, *(expectation(f"q-{n}") for n in range(32)))
     await asyncio.gather(
-        *(store.arrive([reply(f"r-{n}", f"q-{n}"), reply(f"r-{31 - n}", f"q-{31 - n}")], NOW) for n in range(32))
+        *(store.queue.arrive([reply(f"r-{n}", f"q-{n}"), reply(f"r-{31 - n}", f"q-{31 - n}")], NOW) for n in range(32))
     )
     seen: list[str] = []
     while deliveries := await claimed(store, "planner"):
@@ -145,7 +145,7 @@ async def test_an_expectation_opened_twice_is_a_conflict_that_leaves_the_first(s
     await running(store, expectation("q-1"))
     delivery = await handed(store)
     with pytest.raises(Exception, match="exists already") as refused:
-        await store.commit(Work(delivery, Ack(), (Publish(event("x")), Expect(wait("q-1")))), NOW)
+        await store.queue.commit(Work(delivery, Ack(), (Publish(event("x")), Expect(wait("q-1")))), NOW)
     assert type(refused.value).__name__ == "VersionConflict"
-    assert await store.expectation("q-1") == expectation("q-1")
+    assert await store.plans.expectation("q-1") == expectation("q-1")
     assert "x" not in await unsent_ids(store)

@@ -12,11 +12,11 @@ from soorma_ai.ports import Store
 
 async def test_a_timer_fires_at_its_moment_and_once(store: Store) -> None:
     await do(store, Schedule("t-1", later(10), event("tick")))
-    assert await store.fire(later(9.999), 50) == 0
-    assert await store.fire(later(10), 50) == 1
-    assert await store.fire(later(99), 50) == 0
+    assert await store.queue.fire(later(9.999), 50) == 0
+    assert await store.queue.fire(later(10), 50) == 1
+    assert await store.queue.fire(later(99), 50) == 0
     assert await unsent_ids(store) == ["tick"]
-    assert await store.event("tick") == event("tick")
+    assert await store.events.event("tick") == event("tick")
 
 
 async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> None:
@@ -26,11 +26,11 @@ async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> N
         Schedule("b", later(1), event("first")),
         Schedule("c", later(2), event("second")),
     )
-    assert await store.next_due([], NOW) == later(1)
-    assert await store.fire(later(1000), 2) == 2
+    assert await store.queue.next_due([], NOW) == later(1)
+    assert await store.queue.fire(later(1000), 2) == 2
     assert await unsent_ids(store) == ["first", "second"]
-    assert await store.next_due([], NOW) == later(3)
-    assert await store.fire(later(1000), 2) == 1
+    assert await store.queue.next_due([], NOW) == later(3)
+    assert await store.queue.fire(later(1000), 2) == 1
 
 
 async def test_firing_expires_what_the_timer_guards(store: Store) -> None:
@@ -40,12 +40,12 @@ async def test_firing_expires_what_the_timer_guards(store: Store) -> None:
     await do(
         store, Schedule("t-1", later(60), wake, guards="q-1"), Schedule("t-2", later(90), event("x"), guards="q-1")
     )
-    assert await store.fire(later(61), 50) == 1
-    expired = await store.expectation("q-1")
+    assert await store.queue.fire(later(61), 50) == 1
+    expired = await store.plans.expectation("q-1")
     assert expired is not None
     assert (expired.status, expired.closed_at, expired.met_by) == (ExpectationStatus.EXPIRED, later(61), wake.id)
-    assert await store.met_by("plan-1", wake.id) == expired
-    assert await store.next_due([], NOW) is None, "the other timer of what is closed is gone"
+    assert await store.plans.met_by("plan-1", wake.id) == expired
+    assert await store.queue.next_due([], NOW) is None, "the other timer of what is closed is gone"
 
 
 async def test_of_two_timers_due_at_once_for_one_expectation_one_fires(store: Store) -> None:
@@ -55,13 +55,13 @@ async def test_of_two_timers_due_at_once_for_one_expectation_one_fires(store: St
         Schedule("t-1", later(1), event("first"), guards="q-1"),
         Schedule("t-2", later(2), event("second"), guards="q-1"),
     )
-    assert await store.fire(later(9), 50) == 1
+    assert await store.queue.fire(later(9), 50) == 1
     assert await unsent_ids(store) == ["first"]
 
 
 async def test_firing_at_once_from_many_sides_publishes_each_once(store: Store) -> None:
     await do(store, *(Schedule(f"t-{n}", later(1), event(f"e-{n}")) for n in range(30)))
-    fired = await asyncio.gather(*(store.fire(later(2), 7) for _ in range(9)))
+    fired = await asyncio.gather(*(store.queue.fire(later(2), 7) for _ in range(9)))
     assert sum(fired) == 30
     assert len(await unsent_ids(store)) == 30
 
@@ -69,29 +69,29 @@ async def test_firing_at_once_from_many_sides_publishes_each_once(store: Store) 
 async def test_a_timer_set_again_moves(store: Store) -> None:
     await do(store, Schedule("t-1", later(10), event("old")))
     await do(store, Schedule("t-1", later(20), event("new")))
-    assert await store.fire(later(15), 50) == 0
-    await store.fire(later(20), 50)
+    assert await store.queue.fire(later(15), 50) == 0
+    await store.queue.fire(later(20), 50)
     assert await unsent_ids(store) == ["new"]
 
 
 async def test_an_unscheduled_timer_does_not_fire(store: Store) -> None:
     await do(store, Schedule("t-1", later(10), event("tick")))
     await do(store, Unschedule("t-1"), Unschedule("never there"))
-    assert await store.fire(later(99), 50) == 0
+    assert await store.queue.fire(later(99), 50) == 0
 
 
 async def test_a_timer_whose_event_is_known_already_just_goes(store: Store) -> None:
     await do(store, Publish(event("tick")), Schedule("t-1", later(1), event("tick", data={"other": 1})))
-    await store.fire(later(2), 50)
+    await store.queue.fire(later(2), 50)
     assert await unsent_ids(store) == ["tick"]
-    assert await store.event("tick") == event("tick")
+    assert await store.events.event("tick") == event("tick")
 
 
 async def test_an_expired_wait_is_found_by_no_event(store: Store) -> None:
     await running(store, wait("w-1", keys=("plan:plan-1",)))
     await do(store, Schedule("t-1", later(1), event("x"), guards="w-1"))
-    await store.fire(later(1), 50)
-    assert (await store.arrive([fact("f-1", plan_id="plan-1")], later(2))).agents == frozenset()
+    await store.queue.fire(later(1), 50)
+    assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(2))).agents == frozenset()
 
 
 async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_told_alone(store: Store) -> None:
@@ -101,11 +101,11 @@ async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_t
         *(Schedule(f"r-{n}", later(n), event(f"e-{n}"), guards="g-1", series="reminder") for n in (1, 2, 9)),
         Schedule("s-1", later(1), event("other"), guards="g-1", series="escalation"),
     )
-    assert await store.fire(later(3), 100) == 2
+    assert await store.queue.fire(later(3), 100) == 2
     assert await unsent_ids(store) == ["other", "e-2"]
-    expected = await store.expectation("g-1")
+    expected = await store.plans.expectation("g-1")
     assert expected is not None and expected.status is ExpectationStatus.OPEN
-    assert await store.next_due([], NOW) == later(9)
+    assert await store.queue.next_due([], NOW) == later(9)
 
 
 async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(store: Store) -> None:
@@ -116,6 +116,6 @@ async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(stor
         Schedule("t-1", later(2), event("end"), guards="g-1"),
         Schedule("r-2", later(3), event("again"), guards="g-1", series="reminder"),
     )
-    assert await store.fire(later(5), 100) == 1
+    assert await store.queue.fire(later(5), 100) == 1
     assert await unsent_ids(store) == ["end"]
-    assert await store.next_due([], NOW) is None
+    assert await store.queue.next_due([], NOW) is None

@@ -35,24 +35,24 @@ TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number
 
 
 async def status(store: Store, expectation_id: str) -> ExpectationStatus:
-    found = await store.expectation(expectation_id)
+    found = await store.plans.expectation(expectation_id)
     assert found is not None
     return found.status
 
 
 async def waiting(store: Store, *waits: Expectation) -> None:
-    await store.register([awaiting_payment()], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
     await running(store, *waits)
 
 
 async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -> None:
     await waiting(store, wait("w-1"))
-    arrival = await store.arrive([fact("f-1", ORDER)], later(5))
+    arrival = await store.queue.arrive([fact("f-1", ORDER)], later(5))
     assert arrival.agents == {"planner"} and arrival.strays == ()
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
-    met = await store.expectation("w-1")
+    met = await store.plans.expectation("w-1")
     assert met is not None and (met.met_by, met.closed_at) == ("f-1", later(5))
-    assert await store.met_by("plan-1", "f-1") == met
+    assert await store.plans.met_by("plan-1", "f-1") == met
 
 
 @pytest.mark.parametrize(
@@ -67,31 +67,31 @@ async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -
 )
 async def test_what_does_not_name_the_wait_does_not_meet_it(store: Store, other: EventEnvelope) -> None:
     await waiting(store, wait("w-1"))
-    assert (await store.arrive([other], NOW)).agents == frozenset()
+    assert (await store.queue.arrive([other], NOW)).agents == frozenset()
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
 async def test_a_wait_is_also_found_by_its_plan_and_by_its_own_id(store: Store) -> None:
     await waiting(store, wait("w-1", keys=("plan:plan-1",)), wait("w-2", keys=("reply:w-2",)))
-    await store.arrive([fact("f-1", plan_id="plan-1")], NOW)
+    await store.queue.arrive([fact("f-1", plan_id="plan-1")], NOW)
     assert await status(store, "w-1") is ExpectationStatus.MET
-    await store.arrive([fact("f-2").model_copy(update={"correlation_id": "w-2"})], NOW)
+    await store.queue.arrive([fact("f-2").model_copy(update={"correlation_id": "w-2"})], NOW)
     assert await status(store, "w-2") is ExpectationStatus.MET
 
 
 async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store: Store) -> None:
     await waiting(store, wait("w-1", ask=question(TYPED)))
-    arrival = await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)
+    arrival = await store.queue.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)
     assert arrival.strays == (Stray("f-1", "order.paid", "invalid", "w-1"),)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
-    assert (await store.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)).strays == ()
-    await store.arrive([fact("f-2", {**ORDER, "amount": 3})], NOW)
+    assert (await store.queue.arrive([fact("f-1", {**ORDER, "amount": "much"})], NOW)).strays == ()
+    await store.queue.arrive([fact("f-2", {**ORDER, "amount": 3})], NOW)
     assert await status(store, "w-1") is ExpectationStatus.MET
 
 
 async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(store: Store) -> None:
     await waiting(store, wait("a", opened_at=later(2)), wait("c", opened_at=later(1)), wait("b", opened_at=later(1)))
-    arrival = await store.arrive([fact("f-1", ORDER)], later(3))
+    arrival = await store.queue.arrive([fact("f-1", ORDER)], later(3))
     assert await status(store, "b") is ExpectationStatus.MET
     assert arrival.strays == (
         Stray("f-1", "order.paid", "ambiguous", "c"),
@@ -102,65 +102,65 @@ async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(stor
 
 async def test_an_event_that_met_a_wait_meets_no_other_when_it_comes_again(store: Store) -> None:
     await waiting(store, wait("w-1"), wait("w-2", opened_at=later(1)))
-    await store.arrive([fact("f-1", ORDER)], later(2))
-    again = await store.arrive([fact("f-1", ORDER)], later(3))
+    await store.queue.arrive([fact("f-1", ORDER)], later(2))
+    again = await store.queue.arrive([fact("f-1", ORDER)], later(3))
     assert again.agents == frozenset() and again.strays == ()
     assert await status(store, "w-2") is ExpectationStatus.OPEN
 
 
 async def test_an_event_that_comes_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
     await waiting(store, wait("w-1"))
-    await store.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.queue.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
 async def test_no_event_opens_a_gate(store: Store) -> None:
     await waiting(store, gate("g-1"))
-    await store.arrive([fact("f-1", ORDER), fact("f-2", plan_id="plan-1")], NOW)
-    await store.arrive([fact("f-3").model_copy(update={"correlation_id": "g-1"})], NOW)
+    await store.queue.arrive([fact("f-1", ORDER), fact("f-2", plan_id="plan-1")], NOW)
+    await store.queue.arrive([fact("f-3").model_copy(update={"correlation_id": "g-1"})], NOW)
     assert await status(store, "g-1") is ExpectationStatus.OPEN
 
 
 async def test_a_wait_that_is_closed_is_found_no_more(store: Store) -> None:
     await waiting(store, wait("w-1"))
     await do(store, Close("w-1", ExpectationStatus.CLOSED, NOW))
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.CLOSED
 
 
 async def test_an_event_that_comes_too_early_meets_the_wait_when_it_opens(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    arrival = await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
+    arrival = await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert arrival.strays == (Stray("f-1", "order.paid", "early", None),)
     await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(10))
-    met = await store.expectation("w-1")
+    met = await store.plans.expectation("w-1")
     assert met is not None
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(10))
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
 
 
 async def test_an_early_event_meets_one_wait_only(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     await running(store, wait("w-1"), wait("w-2"))
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.MET
     assert await status(store, "w-2") is ExpectationStatus.OPEN
 
 
 async def test_the_oldest_early_event_is_taken_first(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-2", ORDER)], NOW)
-    await store.arrive([fact("f-1", ORDER)], later(1))
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive([fact("f-2", ORDER)], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], later(1))
     await running(store, wait("w-1"))
-    met = await store.expectation("w-1")
+    met = await store.plans.expectation("w-1")
     assert met is not None and met.met_by == "f-2"
 
 
 async def test_an_early_event_must_fit_the_wait_too(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive(
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive(
         [
             fact("off schema", {**ORDER, "amount": "x"}, source="bank"),
             fact("wrong source", {**ORDER, "amount": 1}),
@@ -171,13 +171,13 @@ async def test_an_early_event_must_fit_the_wait_too(store: Store) -> None:
         NOW,
     )
     await running(store, wait("w-1", producers=("bank",), ask=question(TYPED)))
-    met = await store.expectation("w-1")
+    met = await store.plans.expectation("w-1")
     assert met is not None and met.met_by == "right"
 
 
 async def test_an_early_event_is_kept_for_a_day(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-1", ORDER), fact("f-2", ORDER)], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive([fact("f-1", ORDER), fact("f-2", ORDER)], NOW)
     day = timedelta(hours=24).total_seconds()
     await do(store, SavePlan(plan(), None), Expect(wait("in time")), now=later(day - 1))
     await do(store, Expect(wait("too late")), now=later(day))
@@ -186,28 +186,28 @@ async def test_an_early_event_is_kept_for_a_day(store: Store) -> None:
 
 
 async def test_an_early_event_that_comes_again_is_not_kept_longer(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     for hours in (20, 24.5):
-        assert (await store.arrive([fact("f-1", ORDER)], later(3600 * hours))).strays == ()
+        assert (await store.queue.arrive([fact("f-1", ORDER)], later(3600 * hours))).strays == ()
     await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(3600 * 25))
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
 async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan(store: Store) -> None:
     both = replace(agent("planner", "*", topic=EventTopic.BUSINESS_FACTS), events=awaiting_payment().events)
-    await store.register([both], NOW)
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.registry.register([both], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     (as_subscriber,) = await claimed(store, "planner")
     await end(store, as_subscriber)
     await running(store, wait("w-1"))
     assert await status(store, "w-1") is ExpectationStatus.MET
-    assert [stored.event.type for stored in await store.unsent(10)] == [ANSWERED]
+    assert [stored.event.type for stored in await store.queue.unsent(10)] == [ANSWERED]
 
 
 async def test_the_keys_of_a_wait_do_not_reach_over_to_another_type(store: Store) -> None:
-    await store.register([awaiting_payment()], NOW)
+    await store.registry.register([awaiting_payment()], NOW)
     await running(store, wait("w-1", event_type="order.sent", keys=(PAID_KEY,)))
-    await store.arrive([fact("f-1", ORDER)], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
     assert await unsent_ids(store) == []

@@ -5,12 +5,13 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from sqlite3 import Connection
-from typing import Any
+from typing import Any, TypeVar
 
 from ledger import Outside
 
 from soorma_ai.adapters.sqlite import effects, firing
-from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.adapters.sqlite.database import Part
+from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox
 from soorma_ai.domain.effects import Publish
@@ -23,15 +24,15 @@ from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, Work
 
 
-class AcksFirst(SqliteStore):
+class AcksFirst(SqliteQueue):
     """The delivery is done before its effects are stored."""
 
     async def commit(self, work: Work, now: datetime) -> None:
         await super().commit(replace(work, effects=()), now)
-        await self._write(lambda db: effects.apply(db, work.effects, now))
+        await self.database.write(lambda db: effects.apply(db, work.effects, now))
 
 
-class PublishesOutside(SqliteStore):
+class PublishesOutside(SqliteQueue):
     """The state is stored in one transaction, the events that belong to it in another."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -42,7 +43,7 @@ class PublishesOutside(SqliteStore):
             await self.send(events, None, now)
 
 
-class KeepsNoMark(SqliteStore):
+class KeepsNoMark(SqliteQueue):
     """What is handled is forgotten, so an event that is delivered again is handled again."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -50,10 +51,10 @@ class KeepsNoMark(SqliteStore):
             effects.commit(db, work, now)
             db.execute("DELETE FROM inbox WHERE state = 'done'")
 
-        await self._write(operation)
+        await self.database.write(operation)
 
 
-class AnswersBlindly(SqliteStore):
+class AnswersBlindly(SqlitePlans):
     """An answer is recorded without looking whether the question is still open."""
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
@@ -63,10 +64,10 @@ class AnswersBlindly(SqliteStore):
             log.publish_once(db, wake)
             return True
 
-        return await self._write(operation)
+        return await self.database.write(operation)
 
 
-class ClaimsInMemory(SqliteStore):
+class ClaimsInMemory(SqliteQueue):
     """A claim reaches the disk only with its commit, so a delivery that kills the process is never counted."""
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -78,12 +79,12 @@ class ClaimsInMemory(SqliteStore):
     ) -> list[Delivery]:
         def operation(db: Connection) -> list[Delivery]:
             db.execute("SAVEPOINT claim")
-            found = inbox.claim(db, agent, inbox.Claim(now, lease, [*held, *self._held]), limit)
+            found = inbox.claim(db, agent, now, lease, limit, [*held, *self._held])
             db.execute("ROLLBACK TO claim")
             db.execute("RELEASE claim")
             return found
 
-        free = await self._write(operation)
+        free = await self.database.write(operation)
         self._held |= {delivery.seq for delivery in free}
         return free
 
@@ -97,15 +98,15 @@ class ClaimsInMemory(SqliteStore):
             )
             effects.commit(db, work, now)
 
-        await self._write(operation)
+        await self.database.write(operation)
         self._held.discard(claimed.seq)
 
 
-class FiresOutside(SqliteStore):
+class FiresOutside(SqliteQueue):
     """The timer goes in one transaction, and its event is published in another."""
 
     async def fire(self, now: datetime, limit: int) -> int:
-        events = await self._write(lambda db: _fired_silently(db, now, limit))
+        events = await self.database.write(lambda db: _fired_silently(db, now, limit))
         if events:
             await self.send(events, None, now)
         return len(events)
@@ -126,13 +127,13 @@ class JournalInMemory(SqliteStore):
 
     async def open(self, now: datetime) -> None:
         await super().open(now)
-        if self._reader is not None:
-            self._reader.close()
-            self._reader = None  # so the writing thread reads
-        self.writer.connection.execute("PRAGMA journal_mode = MEMORY")
+        if self.database.reader is not None:
+            self.database.reader.close()
+            self.database.reader = None  # so the writing thread reads
+        self.database.writer.connection.execute("PRAGMA journal_mode = MEMORY")
 
 
-class TakesErrorsForSuccess(SqliteStore):
+class TakesErrorsForSuccess(SqlitePlans):
     """What could not be charged or journalled is believed to be: only a fault of the disk shows it."""
 
     async def reserve(self, charge: Charge, limits: Limits) -> None:
@@ -151,6 +152,20 @@ class NewKeyEachTime(Outside):
         super().effect(name, key if self.life == 1 else f"{key}.{self.life}", **data)
 
 
+S = TypeVar("S", bound=SqliteStore)
+
+
+def with_parts(kind: type[S], **parts: type[Part]) -> type[S]:
+    """A store of this kind, some of whose parts are others."""
+
+    def begin(store: S, *arguments: Any, **options: Any) -> None:
+        kind.__init__(store, *arguments, **options)
+        for name, part in parts.items():
+            setattr(store, name, part(store.database))
+
+    return type("Planted", (kind,), {"__init__": begin})
+
+
 @dataclass(frozen=True)
 class Bug:
     store: type[SqliteStore] = SqliteStore
@@ -158,13 +173,13 @@ class Bug:
 
 
 BUGS = {
-    "ack before commit": Bug(AcksFirst),
-    "publish outside the transaction": Bug(PublishesOutside),
+    "ack before commit": Bug(with_parts(SqliteStore, queue=AcksFirst)),
+    "publish outside the transaction": Bug(with_parts(SqliteStore, queue=PublishesOutside)),
     "new key for each attempt": Bug(outside=NewKeyEachTime),
-    "no duplicate mark": Bug(KeepsNoMark),
-    "answer without compare-and-set": Bug(AnswersBlindly),
-    "claim not on disk": Bug(ClaimsInMemory),
-    "timer fired outside the transaction": Bug(FiresOutside),
+    "no duplicate mark": Bug(with_parts(SqliteStore, queue=KeepsNoMark)),
+    "answer without compare-and-set": Bug(with_parts(SqliteStore, plans=AnswersBlindly)),
+    "claim not on disk": Bug(with_parts(SqliteStore, queue=ClaimsInMemory)),
+    "timer fired outside the transaction": Bug(with_parts(SqliteStore, queue=FiresOutside)),
     "journal file in memory": Bug(JournalInMemory),
-    "error of the disk taken for success": Bug(TakesErrorsForSuccess),
+    "error of the disk taken for success": Bug(with_parts(SqliteStore, plans=TakesErrorsForSuccess)),
 }

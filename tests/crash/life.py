@@ -107,7 +107,7 @@ class Life:
         async with Platform(url, bus=self._bus, clock=HurriedClock(), purpose="the crash proof") as platform:
             yield platform
             await self._come_to_rest(platform)
-            stored = await platform.services.store.events(limit=100_000)
+            stored = await platform.services.store.events.events(limit=100_000)
             await self._bus.publish([row.event for row in stored])
             await self._come_to_rest(platform)
         self._points.save_counts()

@@ -36,7 +36,7 @@ async def register_parts(platform: Platform) -> None:
         events=((EventRole.TAKES, taken),),
         subscriptions=(Subscription(EventTopic.ACTION_REQUESTS, PART),),
     )
-    await platform.services.store.register([parts], platform.services.clock.now())
+    await platform.services.store.registry.register([parts], platform.services.clock.now())
 
 
 async def asked(platform: Platform, count: int = BRANCHES) -> list[EventEnvelope]:
@@ -62,7 +62,7 @@ def reply_to(request: EventEnvelope, **data: Any) -> EventEnvelope:
 
 async def arrive(platform: Platform, replies: Sequence[EventEnvelope], at_once: int = 13) -> None:
     for n in range(0, len(replies), at_once):
-        await platform.services.store.arrive(replies[n : n + at_once], platform.services.clock.now())
+        await platform.services.store.queue.arrive(replies[n : n + at_once], platform.services.clock.now())
         platform.services.signals.wake_agents()
 
 
@@ -121,7 +121,7 @@ async def join_of_a_worker(platform: Platform, seed: int) -> None:
     await arrive(platform, shuffled(replies, rng), rng.randint(1, 40))
 
     async def has_ended() -> bool:
-        return await platform.services.store.task("clerk", task_id) is None
+        return await platform.services.store.plans.task("clerk", task_id) is None
 
     await until(platform, has_ended)
     (answer,) = await answers(platform, task_id)

@@ -92,7 +92,7 @@ async def killed(platform: Platform) -> None:
 
     async def is_not_given_back(deliveries: object) -> None: ...
 
-    platform.services.store.release = is_not_given_back  # type: ignore[method-assign]
+    platform.services.store.queue.release = is_not_given_back  # type: ignore[method-assign]
     names = {task: task.get_name() for task in asyncio.all_tasks()}
     claiming = [task for task, name in names.items() if name == "suspects" or name.startswith("consume:")]
     in_hand = [task for task, name in names.items() if ":" in name and task not in claiming]
@@ -129,7 +129,7 @@ async def _value_of(condition: Callable[[], Any]) -> Any:
 async def is_idle(platform: Platform) -> bool:
     """Tell whether nothing waits to be handled or to be sent."""
     store = platform.services.store
-    return await store.backlog(1) == 0 and not await store.unsent(1)
+    return await store.queue.backlog(1) == 0 and not await store.queue.unsent(1)
 
 
 async def happens(event: asyncio.Event) -> None:
@@ -138,7 +138,7 @@ async def happens(event: asyncio.Event) -> None:
 
 
 async def events(platform: Platform) -> list[EventEnvelope]:
-    return [row.event for row in await platform.services.store.events(limit=1000)]
+    return [row.event for row in await platform.services.store.events.events(limit=1000)]
 
 
 async def as_time_passes(clock: VirtualClock, condition: Callable[[], Awaitable[Any]]) -> Any:
@@ -157,7 +157,7 @@ async def held_for(platform: Platform, clock: VirtualClock, span: timedelta) -> 
         await clock.advance(min(LEASE / 3, until_when - clock.now()))
         await asyncio.sleep(0)
         # Done after whatever the platform has asked of its store by now.
-        await platform.services.store.renew([], clock.now())
+        await platform.services.store.queue.renew([], clock.now())
 
 
 async def the_wait(platform: Platform) -> Wait:
@@ -171,7 +171,7 @@ async def ended(platform: Platform, plan_id: str) -> Any:
     """The details of a plan once it has ended, however it did."""
 
     async def is_final() -> Any:
-        plan = await platform.services.store.plan(plan_id)
+        plan = await platform.services.store.plans.plan(plan_id)
         return plan is not None and plan.status.is_final
 
     await until(platform, is_final)

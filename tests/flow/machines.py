@@ -120,11 +120,11 @@ def analyst(seen: list[Any] | None = None) -> Tool:
 
 
 async def remembered(platform: Platform, plan_id: str, kind: str = "result") -> dict[str, Any]:
-    return {v.key: v.value for v in await platform.services.store.plan_values(plan_id) if v.kind == kind}
+    return {v.key: v.value for v in await platform.services.store.plans.plan_values(plan_id) if v.kind == kind}
 
 
 async def at_state(platform: Platform, plan_id: str, *names: str) -> bool:
-    plan = await platform.services.store.plan(plan_id)
+    plan = await platform.services.store.plans.plan(plan_id)
     return plan is not None and plan.current_state in names
 
 

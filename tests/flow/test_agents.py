@@ -50,7 +50,7 @@ async def test_a_typed_handler_registers_its_schemas_and_gets_its_model(platform
     await platform.start(adder())
     reply = await platform.request("sum.requested", {"a": 2, "b": 3}, timeout=5)
     assert (reply["success"], reply["status"], reply["result"]) == (True, "completed", {"total": 5})
-    known = (await platform.services.store.known_events("default"))[0].definition
+    known = (await platform.services.store.registry.known_events("default"))[0].definition
     assert known.description == "Adds two numbers."
     assert set(known.payload_schema["properties"]) == {"a", "b"}  # type: ignore[arg-type]
     assert known.response_schema is not None
@@ -107,7 +107,9 @@ async def test_what_may_pass_is_tried_again_with_the_same_key_and_then_told(
     assert plan_free["result"] == {"attempts": 3}
     assert [attempt for attempt, _ in seen] == [1, 2, 3]
     assert len({key for _, key in seen}) == 1
-    facts = [row.event for row in await platform.services.store.events(limit=50) if row.event.type == "call.made"]
+    facts = [
+        row.event for row in await platform.services.store.events.events(limit=50) if row.event.type == "call.made"
+    ]
     assert len(facts) == 1
 
 
@@ -221,7 +223,7 @@ async def test_one_tenant_never_sees_anothers_events_goals_or_replies(platform: 
     await maria.publish("business-facts", "order.placed", {})
 
     async def any_heard() -> bool:
-        return bool(heard) and not await platform.services.store.unsent(1)
+        return bool(heard) and not await platform.services.store.queue.unsent(1)
 
     await until(platform, any_heard)
     assert heard == ["acme"]
@@ -255,7 +257,7 @@ async def test_a_name_that_another_tenants_agent_had_gets_nothing_of_what_waits_
 
 
 async def _backlog(platform: Platform) -> int:
-    return await platform.services.store.backlog(9)
+    return await platform.services.store.queue.backlog(9)
 
 
 async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) -> None:

@@ -99,7 +99,7 @@ async def test_a_reply_goes_where_the_caller_said_else_where_the_tool_says(
     await platform.publish(FACTS, "begin", {})
 
     async def reply() -> Any:
-        rows = await platform.services.store.events(limit=100)
+        rows = await platform.services.store.events.events(limit=100)
         return next((row.event for row in rows if row.event.source == "hands"), None)
 
     event = await until(platform, reply)
@@ -134,7 +134,7 @@ async def test_a_slow_listener_gets_every_event_once_however_many_came_at_once(p
     await asyncio.gather(*(platform.publish(FACTS, "counted", {"n": n}) for n in range(300)))
 
     async def all_handled() -> bool:
-        return len(set(seen)) == 300 and await platform.services.store.backlog(1) == 0
+        return len(set(seen)) == 300 and await platform.services.store.queue.backlog(1) == 0
 
     await until(platform, all_handled)
     assert sorted(seen) == list(range(300))

@@ -335,7 +335,7 @@ async def test_a_drawing_in_the_journal_is_reviewed_by_what_is_true_now(path: Pa
     without = machine(paying=None) | {"done": {"is_terminal": True, "result": "unpaid"}}
     without["start"] = without["start"] | {"transitions": [way(RESERVED, "done"), way(f"{RESERVE}.failed", "sorry")]}
     async with open_platform(path, clock) as second:
-        await second.services.store.leave(["payments"])
+        await second.services.store.registry.leave(["payments"])
         minds = drawing(draw(without))
         await second.start(minds, stock())
         assert await (await second.follow(plan.plan_id)).result(timeout=PATIENCE) == "unpaid"
@@ -392,7 +392,7 @@ async def test_what_is_no_agent_is_a_mistake_that_is_told(platform: Platform, gi
 
 
 async def is_parked(platform: Platform, plan_id: str) -> bool:
-    stored = await platform.services.store.plan(plan_id)
+    stored = await platform.services.store.plans.plan(plan_id)
     return stored is not None and stored.status == "paused"
 
 
@@ -418,7 +418,7 @@ async def test_a_plan_whose_chosen_agents_are_gone_sleeps_until_one_of_them_is_b
         found = [*await the_agent(context), *await the_agent(context, "payments")]
         if not left:
             left = True
-            await platform.services.store.leave(["stock", "payments"])
+            await platform.services.store.registry.leave(["stock", "payments"])
             return found
         return found
 
@@ -429,7 +429,7 @@ async def test_a_plan_whose_chosen_agents_are_gone_sleeps_until_one_of_them_is_b
     plan = await platform.submit(GOAL, ORDER)
     await until(platform, lambda: is_parked(platform, plan.plan_id))
     back = [stock().registration(), payments().registration()]
-    await platform.services.store.register(back, clock.now())
+    await platform.services.store.registry.register(back, clock.now())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     kinds = [step.kind for step in (await platform.plan(plan.plan_id)).steps]
     assert (kinds.count("parked"), kinds.count("resumed")) == (1, 1)
@@ -473,7 +473,7 @@ async def test_what_a_handler_did_before_it_was_put_off_is_done_once(platform: P
     await platform.start(stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     assert await types(platform, topic="business-facts") == ["order.accepted"]
-    kept = {value.key: value.value for value in await platform.services.store.plan_values(plan.plan_id)}
+    kept = {value.key: value.value for value in await platform.services.store.plans.plan_values(plan.plan_id)}
     assert kept["begun"] == 1
 
 
@@ -484,8 +484,8 @@ async def test_an_event_that_goes_away_after_the_plan_was_drawn_is_slept_for(
 
     @gone.on_invoke(RESERVE)
     async def last_act(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        await platform.services.store.leave(["payments"])
-        await platform.services.store.deregister("payments", clock.now())
+        await platform.services.store.registry.leave(["payments"])
+        await platform.services.store.registry.deregister("payments", clock.now())
         return {"reserved": "A1"}
 
     await platform.start(drawing(draw(machine())), gone, payments())
@@ -493,7 +493,7 @@ async def test_an_event_that_goes_away_after_the_plan_was_drawn_is_slept_for(
     await until(platform, lambda: is_parked(platform, plan.plan_id))
     notes = [step.note for step in (await platform.plan(plan.plan_id)).steps if step.kind == "parked"]
     assert notes == [f"no agent takes {CHARGE!r}"]
-    await platform.services.store.register([payments().registration()], clock.now())
+    await platform.services.store.registry.register([payments().registration()], clock.now())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
 
 

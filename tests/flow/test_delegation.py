@@ -137,7 +137,7 @@ async def _count(platform: Platform, status: str, count: int) -> bool:
 async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {})])
     child = buyer([complete({})])
-    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
     await platform.start(root, stock())
     plan = await platform.submit("order.received", {})
     await until(platform, lambda: _asked(platform, "buy.wanted"))
@@ -190,7 +190,7 @@ async def test_a_child_that_took_too_long_is_cancelled_while_its_parent_goes_on(
 
 async def test_a_child_that_has_not_begun_in_time_is_not_begun(platform: Platform, clock: VirtualClock) -> None:
     child = asks()
-    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
     await platform.start(researcher(patient(timeout="done", colour_forced="asking")), stock())
     plan = await platform.submit(GOAL, {})
     await until(platform, lambda: _asked(platform, "buy.wanted"))
@@ -284,7 +284,7 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_not_begun(platform: 
     async def carry(request: InvocationContext, context: PlatformContext) -> None:
         await context.bus.request("buy.wanted", {}, "buy.done")
 
-    await platform.services.store.register([child.registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
     await platform.start(planner(CARRY, external_events=["weight.told"]), tool)
     plan = await platform.submit("order.received", {})
     await the_wait(platform)
@@ -298,7 +298,7 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_not_begun(platform: 
 
 async def _asked(platform: Platform, event_type: str) -> bool:
     requests = [event for event in await published(platform) if event.type == event_type]
-    return bool(requests) and await platform.services.store.backlog(1) > 0
+    return bool(requests) and await platform.services.store.queue.backlog(1) > 0
 
 
 async def test_a_plan_that_fails_takes_its_children_with_it(platform: Platform) -> None:

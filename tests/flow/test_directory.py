@@ -40,7 +40,7 @@ def fetcher(name: str = "fetcher", **options: Any) -> Tool:
 @pytest.fixture
 async def silent(platform: Platform) -> AsyncIterator[Platform]:
     """With an agent that nobody keeps alive."""
-    await platform.services.store.register([fetcher("silent").registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([fetcher("silent").registration()], platform.services.clock.now())
     yield platform
 
 
@@ -114,7 +114,7 @@ async def test_a_schema_is_found_by_its_version_when_there_is_a_newer_one(platfo
         payload = {"type": "object", "title": f"version {version}"}
         made = EventDefinition(event_name="seen", topic="business-facts", version=version, payload_schema=payload)
         agent = Agent("watch", events_produced=[made])
-        await platform.services.store.register([agent.registration()], platform.services.clock.now())
+        await platform.services.store.registry.register([agent.registration()], platform.services.clock.now())
     schema = platform.registry.get_event_schema
     assert await schema("seen") == {"type": "object", "title": "version 2"}
     assert await schema("seen", "1") == {"type": "object", "title": "version 1"}
@@ -133,7 +133,7 @@ async def test_who_is_silent_for_five_minutes_is_gone_until_it_beats_again(
     assert await silent.registry.get_event("data.fetch.requested", FETCH.version) == FETCH
     gone = await silent.registry.query(name="silent", live=False)
     assert [(one.name, one.live) for one in gone] == [("silent", False)]
-    await silent.services.store.heartbeat(["silent"], clock.now())
+    await silent.services.store.registry.heartbeat(["silent"], clock.now())
     assert await names(silent) == ["silent", "stock"]
 
 
@@ -162,8 +162,8 @@ async def test_an_agent_that_is_gone_for_good_goes_with_its_events(silent: Platf
 
 async def test_another_tenants_agent_is_not_there_to_deregister(platform: Platform) -> None:
     registration = Registration("theirs", AgentKind.TOOL, tenant_id="two")
-    await platform.services.store.register([registration], platform.services.clock.now())
-    await platform.services.store.leave(["theirs"])
+    await platform.services.store.registry.register([registration], platform.services.clock.now())
+    await platform.services.store.registry.leave(["theirs"])
     with pytest.raises(NotFound):
         await platform.registry.deregister("theirs")
     assert await platform.as_user(tenant_id="two", user_id="bob").registry.deregister("theirs") == []

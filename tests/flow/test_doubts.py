@@ -135,7 +135,7 @@ async def test_a_question_that_nobody_answers_ends_as_a_failure_and_not_as_a_rep
         await clock.advance(question.deadline - clock.now())
         plan = await ended(platform, plan_id)
         assert (plan.status, account.charges) == ("failed", 0)
-        assert not [row for row in await platform.services.store.dead_letters(None, 9) if row.agent == "bank"]
+        assert not [row for row in await platform.services.store.letters.dead_letters(None, 9) if row.agent == "bank"]
 
 
 @pytest.mark.parametrize("raised", [ZeroDivisionError("oops"), TransientError("the line went dead")])
@@ -289,9 +289,9 @@ async def test_an_old_answer_that_comes_again_resolves_no_new_doubt(path: Path, 
         first = await the_wait(platform)
         await platform.answer(first.wait_id, {"outcome": "not_done"})
         await until(platform, lambda: _asks_anew(platform, first.wait_id))
-        rows = await platform.services.store.events(limit=500)
+        rows = await platform.services.store.events.events(limit=500)
         woken = [row.event for row in rows if row.event.subject == first.wait_id and row.event.source == "soorma"]
-        await platform.services.store.arrive(woken, clock.now())
+        await platform.services.store.queue.arrive(woken, clock.now())
         platform.services.signals.wake_agents()
         (second,) = await platform.waits()
         assert await platform.answer(second.wait_id, {"outcome": "done", "result": {"receipt": "r-1"}}) == "accepted"

@@ -89,7 +89,7 @@ async def test_a_decision_of_the_handlers_own_is_checked_like_a_models(platform:
     await platform.start(minds, stock())
     with pytest.raises(PlanFailed):
         await (await platform.submit("order.received", {})).result(timeout=5)
-    rows = await platform.services.store.events(limit=50)
+    rows = await platform.services.store.events.events(limit=50)
     assert [row.event.type for row in rows] == ["order.received", "order.received.completed"]
 
 
@@ -176,15 +176,15 @@ async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(
     gone = publish("carry.requested")
     carrier = Worker("carrier")
     carrier.on_task("carry.requested")(lambda task, context: None)
-    await platform.services.store.register([carrier.registration()], clock.now())
+    await platform.services.store.registry.register([carrier.registration()], clock.now())
     plan = await order(platform, hearing(gone, complete({"ok": True})))
 
     async def status(wanted: str, steps: int) -> bool:
-        stored = await platform.services.store.plan(plan.plan_id)
+        stored = await platform.services.store.plans.plan(plan.plan_id)
         return stored is not None and (stored.status, stored.steps) == (wanted, steps)
 
     await until(platform, lambda: status("running", 2))
-    await platform.services.store.leave(["carrier"])
+    await platform.services.store.registry.leave(["carrier"])
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     await until(platform, lambda: status("paused", 3))
     await platform.start(stock())

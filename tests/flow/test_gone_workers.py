@@ -139,7 +139,7 @@ async def test_the_time_of_who_was_never_there_is_over_and_the_plan_goes_on(
     platform: Platform, clock: VirtualClock, requester: str
 ) -> None:
     """It is offered, as it was there not long ago."""
-    await platform.services.store.register([carrier().registration()], clock.now())
+    await platform.services.store.registry.register([carrier().registration()], clock.now())
     await platform.start(*asking(requester))
     await platform.submit("order.received", {})
     await until(platform, lambda: was_asked(platform))
@@ -173,7 +173,7 @@ async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
     async def carry(task: TaskContext, context: PlatformContext) -> None:
         await asyncio.Event().wait()
 
-    await platform.services.store.register([gone.registration()], clock.now())
+    await platform.services.store.registry.register([gone.registration()], clock.now())
     await platform.start(*asking(requester))
     await platform.submit("order.received", {})
     held = await the_wait(platform)

@@ -27,7 +27,8 @@ from kit import (
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
 from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
@@ -122,11 +123,11 @@ async def test_cancelling_a_plan_stops_what_is_done_for_it(platform: Platform) -
     assert error["code"] == "cancelled"
 
 
-class SlowToRelease(SqliteStore):
+class SlowToRelease(SqliteQueue):
     """Between the end of a handling and giving its delivery back, there is time for something to happen."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.releasing, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def release(self, deliveries: Sequence[Delivery]) -> None:
@@ -136,15 +137,16 @@ class SlowToRelease(SqliteStore):
 
 
 async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path: Path, clock: VirtualClock) -> None:
-    work, store, bus = Handler(), SlowToRelease(path), LocalBus()
+    work, store, bus = Handler(), SqliteStore(path), LocalBus()
+    slow = store.queue = SlowToRelease(store.database)
     async with Platform(store=store, bus=bus, clock=clock) as platform:
         plan = await order(platform, planner([RESERVE]), work.tool)
         await happens(work.began)
         await platform.cancel(plan.plan_id)
-        await happens(store.releasing)
+        await happens(slow.releasing)
         (told,) = await published(platform, topic="plan-events")
         await bus.publish([told])
-        store.go_on.set()
+        slow.go_on.set()
         await ended(platform, plan.plan_id)
         await until(platform, lambda: is_idle(platform))
 
@@ -155,7 +157,7 @@ async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: V
     async with open_platform(path, clock) as platform:
         await platform.start(stock())
     async with open_platform(path, clock) as platform:
-        await platform.services.store.register([stock().registration()], clock.now())
+        await platform.services.store.registry.register([stock().registration()], clock.now())
         plan = await order(platform, planner([RESERVE]))
         await until(platform, lambda: published(platform))
         await until(platform, lambda: _waits_in_line(platform, "stock"))
@@ -168,7 +170,7 @@ async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: V
 
 async def _waits_in_line(platform: Platform, agent: str) -> bool:
     requests = [event for event in await published(platform) if event.type == "inventory.reserve.requested"]
-    return bool(requests) and await platform.services.store.pending(agent, requests[0].id) > 0
+    return bool(requests) and await platform.services.store.queue.pending(agent, requests[0].id) > 0
 
 
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
@@ -178,20 +180,18 @@ async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: Virtual
     assert (await asking)["result"] == {"run": 1}
 
 
-class Thieving(SqliteStore):
-    """Another owner takes the delivery while this one holds it."""
-
-    async def steal(self, agent: str, clock: VirtualClock) -> Delivery:
-        (stolen,) = await self.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
-        return stolen
+async def steal(store: SqliteStore, agent: str, clock: VirtualClock) -> Delivery:
+    """Another owner takes the delivery while one holds it."""
+    (stolen,) = await store.queue.claim(agent, clock.now() + 2 * LEASE, LEASE, 1)
+    return stolen
 
 
 @pytest.mark.parametrize("is_stopped", [True, False], ids=["it is stopped", "it goes on"])
 async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: VirtualClock, is_stopped: bool) -> None:
-    store = Thieving(path)
+    store = SqliteStore(path)
     async with Platform(store=store, clock=clock) as platform:
         work, asking = await at_work(platform)
-        await store.steal("stock", clock)
+        await steal(store, "stock", clock)
         if is_stopped:
             await clock.advance(LEASE.total_seconds() / 3)
             await happens(work.stopped)
@@ -203,7 +203,7 @@ async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: Virtual
 
 
 async def _nothing_in_hand(platform: Platform) -> bool:
-    await platform.services.store.backlog(1)
+    await platform.services.store.queue.backlog(1)
     platform.services.signals.committed()
     await asyncio.sleep(0)
     return not [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
@@ -213,7 +213,7 @@ async def test_an_orderly_end_is_neither_an_attempt_nor_a_crash(path: Path, cloc
     for _ in range(8):
         work = Handler("work.requested")
         async with running(path, clock, work.tool) as platform:
-            if not await platform.services.store.backlog(1):
+            if not await platform.services.store.queue.backlog(1):
                 await platform.publish("action-requests", "work.requested", {})
             await happens(work.began)
             for task in asyncio.all_tasks():
@@ -244,7 +244,7 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
     await asyncio.to_thread(began.wait, PATIENCE)
     await platform.cancel(plan.plan_id)
     await ended(platform, plan.plan_id)
-    assert await platform.services.store.backlog(1) == 1, "its delivery is not given back while it works"
+    assert await platform.services.store.queue.backlog(1) == 1, "its delivery is not given back while it works"
     go_on.set()
     await until(platform, lambda: is_idle(platform))
     assert runs == 1
@@ -255,7 +255,7 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
 async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
     (held,) = await _held(platform)
-    taken = await platform.services.store.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
+    taken = await platform.services.store.queue.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
     assert taken == []
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
@@ -263,7 +263,7 @@ async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, c
 
 async def _held(platform: Platform) -> list[int]:
     store: Any = platform.services.store
-    rows = await store.writer.do(lambda db: db.execute("SELECT seq FROM inbox WHERE state = 'leased'").fetchall())
+    rows = await store.database.write(lambda db: db.execute("SELECT seq FROM inbox WHERE state = 'leased'").fetchall())
     return [seq for (seq,) in rows]
 
 
@@ -295,11 +295,11 @@ async def test_a_suspect_that_is_interrupted_does_not_end_the_looking_for_others
         platform, work = open_platform(path, clock), Handler("work.requested")
         if life == 0:
             async with open_platform(path, clock) as first:
-                await first.services.store.register([work.tool.registration()], clock.now())
+                await first.services.store.registry.register([work.tool.registration()], clock.now())
                 for n in range(3):
                     await first.publish("action-requests", "work.requested", {"n": n})
-                rows = await first.services.store.unsent(9)
-                await first.services.store.arrive([row.event for row in rows], clock.now())
+                rows = await first.services.store.queue.unsent(9)
+                await first.services.store.queue.arrive([row.event for row in rows], clock.now())
         await stuck(platform, work)
         await has_run(work, 3)
         await killed(platform)
@@ -327,7 +327,7 @@ async def test_suspects_are_found_whenever_their_agent_comes(
         platform, work = open_platform(path, clock), Handler("work.requested")
         await platform.__aenter__()
         await platform.start(work.tool)
-        if not await platform.services.store.backlog(1):
+        if not await platform.services.store.queue.backlog(1):
             await platform.publish("action-requests", "work.requested", {})
         await happens(work.began)
         await killed(platform)
@@ -350,7 +350,7 @@ async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(path: Path, clock
             for _ in range(n):
                 await asyncio.sleep(0)
     async with open_platform(path, clock) as platform:
-        rows: Any = await platform.services.store.writer.do(  # type: ignore[attr-defined]
+        rows: Any = await platform.services.store.database.write(  # type: ignore[attr-defined]
             lambda db: db.execute("SELECT count(*) FROM inbox WHERE crashes > 0").fetchone()
         )
         assert rows == (0,)

@@ -95,7 +95,7 @@ async def test_what_is_not_enough_calls_no_model_and_what_is_late_neither(platfo
     await arrive(platform, [reply_to(first)])
     question = await the_wait(platform)
     assert "2 of 3 requests" in told(minds) and '"no answer yet"' in told(minds)
-    arrival = await platform.services.store.arrive([reply_to(second)], platform.services.clock.now())
+    arrival = await platform.services.store.queue.arrive([reply_to(second)], platform.services.clock.now())
     assert arrival.strays == ()
     platform.services.signals.wake_agents()
     await stepped(platform, plan.plan_id, "late")
@@ -128,14 +128,14 @@ async def test_results_and_the_deadline_at_the_same_moment_are_one_join(path: Pa
     async with open_platform(path, clock) as platform:
         script = [publish_all(*THREE, timeout_seconds=60), complete({"ok": 1})]
         _, plan, requests = await fanned_out(platform, *script)
-        await platform.services.store.arrive([reply_to(requests[0])], clock.now())
+        await platform.services.store.queue.arrive([reply_to(requests[0])], clock.now())
     async with open_platform(path, clock) as platform:
         # The process was down: both the rest and the deadline wait for it.
         store, replies = platform.services.store, [reply_to(request) for request in requests[1:]]
         if rng.random() < 0.5:
-            await store.arrive(replies, clock.now())
+            await store.queue.arrive(replies, clock.now())
         await clock.advance(61)
-        await store.fire(clock.now(), 100)
+        await store.queue.fire(clock.now(), 100)
         minds = planner([complete({"ok": 1})], limits=WIDE)
         await platform.start(minds)
         await arrive(platform, shuffled(replies, rng), 1)
@@ -350,12 +350,12 @@ async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform:
     store: Any = platform.services.store
 
     async def all_sent() -> bool:
-        return not await store.unsent(1)
+        return not await store.queue.unsent(1)
 
     await until(platform, all_sent)
     # As a lost wake-up would leave it: the join is closed and nothing came of it.
-    await store.writer.do(lambda db: db.execute("UPDATE expectation SET status = 'closed' WHERE kind = 'join'"))
-    assert (await store.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)
+    await store.database.write(lambda db: db.execute("UPDATE expectation SET status = 'closed' WHERE kind = 'join'"))
+    assert (await store.queue.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)
     platform.services.signals.wake_agents()
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
 

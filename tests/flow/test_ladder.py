@@ -46,7 +46,7 @@ async def is_told(platform: Platform, count: int) -> list[tuple[str, Any]]:
 
 async def timers(platform: Platform) -> list[str]:
     store: Any = platform.services.store
-    return await store.writer.do(
+    return await store.database.write(
         lambda db: [id.partition(":")[0] for (id,) in db.execute("SELECT id FROM timer WHERE guards IS NOT NULL")]
     )
 

@@ -222,11 +222,11 @@ async def test_an_event_that_cannot_arrive_is_set_aside_and_the_others_of_its_ba
         answer = "payment.charge.requested.completed"
         await platform.publish("action-results", answer, {}, correlation_id=request_id)
         await platform.publish("business-facts", "ping", {"n": 2})
-        assert len(await platform.services.store.unsent(9)) == 4, "one batch"
+        assert len(await platform.services.store.queue.unsent(9)) == 4, "one batch"
         await platform.start(listener)
 
         async def have_arrived() -> bool:
-            return len(heard) == 2 and not await platform.services.store.unsent(1)
+            return len(heard) == 2 and not await platform.services.store.queue.unsent(1)
 
         await until(platform, have_arrived)
         letter, other = await platform.dead_letters()
@@ -249,7 +249,7 @@ async def _asked_with_a_damaged_expectation(platform: Platform) -> str:
     store = platform.services.store
     assert isinstance(store, SqliteStore)
     asking = asyncio.create_task(platform.request("payment.charge.requested", {}))
-    (expectation,) = await until(platform, lambda: store.expectations(tenant_id="default"))
-    await store.writer.do(lambda db: db.execute("UPDATE expectation SET body = '{}'"))
+    (expectation,) = await until(platform, lambda: store.plans.expectations(tenant_id="default"))
+    await store.database.write(lambda db: db.execute("UPDATE expectation SET body = '{}'"))
     asking.cancel()
     return expectation.id

@@ -55,7 +55,7 @@ async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: Virtua
             await platform.start(slow_stock())
 
             async def moved_on(asked: int = asked, platform: Platform = platform, plan_id: str = plan_id) -> bool:
-                record = await platform.services.store.plan(plan_id)
+                record = await platform.services.store.plans.plan(plan_id)
                 return len(await types(platform)) > asked or (record is not None and record.status.is_final)
 
             await until(platform, moved_on)
@@ -163,7 +163,7 @@ async def test_a_person_is_not_asked_the_same_again_and_again(platform: Platform
     asked = 0
 
     async def open_or_over() -> Any:
-        record = await platform.services.store.plan(plan.plan_id)
+        record = await platform.services.store.plans.plan(plan.plan_id)
         return await platform.waits() or (record is not None and record.status.is_final)
 
     while waits := await platform.waits() or await until(platform, open_or_over):

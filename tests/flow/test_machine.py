@@ -347,10 +347,10 @@ async def test_a_reply_that_comes_twice_moves_the_plan_once(platform: Platform) 
     await platform.start(researcher(research()), twice, analyst(seen))
     plan = await platform.submit(GOAL, TOPIC)
     await plan.result(timeout=PATIENCE)
-    rows = [row.event for row in await platform.services.store.events(limit=100)]
-    await platform.services.store.arrive(rows, platform.services.clock.now())
+    rows = [row.event for row in await platform.services.store.events.events(limit=100)]
+    await platform.services.store.queue.arrive(rows, platform.services.clock.now())
     assert len(seen) == 1
-    assert await platform.services.store.backlog(10) == 0
+    assert await platform.services.store.queue.backlog(10) == 0
     assert [step.kind for step in (await platform.plan(plan.plan_id)).steps].count("completed") == 1
 
 
@@ -416,7 +416,7 @@ async def test_a_state_whose_event_nobody_takes_sleeps_until_somebody_does(platf
     plan = await platform.submit(GOAL, TOPIC)
 
     async def is_parked() -> bool:
-        stored = await platform.services.store.plan(plan.plan_id)
+        stored = await platform.services.store.plans.plan(plan.plan_id)
         return stored is not None and stored.status == "paused"
 
     await until(platform, is_parked)
@@ -586,9 +586,9 @@ async def test_only_what_a_question_waits_for_ends_it(platform: Platform, about:
 
 
 async def _has_come(platform: Platform, event_type: str, count: int) -> bool:
-    rows = await platform.services.store.events(limit=100)
+    rows = await platform.services.store.events.events(limit=100)
     came = sum(1 for row in rows if row.event.type == event_type and row.event.source == "client")
-    return came == count and not await platform.services.store.unsent(1)
+    return came == count and not await platform.services.store.queue.unsent(1)
 
 
 async def test_the_limit_of_actions_holds_over_a_restart(path: Path, clock: VirtualClock) -> None:

@@ -125,7 +125,7 @@ async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platfo
         await memory.append("list", 1)
         await memory.increment("number", 2)
         seen.append([await memory.retrieve(key) for key in ("a", "list", "number", "nothing")])
-        seen.append((await memory.keys(), await context.handling.services.store.memory_keys("default", plan_id)))
+        seen.append((await memory.keys(), await context.handling.services.store.memory.memory_keys("default", plan_id)))
         seen.append((await memory.delete("a"), await memory.delete("a"), await memory.retrieve("a")))
         await memory.append("list", 2)
         seen.append((await memory.retrieve("list"), await memory.keys()))
@@ -152,7 +152,7 @@ async def test_nothing_is_remembered_of_a_handling_that_failed(platform: Platfor
     plan = await order(platform, fanning(1), asked(work))
 
     async def has_ended() -> bool:
-        found = await platform.services.store.plan(plan.plan_id)
+        found = await platform.services.store.plans.plan(plan.plan_id)
         return found is not None and found.status.is_final
 
     await as_time_passes(clock, has_ended)
@@ -311,8 +311,8 @@ async def test_a_task_of_another_tenant_is_not_found(platform: Platform) -> None
     await platform.start(clerk(look))
     task_id = await platform.publish("action-requests", "task.requested", {})
     store = platform.services.store
-    await until(platform, lambda: store.task("clerk", task_id))
-    (sub_task,) = await store.sub_tasks("clerk", task_id)
+    await until(platform, lambda: store.plans.task("clerk", task_id))
+    (sub_task,) = await store.plans.sub_tasks("clerk", task_id)
     found: list[Any] = []
 
     async def work(request: InvocationContext, context: PlatformContext) -> None:

@@ -154,7 +154,7 @@ async def test_where_nobody_can_be_asked_the_plan_sleeps_and_goes_on_when_somebo
     plan = await platform.submit(GOAL, {})
 
     async def is_parked() -> bool:
-        stored = await platform.services.store.plan(plan.plan_id)
+        stored = await platform.services.store.plans.plan(plan.plan_id)
         return stored is not None and stored.status == "paused"
 
     await until(platform, is_parked)

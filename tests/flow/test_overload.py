@@ -53,7 +53,7 @@ async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(pat
 
         await platform.__aenter__()
         if life == 0:
-            await platform.services.store.register([tool.registration()], clock.now())
+            await platform.services.store.registry.register([tool.registration()], clock.now())
             for n in range(20):
                 await platform.publish("action-requests", "work.requested", {"n": n})
         await platform.start(tool)
@@ -64,7 +64,7 @@ async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(pat
         for task in (ending, dying):
             task.cancel()
         if over:
-            letters = await platform.services.store.dead_letters(None, 99)
+            letters = await platform.services.store.letters.dead_letters(None, 99)
             answers = await published(platform, topic="action-results")
             await platform.__aexit__(None, None, None)
             break
@@ -92,7 +92,7 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         question = await the_wait(platform)
         gone = Agent("gone")
         gone.on_event("noise", topic="business-facts")(_ignore)
-        await platform.services.store.register([gone.registration()], clock.now())
+        await platform.services.store.registry.register([gone.registration()], clock.now())
         for _ in range(3):
             await platform.publish("business-facts", "noise", {})
         await until(platform, lambda: backlog_is(platform, range(3, 4)))
@@ -112,7 +112,7 @@ async def _ignore(event: object, context: PlatformContext) -> None: ...
 
 
 async def backlog_is(platform: Platform, wanted: range) -> bool:
-    return await platform.services.store.backlog(99) in wanted
+    return await platform.services.store.queue.backlog(99) in wanted
 
 
 def _by_what_it_is_told(question: ModelQuestion) -> Any:
@@ -143,18 +143,20 @@ class SmallDisk(SqliteStore):
     """A file that may not grow: SQLite itself says that the disk is full."""
 
     async def fill(self) -> None:
-        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
+        await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
         filling = "INSERT INTO event (id, tenant, type, topic, digest, body) VALUES (?, 'x', 'x', 'x', x'', ?)"
         for size in (100_000, 3_000, 100):
             for n in range(1_000):
                 try:
-                    await self.writer.do(lambda db, n=n, size=size: db.execute(filling, (f"{size}-{n}", "x" * size)))
+                    await self.database.write(
+                        lambda db, n=n, size=size: db.execute(filling, (f"{size}-{n}", "x" * size))
+                    )
                 except StoreUnavailable:
                     break
 
     async def make_room(self) -> None:
-        await self.writer.do(lambda db: db.execute("PRAGMA max_page_count = 1073741823").fetchone())
-        await self.writer.do(lambda db: db.execute("DELETE FROM event WHERE tenant = 'x'"))
+        await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1073741823").fetchone())
+        await self.database.write(lambda db: db.execute("DELETE FROM event WHERE tenant = 'x'"))
 
 
 async def test_a_full_disk_stops_intake_with_a_clear_error_and_recovers(

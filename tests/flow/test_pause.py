@@ -122,7 +122,7 @@ async def test_an_answer_that_comes_while_a_handler_resumes_is_the_one_that_coun
         if context.attempt == 1:
             store, now = platform.services.store, platform.services.clock.now()
             answer = Answer("a-1", {"approved_amount": 8}, AnswerDecision.RESPOND, "local", now)
-            assert await answers.answer(store, question.wait_id, answer, Person(), now) == "accepted"
+            assert await answers.answer(store.plans, question.wait_id, answer, Person(), now) == "accepted"
 
     await platform.start(planner, payments())
     plan = await platform.submit("buy.wanted", {})
@@ -318,7 +318,7 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
     plan = await platform.submit("order.received", {})
 
     async def has_come() -> bool:
-        return any(step.kind == "replied" for step in await platform.services.store.steps(plan.plan_id))
+        return any(step.kind == "replied" for step in await platform.services.store.plans.steps(plan.plan_id))
 
     question = await the_wait(platform)
     await until(platform, has_come)
@@ -336,7 +336,7 @@ async def register_searching(platform: Platform) -> None:
     """Somebody takes searches and never answers: the answers are made here."""
     taken = EventDefinition(event_name="web.search.requested")
     web = Registration("web", AgentKind.TOOL, events=((EventRole.TAKES, taken),))
-    await platform.services.store.register([web], platform.services.clock.now())
+    await platform.services.store.registry.register([web], platform.services.clock.now())
 
 
 async def test_what_a_handler_writes_down_is_there_at_the_next_step(platform: Platform) -> None:

@@ -84,7 +84,7 @@ def says(told: BaseException, *words: str) -> None:
 
 async def works(platform: Platform) -> None:
     """A request goes out and its reply comes back."""
-    known = await platform.services.store.agents(platform.services.clock.now())
+    known = await platform.services.store.registry.agents(platform.services.clock.now())
     if "stock" not in {row.agent for row in known if row.live}:
         await platform.start(stock())
     reply = await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=5)
@@ -92,7 +92,7 @@ async def works(platform: Platform) -> None:
 
 
 async def registered(platform: Platform) -> list[str]:
-    return [row.agent for row in await platform.services.store.agents(platform.services.clock.now())]
+    return [row.agent for row in await platform.services.store.registry.agents(platform.services.clock.now())]
 
 
 # Models
@@ -276,7 +276,7 @@ async def test_data_off_its_schema_is_told_by_path_and_nothing_is_published(plat
         with pytest.raises(LocalProtocolError) as refused:
             await call(event, {"amount": -3})
         says(refused.value, event, "$.amount", "rule minimum", "found -3", "wanted 0")
-    assert await platform.services.store.events(limit=10) == []
+    assert await platform.services.store.events.events(limit=10) == []
     plan = await platform.submit("order.received", {"amount": 3})
     assert await plan.result(timeout=5) == {"ok": 1}
 
@@ -292,7 +292,7 @@ async def test_what_is_no_json_is_told_and_nothing_is_published(platform: Platfo
     for call in calls:
         with pytest.raises(LocalProtocolError, match="must be JSON, found"):
             await call()
-    assert await platform.services.store.events(limit=10) == []
+    assert await platform.services.store.events.events(limit=10) == []
     await works(platform)
 
 
@@ -396,7 +396,7 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
     plan = await order(platform, thinking(reasoner=model))
 
     async def is_parked() -> bool:
-        record = await platform.services.store.plan(plan.plan_id)
+        record = await platform.services.store.plans.plan(plan.plan_id)
         return record is not None and record.status == "paused"
 
     await until(platform, is_parked)
@@ -587,7 +587,7 @@ async def test_an_agent_that_cannot_start_leaves_nothing_behind(platform: Platfo
     with pytest.raises(ZeroDivisionError):
         await platform.start(first, broken)
     assert heard == ["first started", "first stopped"]
-    rows = await platform.services.store.agents(platform.services.clock.now())
+    rows = await platform.services.store.registry.agents(platform.services.clock.now())
     assert [row.agent for row in rows if row.live] == []
     heard.append("mended")
     await platform.start(first, broken)
@@ -609,6 +609,6 @@ async def test_an_agent_that_cannot_stop_keeps_neither_the_others_nor_the_file(p
     assert stopped == ["other"]
     assert owner_of(path) is None
     async with open_platform(path) as platform:
-        rows = await platform.services.store.agents(platform.services.clock.now())
+        rows = await platform.services.store.registry.agents(platform.services.clock.now())
         assert [row.agent for row in rows if row.live] == []
         await works(platform)

@@ -9,7 +9,8 @@ from typing import Any
 from kit import ended, open_platform, order, payments, planner, stock, the_wait, types, until
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext, TransitionContext
-from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.adapters.sqlite.store import SqliteRegistry, SqliteStore
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.testing.clock import VirtualClock
@@ -42,11 +43,11 @@ async def test_a_reply_that_stands_in_line_is_something_to_wait_for(platform: Pl
         assert await plan.result(timeout=5) == {"both": True}
 
 
-class SlowToLook(SqliteStore):
+class SlowToLook(SqliteRegistry):
     """Between looking who lives and the commit, there is time for somebody to come."""
 
-    def __init__(self, path: Path) -> None:
-        super().__init__(path)
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
         self.looked, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def live_events(self, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
@@ -57,13 +58,14 @@ class SlowToLook(SqliteStore):
 
 
 async def test_an_agent_that_comes_while_a_plan_is_being_parked_wakes_it(path: Path, clock: VirtualClock) -> None:
-    store = SlowToLook(path)
+    store = SqliteStore(path)
+    slow = store.registry = SlowToLook(store.database)
     script = [publish("inventory.reserve.requested", order_id="A"), complete({"ok": 1})]
     async with Platform(store=store, clock=clock) as platform:
         plan = await order(platform, planner(script))
-        await store.looked.wait()
+        await slow.looked.wait()
         await platform.start(stock())
-        store.go_on.set()
+        slow.go_on.set()
         assert await plan.result(timeout=5) == {"ok": 1}
 
 
@@ -145,7 +147,7 @@ async def test_a_clock_that_steps_back_loses_no_deadline(path: Path) -> None:
         await the_wait(platform)
     store = SqliteStore(path)
     await store.open(clock.now())
-    assert await store.fire(clock.now() + timedelta(days=7), 100) == 1
+    assert await store.queue.fire(clock.now() + timedelta(days=7), 100) == 1
     await store.close()
     async with open_platform(path, VirtualClock()) as platform:
         await platform.start(planner([], external_events=["user.replied"]), stock())
@@ -166,6 +168,6 @@ async def test_results_of_100_plans_at_once_are_each_their_own(platform: Platfor
     assert [result["order"] for result in results] == [str(n) for n in range(100)]
 
     async def idle() -> bool:
-        return not await platform.services.store.unsent(1)
+        return not await platform.services.store.queue.unsent(1)
 
     await until(platform, idle)

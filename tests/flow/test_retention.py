@@ -109,7 +109,7 @@ class Run:
     async def _remember(self, platform: Platform) -> None:
         """How plans ended, before it is forgotten."""
         for plan_id in self.plans:
-            plan = None if plan_id in self.told else await platform.services.store.plan(plan_id)
+            plan = None if plan_id in self.told else await platform.services.store.plans.plan(plan_id)
             if plan is not None and plan.status.is_final:
                 details = await platform.plan(plan_id)
                 steps = [(step.kind, step.name, step.note, step.at) for step in details.steps]
@@ -234,7 +234,7 @@ async def test_a_dead_letter_keeps_the_plan_that_it_is_of(path: Path, clock: Vir
     await clock.advance(60 * DAY)
     async with shop(path, clock) as platform:
         assert await platform.prune() == Pruned(kept=1)
-        assert len(await platform.services.store.dead_letters(None, 9)) == 1
+        assert len(await platform.services.store.letters.dead_letters(None, 9)) == 1
         assert [event.type for event in await published(platform)] == ["order.received", "inventory.reserve.requested"]
 
 
@@ -251,10 +251,10 @@ async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_
     async with shop(path, clock) as platform:
         before, now = clock.now() - 30 * DAY, clock.now()
         for _ in range(3):
-            batch = await platform.services.store.prune(before, final, 3, tenant_id="default", now=now)
+            batch = await platform.services.store.upkeep.prune(before, final, 3, tenant_id="default", now=now)
             assert batch.plans == 0
             left = await platform.trace(handle.plan_id)
             assert (left.status, left.result) == (whole.status, whole.result)
     async with shop(path, clock) as platform:
         assert (await platform.prune()).plans == 1
-        assert await platform.services.store.events() == []
+        assert await platform.services.store.events.events() == []

@@ -82,7 +82,7 @@ async def test_a_plan_that_waits_for_something_is_left_alone(path: Path, clock: 
     async with running(path, clock, planner([]), stock()) as platform:
         for _ in range(3):
             await clock.advance(61)
-            swept = await platform.services.store.sweep(clock.now())
+            swept = await platform.services.store.queue.sweep(clock.now())
             assert (swept.stranded, swept.unblocked) == ((), 0)
         assert len(await platform.waits()) == 1
 
@@ -93,8 +93,8 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
     async with open_platform(path, clock) as platform:
         await platform.publish("action-requests", "inventory.reserve.requested", {"order_id": "A"})
         store = platform.services.store
-        rows = await store.unsent(9)
-        await store.arrive([row.event for row in rows], clock.now())
+        rows = await store.queue.unsent(9)
+        await store.queue.arrive([row.event for row in rows], clock.now())
     with sqlite3.connect(path) as db:
         db.execute("UPDATE inbox SET state = 'blocked'")
     db.close()

@@ -76,7 +76,7 @@ async def test_one_after_the_other(platform: Platform) -> None:
 
 async def _rows(platform: Platform, table: str) -> int:
     store: Any = platform.services.store
-    return int(await store.writer.do(lambda db: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]))
+    return int(await store.database.write(lambda db: db.execute(f"SELECT count(*) FROM {table}").fetchone()[0]))
 
 
 async def test_parts_of_one_kind_keep_their_own_data(platform: Platform) -> None:
@@ -164,11 +164,11 @@ async def test_reply_keys_session_and_goal_survive_three_levels(platform: Platfo
     assert found.status == "completed"
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data["below"]["below"]["below"] == {"by": "parts", "n": 3}  # type: ignore[index,call-overload]
-    rows = await platform.services.store.events(limit=1000)
+    rows = await platform.services.store.events.events(limit=1000)
     by_source = {e.event.source: e.event for e in rows if e.event.topic == "action-results"}
     for source in ("level-1", "level-2", "level-3", "parts", "orders"):
         answer = by_source[source]
-        request = await platform.services.store.event(str(answer.correlation_id))
+        request = await platform.services.store.events.event(str(answer.correlation_id))
         assert request is not None, source
         assert (answer.type, answer.session_id, answer.goal_id) == (request.response_event, "s-1", plan.goal_id)
 

@@ -9,11 +9,11 @@ from typing import Any
 from kit import PATIENCE, happens, killed, published, until
 
 from soorma_ai import InvocationContext, Platform, PlatformContext, Retry, Tool
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.testing.clock import VirtualClock
 
 
-class Watched(SqliteStore):
+class Watched(SqliteQueue):
     """Counts how often it is asked what is due."""
 
     looks = 0
@@ -21,6 +21,12 @@ class Watched(SqliteStore):
     async def next_due(self, agents: Sequence[str], *given: Any, **named: Any) -> datetime | None:
         self.looks += 1
         return await super().next_due(agents, *given, **named)
+
+
+def watched(path: Path) -> tuple[SqliteStore, Watched]:
+    store = SqliteStore(path)
+    queue = store.queue = Watched(store.database)
+    return store, queue
 
 
 class Hands:
@@ -51,33 +57,33 @@ async def asked(platform: Platform, *numbers: int) -> None:
 
 async def all_done(platform: Platform, hands: Hands, *numbers: int) -> None:
     async def is_done() -> bool:
-        return sorted(hands.done) == sorted(numbers) and await platform.services.store.backlog(1) == 0
+        return sorted(hands.done) == sorted(numbers) and await platform.services.store.queue.backlog(1) == 0
 
     await until(platform, is_done)
     assert len(await published(platform, topic="action-results")) == len(numbers)
 
 
-async def is_looked_at_rarely(store: Watched, clock: VirtualClock) -> None:
+async def is_looked_at_rarely(queue: Watched, clock: VirtualClock) -> None:
     """While seconds pass in small steps, after each of which everybody goes on as far as they can."""
-    before = store.looks
+    before = queue.looks
     for _ in range(200):
         await clock.advance(0.02)
         for _ in range(12):
             await asyncio.sleep(0)
-    assert store.looks - before < 20
+    assert queue.looks - before < 20
 
 
 async def test_what_is_due_behind_full_hands_is_taken_when_one_is_free_and_not_asked_for_till_then(
     path: Path, clock: VirtualClock
 ) -> None:
-    store, hands = Watched(path), Hands(max_in_flight=1)
+    (store, queue), hands = watched(path), Hands(max_in_flight=1)
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1)
         await until(platform, lambda: hands.put_off == [1])
         await asked(platform, 0)
         await happens(hands.began)
-        await is_looked_at_rarely(store, clock)
+        await is_looked_at_rarely(queue, clock)
         assert hands.done == []
         hands.go_on.set()
         await all_done(platform, hands, 0, 1)
@@ -87,21 +93,21 @@ async def test_a_suspect_that_is_due_behind_one_in_hand_is_taken_after_it_and_no
     path: Path, clock: VirtualClock
 ) -> None:
     for _ in range(2):
-        platform, at_work = Platform(store=Watched(path), clock=clock), asyncio.Semaphore(0)
+        platform, at_work = Platform(store=SqliteStore(path), clock=clock), asyncio.Semaphore(0)
         await platform.__aenter__()
         await platform.start(killing(at_work))
-        if not await platform.services.store.backlog(1):
+        if not await platform.services.store.queue.backlog(1):
             await asked(platform, 1, 0)
         async with asyncio.timeout(PATIENCE):
             await at_work.acquire()
             await at_work.acquire()
         await killed(platform)
-    store, hands = Watched(path), Hands()
+    (store, queue), hands = watched(path), Hands()
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await happens(hands.began)
         assert hands.put_off == [1], "it came first, and is to come again"
-        await is_looked_at_rarely(store, clock)
+        await is_looked_at_rarely(queue, clock)
         assert hands.done == []
         hands.go_on.set()
         await all_done(platform, hands, 0, 1)
@@ -119,7 +125,7 @@ def killing(at_work: asyncio.Semaphore) -> Tool:
 
 
 async def test_what_is_put_off_is_taken_at_its_moment(path: Path, clock: VirtualClock) -> None:
-    store, hands = Watched(path), Hands()
+    store, hands = SqliteStore(path), Hands()
     async with Platform(store=store, clock=clock) as platform:
         await platform.start(hands.tool)
         await asked(platform, 1, 2)

@@ -56,7 +56,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
     plan = await order(platform, planner([publish("begin.requested"), complete({})]), tool, worker(started, go_on))
     await started.wait()
     store = platform.services.store
-    look = store.handed
+    look = store.events.handed
 
     async def is_refused() -> bool:
         return any(e.source == "hands" for e in await published(platform, topic="action-results"))
@@ -66,7 +66,7 @@ async def test_what_is_refused_while_somebody_looks_is_at_no_moment_completed(pl
         await until(platform, is_refused)
         return await look(event_ids)
 
-    store.handed = handed  # type: ignore[method-assign]
+    store.events.handed = handed  # type: ignore[method-assign]
     (work,) = [one for one in await platform.tracker.actions(plan.plan_id) if one.event_type == "work.requested"]
     assert (work.status, work.error) == (ActionStatus.FAILED, "it is broken")
 
@@ -96,7 +96,7 @@ async def statuses(platform: Platform, plan_id: str) -> list[str]:
 async def test_an_action_is_pending_then_running_then_done(platform: Platform) -> None:
     started, go_on = asyncio.Event(), asyncio.Event()
     tool = worker(started, go_on)
-    await platform.services.store.register([tool.registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([tool.registration()], platform.services.clock.now())
     plan = await order(platform, planner([publish("work.requested", n=1), complete({"ok": True})]))
 
     async def has_asked() -> list[str]:
@@ -107,7 +107,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
 
     assert await until(platform, has_asked) == ["pending"]
     (request,) = [e for e in await published(platform) if e.type == "work.requested"]
-    await until(platform, lambda: platform.services.store.handed([request.id]))
+    await until(platform, lambda: platform.services.store.events.handed([request.id]))
     assert await statuses(platform, plan.plan_id) == ["pending"], "in line is not begun"
     progress = await platform.tracker.plan_progress(plan.plan_id)
     assert (progress.status, progress.total, progress.done) == ("running", 1, 0)
@@ -128,7 +128,7 @@ async def test_an_action_is_pending_then_running_then_done(platform: Platform) -
 async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed: int) -> None:
     """Replies in any order, some doubled, and requests brought by the bus again after their replies."""
     rng = random.Random(seed)
-    await platform.services.store.register([worker().registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, fanning(ASKED))
     requests = [e for e in await until(platform, lambda: _asked(platform)) if e.type == "work.requested"]
     arriving = [_reply(request) for request in requests]
@@ -138,7 +138,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     finished: set[str] = set()
     while arriving:
         batch, arriving = arriving[:3], arriving[3:]
-        await platform.services.store.arrive(batch, platform.services.clock.now())
+        await platform.services.store.queue.arrive(batch, platform.services.clock.now())
         platform.services.signals.wake_agents()
         finished |= {str(e.correlation_id) for e in batch if e.topic is EventTopic.ACTION_RESULTS}
         found = {one.action_id: one for one in await platform.tracker.actions(plan.plan_id)}
@@ -189,13 +189,13 @@ def clerk() -> Worker:
 
 
 async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platform: Platform) -> None:
-    await platform.services.store.register([worker().registration()], platform.services.clock.now())
+    await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
     requests = await until(platform, lambda: _parts(platform))
-    (asked,) = await store.named_expectations([requests[0].id])
+    (asked,) = await store.plans.named_expectations([requests[0].id])
     group_id = str(asked.group_id)
-    await store.arrive([_reply(requests[1])], platform.services.clock.now())
+    await store.queue.arrive([_reply(requests[1])], platform.services.clock.now())
     group = await platform.tracker.delegation_group(group_id)
     assert (group.total, group.came, set(group.missing)) == (3, 1, {requests[0].id, requests[2].id})
     assert sorted(one.status for one in group.members) == ["completed", "pending", "pending"]

@@ -197,7 +197,9 @@ async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_supe
 
 async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform, clock: VirtualClock) -> None:
     plan, question = await held(platform, "always", complete({}))
-    announced = [e for e in (await platform.services.store.events(limit=100)) if e.event.type == "plan.wait.opened"]
+    announced = [
+        e for e in (await platform.services.store.events.events(limit=100)) if e.event.type == "plan.wait.opened"
+    ]
     assert announced[0].event.data["wait_id"] == question.wait_id
     await clock.advance(timedelta(days=1))
     await platform.answer(question.wait_id, {"approved": True})

@@ -10,12 +10,14 @@ import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TypeVar
 
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
-from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.loops import relay, timers
@@ -31,18 +33,28 @@ class TwiceBus(LocalBus):
             await super().publish([event])
 
 
-class ForgetfulStore(SqliteStore):
+class OneAtATime(SqliteQueue):
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:
         return await super().claim(agent, now, lease, 1, held)
 
-    async def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+
+class ForgetfulDatabase(Database):
+    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         def and_forget(db: sqlite3.Connection) -> T:
-            self._routes.forget()
+            self.routes.forget()
             return operation(db)
 
-        return await super()._write(and_forget)
+        return await super().write(and_forget)
+
+
+class ForgetfulStore(SqliteStore):
+    database_type = ForgetfulDatabase
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(path)
+        self.queue = OneAtATime(self.database)
 
 
 class WorstPlatform(Platform):

@@ -20,7 +20,7 @@ from pathlib import Path
 from situations import Halts, Shop
 
 from soorma_ai import Platform
-from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.ports import StoredEvent, Work
 from soorma_ai.testing.clock import VirtualClock
 
@@ -42,7 +42,7 @@ AT_REST = """
 """
 
 
-class Halting(SqliteStore):
+class Halting(SqliteQueue):
     """The bus never gets one request, and one decision never comes to be carried out."""
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
@@ -54,12 +54,18 @@ class Halting(SqliteStore):
         await super().commit(work, now)
 
 
+def halting(path: Path) -> SqliteStore:
+    store = SqliteStore(path)
+    store.queue = Halting(store.database)
+    return store
+
+
 async def leave(path: Path) -> None:
     """Until nothing more can happen; then this process is killed."""
     clock, shop = VirtualClock(seed="golden"), Shop(HALTS)
-    async with Platform(store=Halting(path), clock=clock) as platform:
+    async with Platform(store=halting(path), clock=clock) as platform:
         await platform.start(shop.evening())
-    async with Platform(store=Halting(path), clock=clock) as platform:
+    async with Platform(store=halting(path), clock=clock) as platform:
         changed = platform.services.signals.watch()
         await platform.start(*shop.main_agents())
         await platform.request("stock.reserve", {"sku": "B"}, idempotency_key="a client's")

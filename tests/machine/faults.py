@@ -54,8 +54,8 @@ class FaultyStore:
         self._store.notify(lambda: None if _silent.get() else on_commit())
 
     def __getattr__(self, name: str) -> Any:
-        method = getattr(self._store, name)
-        return method if name in _READS or name in _NOT_COUNTED else partial(self._write, name, method)
+        found = getattr(self._store, name)
+        return found if name in _NOT_COUNTED else FaultyPart(found, self._write)
 
     async def _write(self, name: str, method: Callable[..., Awaitable[Any]], *given: Any, **named: Any) -> Any:
         self.written.append(name)
@@ -67,6 +67,18 @@ class FaultyStore:
             await method(*given, **named)
             _silent.reset(silent)
         raise StoreUnavailable(f"{name} did not answer")
+
+
+@dataclass(frozen=True)
+class FaultyPart:
+    """The methods of one port; those that write are called by `write`."""
+
+    part: Any
+    write: Callable[..., Awaitable[Any]]
+
+    def __getattr__(self, name: str) -> Any:
+        method = getattr(self.part, name)
+        return method if name in _READS else partial(self.write, name, method)
 
 
 class Way(Enum):

@@ -3,30 +3,15 @@
 from dataclasses import replace
 from datetime import datetime
 
-from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside
+from bugs import AcksFirst, AnswersBlindly, KeepsNoMark, PublishesOutside, with_parts
 
 from machine.stores import OneThreadStore
+from soorma_ai.adapters.sqlite.store import SqliteQueue
 from soorma_ai.domain.effects import Close, SavePlan, Spend
 from soorma_ai.ports import Delivery, Work
 
 
-class AcksBeforeItsEffects(AcksFirst, OneThreadStore):
-    pass
-
-
-class RecordsAnswersBlindly(AnswersBlindly, OneThreadStore):
-    pass
-
-
-class PublishesApart(PublishesOutside, OneThreadStore):
-    pass
-
-
-class ForgetsWhatCame(KeepsNoMark, OneThreadStore):
-    pass
-
-
-class LeavesThingsOpen(OneThreadStore):
+class LeavesThingsOpen(SqliteQueue):
     """A plan that ends closes nothing that it waits for."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -35,7 +20,7 @@ class LeavesThingsOpen(OneThreadStore):
         await super().commit(replace(work, effects=kept), now)
 
 
-class CountsNoActions(OneThreadStore):
+class CountsNoActions(SqliteQueue):
     """What is published is not charged."""
 
     async def commit(self, work: Work, now: datetime) -> None:
@@ -43,7 +28,7 @@ class CountsNoActions(OneThreadStore):
         await super().commit(replace(work, effects=kept), now)
 
 
-class BeginsUnseen(OneThreadStore):
+class BeginsUnseen(SqliteQueue):
     """That a handler begins which must not run twice is not on disk."""
 
     async def begin(self, delivery: Delivery) -> None:
@@ -51,11 +36,11 @@ class BeginsUnseen(OneThreadStore):
 
 
 PLANTED: dict[str, type[OneThreadStore]] = {
-    "an answer is recorded without compare-and-set": RecordsAnswersBlindly,
-    "the delivery is done before its effects are stored": AcksBeforeItsEffects,
-    "the inbox forgets what it has seen": ForgetsWhatCame,
-    "a plan that ends leaves its expectations open": LeavesThingsOpen,
-    "events are published apart from the state they belong to": PublishesApart,
-    "actions are not charged": CountsNoActions,
-    "the beginning of what must not run twice is not recorded": BeginsUnseen,
+    "an answer is recorded without compare-and-set": with_parts(OneThreadStore, plans=AnswersBlindly),
+    "the delivery is done before its effects are stored": with_parts(OneThreadStore, queue=AcksFirst),
+    "the inbox forgets what it has seen": with_parts(OneThreadStore, queue=KeepsNoMark),
+    "a plan that ends leaves its expectations open": with_parts(OneThreadStore, queue=LeavesThingsOpen),
+    "events are published apart from the state they belong to": with_parts(OneThreadStore, queue=PublishesOutside),
+    "actions are not charged": with_parts(OneThreadStore, queue=CountsNoActions),
+    "the beginning of what must not run twice is not recorded": with_parts(OneThreadStore, queue=BeginsUnseen),
 }

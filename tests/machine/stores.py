@@ -5,59 +5,44 @@ import sqlite3
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 
 
-class OneThreadStore(SqliteStore):
+class OneThreadDatabase(Database):
     """No writing thread: what follows what is decided by the event loop alone, so a run can be repeated to the letter.
 
-    `die_after` makes it die at a later commit, which is then either the last that is stored, or the first that is not.
-    What is dead answers nobody, so a process that uses it stands still, and stores nothing more.
+    With `commits_left` it dies at a later commit, which is then either the last that is stored, or the first that is
+    not. What is dead answers nobody, so a process that uses it stands still, and stores nothing more.
     """
 
-    def __init__(self, path: Path | None) -> None:
-        super().__init__(path)
-        self.is_dead = False
-        self._commits_left: int | None = None
-        self._keeps_last = False
+    is_dead = False
+    commits_left: int | None = None
+    keeps_last = False
 
-    def die_after(self, commits: int, *, keeps_last: bool) -> None:
-        self._commits_left, self._keeps_last = commits, keeps_last
-
-    def spare(self) -> None:
-        self._commits_left = None
-
-    def die(self) -> None:
-        self.is_dead = True
-
-    async def open(self, now: datetime) -> None:
-        await super().open(now)
-        # Processes die here, no machine loses its power; so nothing has to wait for the disk.
-        self.writer.connection.execute("PRAGMA synchronous = OFF")
-
-    async def _write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
         await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
-        if self._commits_left == 0 and not self._keeps_last:
-            self.die()
+        if self.commits_left == 0 and not self.keeps_last:
+            self.is_dead = True
         await self._alive()
         result = self._transact(operation)
-        if self._commits_left == 0:
-            self.die()
-        elif self._commits_left is not None:
-            self._commits_left -= 1
+        if self.commits_left == 0:
+            self.is_dead = True
+        elif self.commits_left is not None:
+            self.commits_left -= 1
         await self._alive()
-        if self._on_commit is not None:
-            self._on_commit()
+        if self.on_commit is not None:
+            self.on_commit()
         return result
 
-    async def _read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
         await self._alive()
-        return await super()._read(query)
+        return await super().read(query)
 
     async def _alive(self) -> None:
         if self.is_dead:
@@ -71,7 +56,33 @@ class OneThreadStore(SqliteStore):
                 result = operation(db)
             except BaseException:
                 db.execute("ROLLBACK")
-                self._routes.forget()
+                self.routes.forget()
                 raise
             db.execute("COMMIT")
         return result
+
+
+class OneThreadStore(SqliteStore):
+    database: Any
+    database_type = OneThreadDatabase
+
+    def __init__(self, path: Path | None) -> None:
+        super().__init__(path)
+
+    @property
+    def is_dead(self) -> bool:
+        return self.database.is_dead
+
+    def die_after(self, commits: int, *, keeps_last: bool) -> None:
+        self.database.commits_left, self.database.keeps_last = commits, keeps_last
+
+    def spare(self) -> None:
+        self.database.commits_left = None
+
+    def die(self) -> None:
+        self.database.is_dead = True
+
+    async def open(self, now: datetime) -> None:
+        await super().open(now)
+        # Processes die here, no machine loses its power; so nothing has to wait for the disk.
+        self.database.writer.connection.execute("PRAGMA synchronous = OFF")

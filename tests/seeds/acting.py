@@ -24,7 +24,7 @@ async def act(platform: Platform, does: Act, *, plan_id: str | None = None) -> A
     await platform.publish("system-events", "caller.begins", {}, plan_id=plan_id)
 
     async def is_done() -> bool:
-        rows = await platform.services.store.events(limit=1000)
+        rows = await platform.services.store.events.events(limit=1000)
         return any(row.event.type == "caller.acted" for row in rows)
 
     await until(platform, is_done)
@@ -35,7 +35,7 @@ async def sent(platform: Platform, *types: str) -> list[Any]:
     """The events of these types, once there is one of each."""
 
     async def all_there() -> list[Any]:
-        rows = await platform.services.store.events(limit=1000)
+        rows = await platform.services.store.events.events(limit=1000)
         found = [row.event for row in rows if row.event.type in types]
         return found if {event.type for event in found} == set(types) else []
 

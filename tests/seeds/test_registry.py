@@ -47,6 +47,6 @@ async def test_events_belong_to_the_agent_that_registered_them(platform: Platfor
     await platform.start(validator())
     owned = await platform.registry.events(owner="validator")
     assert [one.definition for one in owned] == [VALIDATE]
-    await platform.services.store.leave(["validator"])
+    await platform.services.store.registry.leave(["validator"])
     assert await platform.registry.deregister("validator") == [VALIDATE, VALIDATED]
     assert await platform.registry.events(owner="validator", live=False) == []

@@ -23,6 +23,7 @@ from soorma_ai.core.arrival.effects import (
 )
 from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
@@ -69,7 +70,7 @@ def _apply(db: sqlite3.Connection, effect: Effect, now: datetime, about: int) ->
 def expect(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
     """Open it, or write down at once what has met it."""
     if expectation.kind is ExpectationKind.OFFER:
-        live = registry.known_events(db, expectation.tenant_id, live_at=now)
+        live = registry.live_events(db, expectation.tenant_id, now)
         apply(db, meeting.park(expectation, live, now), now)
         return
     early = meeting.first_to_meet(expectation, expectations.came_early(db, expectation, now))
@@ -119,6 +120,13 @@ def stop(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bo
     if effects is None:
         return False
     apply(db, effects, now)
+    return True
+
+
+def answer(db: sqlite3.Connection, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+    if not close(db, wait_id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer):
+        return False
+    log.publish_once(db, wake)
     return True
 
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite import consequences, registering
-from soorma_ai.adapters.sqlite.tables import budget, inbox, memory, plans, tasks, timers
+from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.effects import (
     AppendStep,
@@ -25,6 +25,8 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
@@ -35,8 +37,15 @@ def commit(db: sqlite3.Connection, work: Work, now: datetime) -> None:
     apply(db, work.effects, now)
 
 
-def apply(db: sqlite3.Connection, effects: Sequence[Effect], now: datetime) -> None:
-    for effect in effects:
+def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
+    for event in events:
+        log.publish(db, event)
+    if expect is not None and expectations.status_of(db, expect.id) is None:
+        expectations.insert(db, expect)
+
+
+def apply(db: sqlite3.Connection, changes: Sequence[Effect], now: datetime) -> None:
+    for effect in changes:
         _apply(db, effect, now)
 
 

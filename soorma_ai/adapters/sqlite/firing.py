@@ -1,11 +1,13 @@
 """Timers that are due: each goes, what it guards expires, and its event is published."""
 
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
+from soorma_ai.adapters.sqlite.codec import moment
 from soorma_ai.adapters.sqlite.consequences import close
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, plans, timers
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, timers
 from soorma_ai.core.arrival.endings import event_remade, plan_of_timer
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -26,6 +28,11 @@ def fire(db: sqlite3.Connection, now: datetime, limit: int) -> int:
             log.publish_once(db, event)
             fired += 1
     return fired
+
+
+def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> datetime | None:
+    due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
+    return moment(min(due)) if due else None
 
 
 def _event(

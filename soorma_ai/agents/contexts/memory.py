@@ -73,7 +73,7 @@ class MemoryClient:
         """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
         if self._task is not None and self._task.record.task_id == task_id:
             return None if self._task.has_ended else self._summary(self._task)
-        agents = await self._handling.services.store.agents_of_task(task_id)
+        agents = await self._handling.services.store.plans.agents_of_task(task_id)
         for agent in sorted(agents, key=lambda agent: agent != self._handling.agent):
             found = await self._find_task(agent, task_id)
             if found is not None:
@@ -84,7 +84,7 @@ class MemoryClient:
         """The task that asked for it, while it has not ended."""
         if self._task is not None and sub_task_id in self._task.sub_tasks:
             return await self.get_task_context(self._task.record.task_id)
-        asked = await self._handling.services.store.expectation(sub_task_id)
+        asked = await self._handling.services.store.plans.expectation(sub_task_id)
         if asked is None or asked.task_id is None or asked.tenant_id != self._tenant_id:
             return None
         return await self._find_task(asked.agent, asked.task_id)
@@ -119,13 +119,13 @@ class MemoryClient:
     async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject | None:
         """The plan by the reply key of anything that it or one of its workers asked, or of its goal."""
         store = self._handling.services.store
-        asked = await store.expectation(correlation_id)
+        asked = await store.plans.expectation(correlation_id)
         if asked is None or asked.tenant_id != self._tenant_id:
-            plan = await store.plan_answering(self._tenant_id, correlation_id)
+            plan = await store.plans.plan_answering(self._tenant_id, correlation_id)
             return await self.get_plan_context(plan.plan_id) if plan else None
         if asked.plan_id is not None:
             return await self.get_plan_context(asked.plan_id)
-        request = await store.event(asked.id)
+        request = await store.events.event(asked.id)
         return await self.get_plan_context(request.plan_id) if request and request.plan_id else None
 
     async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> bool:
@@ -187,7 +187,7 @@ class MemoryClient:
     async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
         """The one that something happened in last first; those of this handling last of all."""
         made = [one.session for one in self._handling.recorded if isinstance(one, OpenSession)]
-        return [*await self._handling.services.store.sessions(self._tenant_id, limit), *made][:limit]
+        return [*await self._handling.services.store.memory.sessions(self._tenant_id, limit), *made][:limit]
 
     @property
     def _tenant_id(self) -> str:
@@ -220,10 +220,10 @@ class MemoryClient:
 
     async def _find_task(self, agent: str, task_id: str) -> JsonObject | None:
         store = self._handling.services.store
-        task = await store.task(agent, task_id)
+        task = await store.plans.task(agent, task_id)
         if task is None or task.lineage.tenant_id != self._tenant_id:
             return None
-        return task_summary(task, task.state, await store.sub_tasks(agent, task_id))
+        return task_summary(task, task.state, await store.plans.sub_tasks(agent, task_id))
 
     def _summary(self, task: TaskInHand) -> dict[str, Json]:
         return task_summary(task.record, task.state, task.sub_tasks.values())

@@ -92,7 +92,7 @@ class PlanContext:
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":
         await handling.read_values()
-        return cls(handling, await handling.services.store.expectations(plan_id=handling.plan.plan_id))
+        return cls(handling, await handling.services.store.plans.expectations(plan_id=handling.plan.plan_id))
 
     @classmethod
     async def create_from_goal(
@@ -130,7 +130,7 @@ class PlanContext:
         handling = _handling(context)
         if handling.has_plan and plan_id in (handling.plan.plan_id, handling.event.correlation_id):
             return await cls.of(handling)
-        found = await handling.services.store.plan(plan_id) if plan_id else None
+        found = await handling.services.store.plans.plan(plan_id) if plan_id else None
         if found is None:
             return await cls.restore_by_correlation(plan_id, context)
         return await _take_up(handling, found)
@@ -144,9 +144,9 @@ class PlanContext:
         if not correlation_id:
             return None
         store = handling.services.store
-        asked = await store.expectation(correlation_id)
+        asked = await store.plans.expectation(correlation_id)
         for plan_id in (asked.plan_id if asked else None, correlation_id, plan_id_of(correlation_id, handling.agent)):
-            found = await store.plan(plan_id) if plan_id else None
+            found = await store.plans.plan(plan_id) if plan_id else None
             if found is not None:
                 return await _take_up(handling, found)
         return None

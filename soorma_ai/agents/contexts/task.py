@@ -145,7 +145,7 @@ class TaskContext(Generic[T]):
             time=now,
             causation_id=handling.event.id,
         )
-        await services.store.send([event], None, now)
+        await services.store.queue.send([event], None, now)
 
     @property
     def has_ended(self) -> bool:

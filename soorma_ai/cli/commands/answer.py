@@ -89,6 +89,6 @@ def _answer(
 async def _question(client: Client, beginning: str) -> tuple[str, JsonObject]:
     """Return the question's id, and the schema of its answer."""
     wait_id = await find_wait(client, beginning)
-    expectation = await client.services.store.expectation(wait_id)
+    expectation = await client.services.store.plans.expectation(wait_id)
     wait = Wait.of(expectation) if expectation else None
     return wait_id, wait.response_schema if wait else {}

@@ -51,13 +51,13 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
 
 async def _events(client: Client, root: str | None, limit: int, *, follow: bool) -> AsyncGenerator[EventEnvelope]:
     store, tenant_id = client.services.store, client.person.tenant_id
-    past = await store.events(tenant_id=tenant_id, root_plan_id=root, limit=max(limit, 1), newest=True)
+    past = await store.events.events(tenant_id=tenant_id, root_plan_id=root, limit=max(limit, 1), newest=True)
     for row in past if limit else []:
         yield row.event
     last = past[-1].seq if past else 0
     while follow:
-        plan = await store.plan(root) if root else None
-        rows = await store.events(after=last, tenant_id=tenant_id, root_plan_id=root, limit=PAGE)
+        plan = await store.plans.plan(root) if root else None
+        rows = await store.events.events(after=last, tenant_id=tenant_id, root_plan_id=root, limit=PAGE)
         for row in rows:
             last = row.seq
             yield row.event

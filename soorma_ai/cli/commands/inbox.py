@@ -35,6 +35,6 @@ def inbox(access: Access, as_json: bool) -> None:
 async def _load(client: Client) -> list[tuple[Wait, str]]:
     """Return the open questions, each with the goal of the plan that asks."""
     waits = await client.waits()
-    plans = {wait.plan_id: await client.services.store.plan(wait.plan_id) for wait in waits if wait.plan_id}
+    plans = {wait.plan_id: await client.services.store.plans.plan(wait.plan_id) for wait in waits if wait.plan_id}
     goals = {plan_id: plan.goal_event for plan_id, plan in plans.items() if plan}
     return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

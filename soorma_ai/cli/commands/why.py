@@ -39,7 +39,7 @@ def why(access: Access, plan: str, as_json: bool) -> None:
 async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]:
     """Return the plan, and the types of the events that its decisions were made about, by the ids of these."""
     details = await client.plan(await find_plan(client, plan))
-    found = [await client.services.store.event(entry.key.cause_id) for entry in details.decisions]
+    found = [await client.services.store.events.event(entry.key.cause_id) for entry in details.decisions]
     return details, {event.id: event.type for event in found if event}
 
 

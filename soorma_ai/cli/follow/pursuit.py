@@ -80,9 +80,9 @@ async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
 async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
     """Return whether every plan of the tree waits for a person, or for a child that does."""
     store, tenant_id = client.services.store, client.person.tenant_id
-    tree = await store.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
+    tree = await store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
     living = [plan for plan in tree if not plan.status.is_final]
-    awaited = [one for one in await store.expectations(tenant_id=tenant_id) if one.root_plan_id == root_plan_id]
+    awaited = [one for one in await store.plans.expectations(tenant_id=tenant_id) if one.root_plan_id == root_plan_id]
     if any(one.kind is ExpectationKind.REPLY for one in awaited):
         return False
     if {plan.plan_id for plan in living} != {one.plan_id for one in awaited}:

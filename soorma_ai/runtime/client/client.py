@@ -157,7 +157,7 @@ class Client:
 
     async def waits(self) -> list[Wait]:
         """Return open questions to people, the most urgent first."""
-        found = await self.services.store.expectations(tenant_id=self.person.tenant_id)
+        found = await self.services.store.plans.expectations(tenant_id=self.person.tenant_id)
         waits = [wait for wait in map(Wait.of, found) if wait]
         return sorted(waits, key=lambda wait: (wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at))
 
@@ -187,13 +187,13 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await answers.answer(self.services.store, wait_id, given, self.person, now)
+        return await answers.answer(self.services.store.plans, wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""
         must_be_outside()
         await self._own_plan(plan_id)
-        return await self.services.store.cancel(plan_id, reason or CANCELLED, self._now())
+        return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
@@ -203,7 +203,7 @@ class Client:
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
-        return await self.services.store.sessions(self.person.tenant_id, limit)
+        return await self.services.store.memory.sessions(self.person.tenant_id, limit)
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
@@ -212,8 +212,8 @@ class Client:
         must_be_outside()
         given = session_id or self.services.clock.new_id()
         opening = new_session(given, self.person, name, metadata, self._now())
-        await self.services.store.memorize([opening], self._now())
-        found = await self.services.store.session(self.person.tenant_id, given)
+        await self.services.store.memory.memorize([opening], self._now())
+        found = await self.services.store.memory.session(self.person.tenant_id, given)
         return found or opening.session
 
     @property
@@ -284,7 +284,7 @@ class Client:
         return await reading.own_plan(self.services, self.person.tenant_id, plan_id)
 
     async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
-        known = await self.services.store.known_events(self.person.tenant_id)
+        known = await self.services.store.registry.known_events(self.person.tenant_id)
         goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
         fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
         if not fitting:
@@ -299,7 +299,11 @@ class Client:
         store, tenant_id = self.services.store, self.person.tenant_id
         requests: list[EventDefinition] = []
         for is_live in (True, False):
-            known = await (store.live_events(tenant_id, self._now()) if is_live else store.known_events(tenant_id))
+            known = await (
+                store.registry.live_events(tenant_id, self._now())
+                if is_live
+                else store.registry.known_events(tenant_id)
+            )
             requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
             named = [definition for definition in requests if definition.event_name == event_type]
             if named:
@@ -341,10 +345,10 @@ class Client:
         return expectation_of(Waiter(CLIENT, event.lineage, deadline), spec, event.time)
 
     async def _reply(self, request_id: str) -> EventEnvelope | None:
-        expectation = await self.services.store.expectation(request_id)
+        expectation = await self.services.store.plans.expectation(request_id)
         if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
             return None
-        return await self.services.store.event(expectation.met_by)
+        return await self.services.store.events.event(expectation.met_by)
 
     def _now(self) -> datetime:
         return self.services.clock.now()

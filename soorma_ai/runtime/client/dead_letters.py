@@ -9,7 +9,7 @@ from soorma_ai.runtime.handling.handling import Services
 
 
 async def dead_letters(services: Services, person: Person, limit: int) -> list[Letter]:
-    return [_letter(row) for row in await services.store.dead_letters(person.tenant_id, limit)]
+    return [_letter(row) for row in await services.store.letters.dead_letters(person.tenant_id, limit)]
 
 
 async def dead_letter(services: Services, person: Person, letter_id: int) -> Letter:
@@ -23,7 +23,7 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
         hinders = _hindrance(row)
         if hinders is not None:
             raise LocalProtocolError(f"letter {letter_id} cannot be redriven: {hinders}")
-        is_redriven = await services.store.redrive(row)
+        is_redriven = await services.store.letters.redrive(row)
         if is_redriven:
             break
         row = await _row(services, person, letter_id)
@@ -34,11 +34,11 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
 async def discard(services: Services, person: Person, letter_id: int, note: str) -> bool:
     await dead_letter(services, person, letter_id)
     said = f"discarded by {person.user_id}: {note}" if note else f"discarded by {person.user_id}"
-    return await services.store.discard(letter_id, said, services.clock.now())
+    return await services.store.letters.discard(letter_id, said, services.clock.now())
 
 
 async def _row(services: Services, person: Person, letter_id: int) -> DeadLetterRow:
-    row = await services.store.dead_letter(letter_id)
+    row = await services.store.letters.dead_letter(letter_id)
     if row is None or row.event.tenant_id != person.tenant_id:
         raise NotFound(
             f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"

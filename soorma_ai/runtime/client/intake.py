@@ -17,12 +17,12 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
     """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
     store, most = services.store, services.max_backlog
     begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
-    if begins and await store.backlog(most) >= most and await store.event(event.id) is None:
+    if begins and await store.queue.backlog(most) >= most and await store.events.event(event.id) is None:
         raise Overloaded(
             f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
             "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
         )
-    await store.send([event], expectation, services.clock.now())
+    await store.queue.send([event], expectation, services.clock.now())
 
 
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:

@@ -39,11 +39,11 @@ class PlanMemory:
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""
-        return (await self._services.store.recall(await self._at(key, plan_id))).value
+        return (await self._services.store.memory.recall(await self._at(key, plan_id))).value
 
     async def keys(self, plan_id: str) -> list[str]:
         await reading.own_plan(self._services, self._tenant_id, plan_id)
-        return await self._services.store.memory_keys(self._tenant_id, plan_id)
+        return await self._services.store.memory.memory_keys(self._tenant_id, plan_id)
 
     async def store(self, key: str, value: Any, plan_id: str) -> None:
         await self._do(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
@@ -59,7 +59,7 @@ class PlanMemory:
     async def delete(self, key: str, plan_id: str) -> bool:
         """Remove a value. False when there was nothing."""
         at = await self._at(key, plan_id)
-        while (found := await self._services.store.recall(at)).exists:
+        while (found := await self._services.store.memory.recall(at)).exists:
             try:
                 await self._do(DropMemory(at, found.version))
             except VersionConflict:
@@ -80,4 +80,4 @@ class PlanMemory:
 
     async def _do(self, change: MemoryChange) -> None:
         must_be_outside()
-        await self._services.store.memorize([change], self._services.clock.now())
+        await self._services.store.memory.memorize([change], self._services.clock.now())

@@ -34,7 +34,7 @@ class PlanHandle:
         with self._services.signals.awaiting(self.plan_id) as ended:
             while True:
                 self._services.signals.check()
-                plan = await self._services.store.plan(self.plan_id)
+                plan = await self._services.store.plans.plan(self.plan_id)
                 if plan is not None and plan.status.is_final:
                     return _result_of(plan)
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
@@ -51,9 +51,9 @@ class PlanHandle:
         try:
             while True:
                 services.signals.check()
-                plan = await services.store.plan(self.plan_id)
+                plan = await services.store.plans.plan(self.plan_id)
                 root = plan.root_plan_id if plan else self.plan_id
-                rows = await services.store.events(after=seen, tenant_id=self._tenant_id, root_plan_id=root)
+                rows = await services.store.events.events(after=seen, tenant_id=self._tenant_id, root_plan_id=root)
                 for row in rows:
                     seen = row.seq
                     yield row.event
@@ -71,9 +71,9 @@ class PlanHandle:
         try:
             while True:
                 services.signals.check()
-                plan = await services.store.plan(self.plan_id)
+                plan = await services.store.plans.plan(self.plan_id)
                 if plan is not None:
-                    open_now = await services.store.expectations(tenant_id=self._tenant_id)
+                    open_now = await services.store.plans.expectations(tenant_id=self._tenant_id)
                     waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
                     question = next((wait for wait in waits if wait), None)
                     if question or plan.status.is_final:

@@ -29,7 +29,7 @@ async def prune(
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
     while True:
-        batch = await services.store.prune(
+        batch = await services.store.upkeep.prune(
             before, wanted, BATCH, tenant_id=tenant_id, now=now, after=total.after, dry_run=dry_run
         )
         total = add(total, batch)

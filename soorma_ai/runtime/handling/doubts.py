@@ -14,7 +14,7 @@ from soorma_ai.runtime.handling.handling import Handling
 
 async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
     """A person's word counts before the hook's: they were asked because the hook could not say."""
-    question = await handling.services.store.expectation(handling.doubt_id)
+    question = await handling.services.store.plans.expectation(handling.doubt_id)
     if question is not None:
         return finding_of(question)
     if hook is not None:
@@ -26,14 +26,14 @@ async def last_word(handling: Handling, disposal: Disposal) -> Disposal:
     """A question that was asked about this very doubt is not asked again: its answer is the last word."""
     if not isinstance(disposal.disposition, InDoubt):
         return disposal
-    question = await handling.services.store.expectation(handling.doubt_id)
+    question = await handling.services.store.plans.expectation(handling.doubt_id)
     if question is None or question.status is ExpectationStatus.OPEN:
         return disposal
     return dispose_in_vain(question, disposal.disposition.reason)
 
 
 async def ask_people(handling: Handling, reason: str) -> None:
-    if await handling.services.store.expectation(handling.doubt_id) is not None:
+    if await handling.services.store.plans.expectation(handling.doubt_id) is not None:
         return
     definitions = await takers_of(handling, handling.event.type)
     schemas = [definition.response_schema for definition in definitions if definition.response_schema]

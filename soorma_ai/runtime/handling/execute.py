@@ -23,12 +23,12 @@ async def must_be_wanted(handling: Handling) -> None:
     if plan_id is None or handling.is_in_doubt:
         return
     store = handling.services.store
-    plan = await store.plan(plan_id)
+    plan = await store.plans.plan(plan_id)
     if plan is None:
         return
     is_cancelled = plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED
     # What nobody expects an answer to was not asked for the plan's own sake.
-    has_failed = plan.status is PlanStatus.FAILED and await store.expectation(handling.event.correlation_id or "")
+    has_failed = plan.status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
     if is_cancelled or has_failed:
         begun = (
             "whether it was done is not known, since it had begun"
@@ -60,8 +60,8 @@ async def validate(handling: Handling) -> None:
 async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
     """The definitions of the event by live agents; where none lives, by those that are gone."""
     store, tenant_id = handling.services.store, handling.event.tenant_id
-    live = await store.live_events(tenant_id, handling.services.clock.now())
-    return _takers_among(live, event_type) or _takers_among(await store.known_events(tenant_id), event_type)
+    live = await store.registry.live_events(tenant_id, handling.services.clock.now())
+    return _takers_among(live, event_type) or _takers_among(await store.registry.known_events(tenant_id), event_type)
 
 
 def _takers_among(registered: Sequence[RegisteredEvent], event_type: str) -> list[EventDefinition]:
@@ -72,7 +72,7 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     """Raises LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services = handling.services
     work = Work(handling.delivery, disposition, handling.effects)
-    await patiently(services.clock, lambda: services.store.commit(work, services.clock.now()))
+    await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):

@@ -67,7 +67,7 @@ class Handling:
         self._stored_version: int | None = None
         self._touched = False
         self._values: PlanValues | None = None
-        self.memory = MemoryInHand(self.services.store)
+        self.memory = MemoryInHand(self.services.store.memory)
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
@@ -80,7 +80,7 @@ class Handling:
         del self._effects[to.effects :]
         self._plan, self._touched = to.plan, to.touched
         self._values = None
-        self.memory = MemoryInHand(self.services.store)
+        self.memory = MemoryInHand(self.services.store.memory)
 
     @property
     def event(self) -> EventEnvelope:
@@ -110,7 +110,7 @@ class Handling:
 
     async def begin(self) -> None:
         """On disk before a handler runs that must not run twice."""
-        await self.services.store.begin(self.delivery)
+        await self.services.store.queue.begin(self.delivery)
         self._begun_under = self.delivery.fence
 
     def resolve(self) -> None:
@@ -187,7 +187,9 @@ class Handling:
         """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""
         if self._values is None:
             is_stored = self._stored_version is not None
-            self._values = PlanValues(await self.services.store.plan_values(self.plan.plan_id) if is_stored else ())
+            self._values = PlanValues(
+                await self.services.store.plans.plan_values(self.plan.plan_id) if is_stored else ()
+            )
 
     @property
     def values(self) -> PlanValues:
@@ -201,7 +203,7 @@ class Handling:
 
     async def open_now(self) -> list[Expectation]:
         """What the plan is waiting for, this handling's own effects included."""
-        return self.still_open(await self.services.store.expectations(plan_id=self.plan.plan_id))
+        return self.still_open(await self.services.store.plans.expectations(plan_id=self.plan.plan_id))
 
     def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
         """Return what `open_now` does, where what was open before this handling is known."""
@@ -215,10 +217,10 @@ class Handling:
 
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
-        return await self.services.store.pending(self.agent, self.delivery.owner) > 1
+        return await self.services.store.queue.pending(self.agent, self.delivery.owner) > 1
 
     async def history(self, limit: int) -> list[Step]:
-        stored = await self.services.store.steps(self.plan.plan_id, limit)
+        stored = await self.services.store.plans.steps(self.plan.plan_id, limit)
         return [*stored, *self.steps_recorded][-limit:]
 
 

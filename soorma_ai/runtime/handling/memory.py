@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from soorma_ai.core.memory import apply_change, combine
 from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
-from soorma_ai.ports import Store
+from soorma_ai.ports import Memory
 
 
 @dataclass
@@ -18,15 +18,15 @@ class MemoryInHand:
     """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
     not have changed meanwhile; what is only written, incremented or appended never conflicts."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
         self._cells: dict[MemoryKey, _Cell] = {}
 
     async def look(self, at: MemoryKey) -> Remembered:
         cell = self._cells.setdefault(at, _Cell())
         known = cell.change
         if cell.stored is None and not isinstance(known, StoreMemory | DropMemory):
-            cell.stored = await self._store.recall(at)
+            cell.stored = await self._memory.recall(at)
         return deepcopy(apply_change(cell.stored or Remembered(), known))
 
     def change(self, change: MemoryChange) -> None:
@@ -38,7 +38,7 @@ class MemoryInHand:
         cell.change = then
 
     async def keys(self, tenant_id: str, plan_id: str) -> list[str]:
-        found = set(await self._store.memory_keys(tenant_id, plan_id))
+        found = set(await self._memory.memory_keys(tenant_id, plan_id))
         for at, cell in self._cells.items():
             if (at.tenant_id, at.plan_id) == (tenant_id, plan_id) and cell.change is not None:
                 found.discard(at.key)

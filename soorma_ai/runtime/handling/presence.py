@@ -2,7 +2,7 @@
 
 from datetime import datetime, timedelta
 
-from soorma_ai.ports import Store
+from soorma_ai.ports import Registry
 
 HEARTBEAT = timedelta(seconds=60)
 
@@ -19,8 +19,8 @@ class Presence:
     def add(self, name: str) -> None:
         self._names.append(name)
 
-    async def confirm(self, store: Store, now: datetime) -> None:
+    async def confirm(self, registry: Registry, now: datetime) -> None:
         """A heart-beat, when the last one is old: before looking who lives, and once a minute."""
         if self._names and (self._last is None or now - self._last >= HEARTBEAT):
             self._last = now
-            await store.heartbeat(self._names, now)
+            await registry.heartbeat(self._names, now)

@@ -44,8 +44,8 @@ class TaskInHand:
     async def load(cls, handling: Handling) -> "TaskInHand | None":
         """None when it has ended."""
         store, key = handling.services.store, (handling.agent, handling.delivery.owner)
-        record = handling.task = await store.task(*key)
-        return cls(handling, record, await store.sub_tasks(*key), stored=True) if record else None
+        record = handling.task = await store.plans.task(*key)
+        return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
 
     def delegate(self, request: SubRequest, *, group: str | None = None) -> str:
         self._must_be_open()
@@ -56,7 +56,7 @@ class TaskInHand:
 
     async def ask(self, question: TaskQuestion) -> str:
         self._must_be_open()
-        known = await self.handling.services.store.known_events(self.record.lineage.tenant_id)
+        known = await self.handling.services.store.registry.known_events(self.record.lineage.tenant_id)
         named = [event for event in known if event.definition.event_name == question.response_event]
         producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
         wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
@@ -68,8 +68,8 @@ class TaskInHand:
         handling = self.handling
         event = handling.event
         if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-            event = await handling.services.store.event(event.causation_id) or event
-        met = await handling.services.store.met_by(self.record.task_id, event.id)
+            event = await handling.services.store.events.event(event.causation_id) or event
+        met = await handling.services.store.plans.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
 
     def receive(self, met: Expectation, event: EventEnvelope) -> SubTaskInfo | None:
@@ -116,7 +116,7 @@ class TaskInHand:
         ]
 
     async def _open(self) -> list[Expectation]:
-        stored = await self.handling.services.store.task_expectations(self.record.agent, self.record.task_id)
+        stored = await self.handling.services.store.plans.task_expectations(self.record.agent, self.record.task_id)
         return [*stored, *(e.expectation for e in self.handling.recorded if isinstance(e, Expect))]
 
     async def _must_wait_for_something(self) -> None:

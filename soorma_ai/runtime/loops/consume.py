@@ -26,7 +26,7 @@ async def finish_claim(claiming: Coroutine[None, None, list[Delivery]], services
     try:
         return await asyncio.shield(claim)
     except asyncio.CancelledError:
-        await services.store.release(await claim)
+        await services.store.queue.release(await claim)
         raise
 
 
@@ -79,7 +79,7 @@ class Consumer:
         services = self._services
         held = [delivery.seq for delivery in self.in_hand.values()]
         try:
-            claiming = services.store.claim(self.agent, services.clock.now(), LEASE, room, held)
+            claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
             return await finish_claim(claiming, services)
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
@@ -104,7 +104,7 @@ class Consumer:
     async def _give_back(self, delivery: Delivery) -> None:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
         try:
-            await self._services.store.release([delivery])
+            await self._services.store.queue.release([delivery])
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 
@@ -136,7 +136,7 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
 
 
 async def _claim_suspect(services: Services) -> list[Delivery]:
-    found = await services.store.claim_suspect(services.presence.names, services.clock.now(), LEASE)
+    found = await services.store.queue.claim_suspect(services.presence.names, services.clock.now(), LEASE)
     return [found] if found else []
 
 

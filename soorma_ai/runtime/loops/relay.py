@@ -19,10 +19,10 @@ async def relay(services: Services, bus: Bus) -> None:
     """Send, then mark as sent: after a crash between the two, events are sent again, and the inbox ignores them."""
     while True:
         try:
-            waiting = await services.store.unsent(BATCH)
+            waiting = await services.store.queue.unsent(BATCH)
             if waiting:
                 await bus.publish([row.event for row in waiting])
-                await services.store.sent([row.seq for row in waiting], services.clock.now())
+                await services.store.queue.sent([row.seq for row in waiting], services.clock.now())
                 continue
         except TransientError as error:
             warn("relay_failed", reason=error)
@@ -34,7 +34,7 @@ async def relay(services: Services, bus: Bus) -> None:
 async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
     """Write events into the inbox; returning acknowledges them. An event that cannot arrive holds up no other."""
     try:
-        arrival = await services.store.arrive(events, services.clock.now())
+        arrival = await services.store.queue.arrive(events, services.clock.now())
     except TransientError:
         # They may be stored all the same, and would be duplicates when they come again: agents that may have work look.
         services.signals.wake_agents()
@@ -58,4 +58,4 @@ async def _set_aside(services: Services, event: EventEnvelope, error: Exception)
     reason = clip(" ".join(f"cannot_arrive: {code}: {error}".split()), MOST_OF_A_REASON)
     bug = None if isinstance(error, SoormaError) else error
     warn("event_set_aside", bug=bug, event_type=event.type, event_id=event.id, reason=reason)
-    await services.store.set_aside(event, reason, services.clock.now())
+    await services.store.letters.set_aside(event, reason, services.clock.now())

@@ -51,9 +51,9 @@ class Supervisor:
     async def start(self, agents: Sequence[Consuming]) -> None:
         """Start agents. Consumption begins when all are registered and have started; when one cannot, none has."""
         services = self._services
-        await services.store.register([agent.registration() for agent in agents], services.clock.now())
+        await services.store.registry.register([agent.registration() for agent in agents], services.clock.now())
         async with AsyncExitStack() as undoing:
-            undoing.push_async_callback(services.store.leave, [agent.name for agent in agents])
+            undoing.push_async_callback(services.store.registry.leave, [agent.name for agent in agents])
             for agent in agents:
                 await agent.started(services)
                 undoing.push_async_callback(agent.stopped)
@@ -88,7 +88,7 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._tasks, *left, return_exceptions=True)
         async with AsyncExitStack() as stopping:
-            stopping.push_async_callback(self._services.store.leave, self.names)
+            stopping.push_async_callback(self._services.store.registry.leave, self.names)
             for agent in reversed(self._agents):
                 stopping.push_async_callback(agent.stopped)
 
@@ -109,8 +109,8 @@ class Supervisor:
         """Interrupt the turn of a plan whose time is over, and all that is done for a cancelled one. The plan's row
         decides, not what the event says."""
         store, now = self._services.store, self._services.clock.now()
-        plan = await store.plan(plan_id)
-        reason = plan.cancel_requested if plan else await store.cancellation(plan_id)
+        plan = await store.plans.plan(plan_id)
+        reason = plan.cancel_requested if plan else await store.plans.cancellation(plan_id)
         is_cancelled = reason is not None
         if is_cancelled or (plan is not None and is_overdue(plan, now)):
             for consumer in self._consumers.values():

@@ -35,11 +35,11 @@ async def _attend(services: Services, attended: datetime) -> tuple[datetime, flo
     """Do what has become due since `attended`; return the moment until which that was, and the seconds until something
     is. Agents are woken once: one that is busy looks for itself when it has room."""
     attended = min(attended, services.clock.now())  # clocks step back
-    while (due := await services.store.next_due(services.presence.names, attended)) is not None:
+    while (due := await services.store.queue.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
         if due > now:
             return attended, min(due - now, LONGEST_SLEEP).total_seconds()
-        while await services.store.fire(now, BATCH) == BATCH:
+        while await services.store.queue.fire(now, BATCH) == BATCH:
             pass
         services.signals.wake_agents()
         attended = now
@@ -56,7 +56,7 @@ async def keep_leases(
         if not mine:
             continue
         try:
-            kept = await services.store.renew(mine, services.clock.now() + LEASE)
+            kept = await services.store.queue.renew(mine, services.clock.now() + LEASE)
         except TransientError as error:
             warn("renew_failed", reason=error)
             continue
@@ -71,7 +71,7 @@ async def keep_alive(services: Services) -> None:
     while True:
         await services.clock.sleep(HEARTBEAT.total_seconds())
         try:
-            await services.presence.confirm(services.store, services.clock.now())
+            await services.presence.confirm(services.store.registry, services.clock.now())
         except TransientError as error:
             warn("heartbeat_failed", reason=error)
 
@@ -87,7 +87,7 @@ async def keep_sweeping(services: Services) -> None:
 
 async def _sweep(services: Services) -> None:
     """Find, report and set going what nothing would ever move again: no plan hangs silently."""
-    swept = await services.store.sweep(services.clock.now())
+    swept = await services.store.queue.sweep(services.clock.now())
     if swept.sent_again:
         warn("events_sent_again", count=swept.sent_again, reason="the bus took them, and they did not arrive")
     if swept.unblocked:

@@ -38,7 +38,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, or what the model's transport raises.
     """
     asked = [Message("system", inquiry.prompt.parts["system"]), Message("user", inquiry.prompt.parts["user"])]
-    journal = await handling.services.store.journal(handling.agent, handling.event.id)
+    journal = await handling.services.store.plans.journal(handling.agent, handling.event.id)
     written = {entry.key: entry for entry in journal}
     fault = DecisionError("the model was not asked")
     for _ in range(MAX_REASKS + 1):
@@ -72,15 +72,15 @@ class _Call(Generic[T]):
         if cost is None and plan.limits.max_cost_usd is not None:
             raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
         reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
-        await store.reserve(reserved, plan.limits)
+        await store.plans.reserve(reserved, plan.limits)
         try:
             answer = _storable(await reasoner.ask(ModelQuestion(tuple(messages), self.inquiry.schema)))
         except (ModelRefused, ContentFiltered) as declined:
             entry = self._entry(_no_answer(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
-            await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
+            await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
             return entry, declined
         except Exception:
-            await store.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
+            await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
             raise
         judged = await _judge(self.inquiry, answer.value, answer.fault)
         is_refused = isinstance(judged, DecisionError | LimitExceeded)
@@ -88,7 +88,7 @@ class _Call(Generic[T]):
         paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
         used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(self.handling.services.clock, lambda: store.settle(reserved, used, entry))
+        await patiently(self.handling.services.clock, lambda: store.plans.settle(reserved, used, entry))
         return entry, judged
 
     def _entry(self, answer: ModelAnswer, verdict: Verdict = Verdict.ACCEPTED, refusal: str = "") -> JournalEntry:

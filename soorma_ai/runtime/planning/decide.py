@@ -18,21 +18,21 @@ from soorma_ai.runtime.planning.settings import PlannerSettings
 async def offer_now(handling: Handling, settings: PlannerSettings) -> Offer:
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
-    await handling.services.presence.confirm(store, now)
-    live = await store.live_events(plan.lineage.tenant_id, now)
+    await handling.services.presence.confirm(store.registry, now)
+    live = await store.registry.live_events(plan.lineage.tenant_id, now)
     return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
 async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
     plan, store = handling.plan, handling.services.store
-    spent = await store.spent(plan.root_plan_id)
+    spent = await store.plans.spent(plan.root_plan_id)
     return Situation(
         plan=plan,
         offer=offer,
         spent=replace(spent, actions=spent.actions + handling.actions_recorded),
         now=handling.services.clock.now(),
         in_flight=await handling.in_flight(),
-        repeats=await store.repeats(plan.plan_id, mark) + handling.fingerprints_recorded.count(mark),
+        repeats=await store.plans.repeats(plan.plan_id, mark) + handling.fingerprints_recorded.count(mark),
     )
 
 
@@ -64,7 +64,7 @@ async def _prompt(
         trigger=trigger,
         custom_context=custom,
         offer=offer,
-        spent=await handling.services.store.spent(plan.root_plan_id),
+        spent=await handling.services.store.plans.spent(plan.root_plan_id),
         in_flight=await handling.in_flight(),
     )
     return handling.services.prompts.render(DECIDE, inputs)

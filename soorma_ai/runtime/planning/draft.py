@@ -35,7 +35,7 @@ async def draft(
         review(drawn, material, plan.goal_data)
         return drawn
 
-    spent = await services.store.spent(plan.root_plan_id)
+    spent = await services.store.plans.spent(plan.root_plan_id)
     inputs = plan_inputs(
         plan, instructions=settings.instructions, custom_context=custom, material=material, spent=spent
     )

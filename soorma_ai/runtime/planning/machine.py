@@ -159,7 +159,7 @@ class MachineInHand:
 
     async def _ask(self, question: Question) -> str:
         handling, plan = self._handling, self._handling.plan
-        asked = question.of(await handling.services.store.known_events(plan.lineage.tenant_id))
+        asked = question.of(await handling.services.store.registry.known_events(plan.lineage.tenant_id))
         decision = PlannerDecision(
             next_action=WaitAction(
                 expected_event=question.reply.event_type, message=question.message, timeout_seconds=None
@@ -175,15 +175,15 @@ class MachineInHand:
         """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""
         services, plan = self._handling.services, self._handling.plan
         now = services.clock.now()
-        await services.presence.confirm(services.store, now)
-        live = make_offer(plan.agent, await services.store.live_events(plan.lineage.tenant_id, now), (), None)
+        await services.presence.confirm(services.store.registry, now)
+        live = make_offer(plan.agent, await services.store.registry.live_events(plan.lineage.tenant_id, now), (), None)
         if live.takes(event_type):
             return live
-        return make_offer(plan.agent, await services.store.known_events(plan.lineage.tenant_id), (), None)
+        return make_offer(plan.agent, await services.store.registry.known_events(plan.lineage.tenant_id), (), None)
 
     async def _result_schema(self) -> JsonObject:
         plan = self._handling.plan
-        for known in await self._handling.services.store.known_events(plan.lineage.tenant_id):
+        for known in await self._handling.services.store.registry.known_events(plan.lineage.tenant_id):
             is_goal = known.role is EventRole.TAKES_AS_GOAL and known.agent == plan.agent
             if is_goal and known.definition.event_name == plan.goal_event and known.definition.response_schema:
                 return known.definition.response_schema

@@ -34,7 +34,7 @@ async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger |
 
 async def goal_of(handling: Handling) -> EventEnvelope:
     """The goal of the plan in hand."""
-    goal = await handling.services.store.event(handling.plan.goal_id)
+    goal = await handling.services.store.events.event(handling.plan.goal_id)
     if goal is None:
         raise NotFound(f"the goal {handling.plan.goal_id} of plan {handling.plan.plan_id} is not stored any more")
     return goal
@@ -42,7 +42,7 @@ async def goal_of(handling: Handling) -> EventEnvelope:
 
 async def continue_turn(handling: Handling) -> Trigger | None:
     """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
-    plan = await handling.services.store.plan(handling.delivery.owner)
+    plan = await handling.services.store.plans.plan(handling.delivery.owner)
     if plan is None:
         raise NotFound(f"no plan {handling.delivery.owner} for {handling.event.type!r}")
     if plan.status.is_final:
@@ -61,7 +61,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
 
 async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSettings) -> None:
     """The plan fails with this reason, and its caller is told. A goal that never got a plan gets one to fail."""
-    plan = await handling.services.store.plan(handling.delivery.owner)
+    plan = await handling.services.store.plans.plan(handling.delivery.owner)
     if plan is None:
         await _begin(handling, settings)
     elif plan.status.is_final:
@@ -73,7 +73,7 @@ async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSetti
 
 async def fail_taken_up(handling: Handling, failure: Failure) -> None:
     """The plan that the handler of another event had taken up."""
-    plan = await handling.services.store.plan(handling.taken_up) if handling.taken_up else None
+    plan = await handling.services.store.plans.plan(handling.taken_up) if handling.taken_up else None
     if plan is not None and not plan.status.is_final:
         handling.load(plan)
         handling.apply(fail(plan, failure, await handling.open_now(), handling.moment()))
@@ -88,15 +88,15 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
     if is_stranded(event):
         return Facts(event, open_now=await handling.open_now())
     event = await _closing_event(handling)
-    met = await store.met_by(plan.plan_id, event.id)
+    met = await store.plans.met_by(plan.plan_id, event.id)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)
-    fired = next(iter(await store.marked(plan.plan_id, fired_mark(join_id))), None)
+    fired = next(iter(await store.plans.marked(plan.plan_id, fired_mark(join_id))), None)
     if fired is not None:
         return Facts(event, met, fired=fired)
-    came = await store.repeats(plan.plan_id, came_mark(join_id))
-    return Facts(event, met, join=await store.expectation(join_id), came=came)
+    came = await store.plans.repeats(plan.plan_id, came_mark(join_id))
+    return Facts(event, met, join=await store.plans.expectation(join_id), came=came)
 
 
 async def _closing_event(handling: Handling) -> EventEnvelope:
@@ -104,13 +104,13 @@ async def _closing_event(handling: Handling) -> EventEnvelope:
     and that this agent handled then as a subscriber, can come to the plan only by such a wake-up."""
     event = handling.event
     if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-        return await handling.services.store.event(event.causation_id) or event
+        return await handling.services.store.events.event(event.causation_id) or event
     return event
 
 
 async def _fire(handling: Handling, join: Expectation) -> Trigger:
     mark = came_mark(join.id)
-    stored = await handling.services.store.marked(handling.plan.plan_id, mark)
+    stored = await handling.services.store.plans.marked(handling.plan.plan_id, mark)
     came = [*stored, *(step for step in handling.steps_recorded if step.fingerprint == mark)]
     outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())
     handling.apply(outcome)
@@ -122,8 +122,8 @@ async def _release(handling: Handling, turn: Turn, gate: Expectation) -> None:
     store, plan, released = handling.services.store, handling.plan, turn.released
     if released is None:
         return
-    offer = make_offer(plan.agent, await store.known_events(plan.lineage.tenant_id), (), None)
-    spent = await store.spent(plan.root_plan_id)
+    offer = make_offer(plan.agent, await store.registry.known_events(plan.lineage.tenant_id), (), None)
+    spent = await store.plans.spent(plan.root_plan_id)
     if turn.branch is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
@@ -136,11 +136,11 @@ async def _begin(handling: Handling, settings: PlannerSettings) -> None:
     goal, store = handling.event, handling.services.store
     parent: PlanRecord | None = None
     if goal.plan_id is not None:
-        named = await store.plan(goal.plan_id)
+        named = await store.plans.plan(goal.plan_id)
         parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
     prompt = _label(handling, settings.prompt_id)
     begun = begin(goal, parent, settings.limits, settings.version, handling.moment(), prompt=prompt)
-    reason = await store.cancellation(begun.plan.plan_id)
+    reason = await store.plans.cancellation(begun.plan.plan_id)
     if parent is not None and parent.status is PlanStatus.CANCELLED:
         reason = reason or PARENT_CANCELLED
     handling.apply(replace(begun, plan=replace(begun.plan, cancel_requested=reason)))

@@ -67,8 +67,8 @@ class Directory:
         """Return what agents registered, each with the agent that owns it. One name on two topics is two events."""
         where = None if topic is None else topic_of(topic)
         store, tenant_id, now = self._services.store, self._person.tenant_id, self._services.clock.now()
-        await self._services.presence.confirm(store, now)
-        found = await (store.live_events(tenant_id, now) if live else store.known_events(tenant_id))
+        await self._services.presence.confirm(store.registry, now)
+        found = await (store.registry.live_events(tenant_id, now) if live else store.registry.known_events(tenant_id))
         return [one for one in found if owner in (None, one.agent) and _is_called(one.definition, name, where)]
 
     async def get_event(
@@ -77,7 +77,7 @@ class Directory:
         """Return the event as a live agent defines it, if possible one that takes it; a `version` even of gone ones."""
         where = None if topic is None else topic_of(topic)
         if version is not None:
-            stored = await self._services.store.definitions(self._person.tenant_id, event_name)
+            stored = await self._services.store.registry.definitions(self._person.tenant_id, event_name)
             return next((one for one in stored if one.version == version and _is_called(one, event_name, where)), None)
         found = await self.events(name=event_name, topic=topic)
         found.sort(key=lambda one: _BY_WEIGHT.index(one.role))
@@ -102,12 +102,12 @@ class Directory:
             raise NotFound(f"no agent {agent!r} in tenant {self._person.tenant_id!r}")
         if rows[0].tenant_id is None and self._person.roles is not None:
             raise LocalProtocolError(f"{agent} is shared by all tenants; only the trusted operator removes it")
-        return await self._services.store.deregister(agent, self._services.clock.now())
+        return await self._services.store.registry.deregister(agent, self._services.clock.now())
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()
-        await self._services.presence.confirm(self._services.store, now)
-        found = await self._services.store.agents(now)
+        await self._services.presence.confirm(self._services.store.registry, now)
+        found = await self._services.store.registry.agents(now)
         return [row for row in found if row.tenant_id in (None, self._person.tenant_id)]
 
 

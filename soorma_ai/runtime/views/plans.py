@@ -15,8 +15,8 @@ ACTIVE = "active"
 
 async def own_plan(services: Services, tenant_id: str, plan_id: str) -> PlanRecord:
     """Return a plan, also one that is still being begun. Raises NotFound."""
-    plan = await services.store.plan(plan_id)
-    if plan is None and (found := await services.store.goal_of(plan_id)):
+    plan = await services.store.plans.plan(plan_id)
+    if plan is None and (found := await services.store.plans.goal_of(plan_id)):
         agent, goal = found
         plan = before_it_began(goal, agent)
     if plan is None or plan.lineage.tenant_id != tenant_id:
@@ -33,7 +33,7 @@ async def plans(
     wanted = going if status == ACTIVE else [PlanStatus(status) if status else None]
     found: list[PlanRecord] = []
     for one in wanted:
-        found += await services.store.plans(
+        found += await services.store.plans.plans(
             tenant_id=tenant_id, status=one, root_plan_id=None, limit=limit, session_id=session_id
         )
     return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
@@ -42,8 +42,8 @@ async def plans(
 async def plan_details(services: Services, tenant_id: str, plan_id: str) -> PlanDetails:
     plan = await own_plan(services, tenant_id, plan_id)
     store = services.store
-    expectations = await store.expectations(plan_id=plan_id, only_open=False)
-    values = await store.plan_values(plan_id)
+    expectations = await store.plans.expectations(plan_id=plan_id, only_open=False)
+    values = await store.plans.plan_values(plan_id)
     return PlanDetails(
         plan_id=plan.plan_id,
         status=plan.status,
@@ -59,10 +59,10 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         parent_plan_id=plan.parent_plan_id,
         tenant_id=plan.lineage.tenant_id,
         session_id=plan.lineage.session_id,
-        steps=tuple(await store.steps(plan_id)),
-        decisions=tuple(await store.decisions(plan_id)),
+        steps=tuple(await store.plans.steps(plan_id)),
+        decisions=tuple(await store.plans.decisions(plan_id)),
         expectations=tuple(expectations),
-        usage=await store.spent(plan.root_plan_id),
+        usage=await store.plans.spent(plan.root_plan_id),
         limits=plan.limits,
         waiting_seconds=time_of_people(expectations, services.clock.now()).total_seconds(),
         agent_version=plan.agent_version,
@@ -85,7 +85,9 @@ async def trace_of(services: Services, tenant_id: str, plan_id: str) -> Trace:
 
 
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:
-    return await services.store.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
+    return await services.store.plans.plans(
+        tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS
+    )
 
 
 async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> list[EventEnvelope]:
@@ -93,7 +95,9 @@ async def tree_events(services: Services, tenant_id: str, root_plan_id: str) -> 
     events: list[EventEnvelope] = []
     last = 0
     while True:
-        page = await services.store.events(after=last, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=PAGE)
+        page = await services.store.events.events(
+            after=last, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=PAGE
+        )
         events += [row.event for row in page]
         if len(page) < PAGE:
             return events

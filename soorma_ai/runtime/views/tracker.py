@@ -45,10 +45,10 @@ class Tracker:
 
     async def delegation_group(self, group_id: str) -> DelegationGroup:
         """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
-        members = [one for one in await self._services.store.group(group_id) if one.tenant_id == self._tenant_id]
+        members = [one for one in await self._services.store.plans.group(group_id) if one.tenant_id == self._tenant_id]
         if not members:
             raise NotFound(f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id")
-        requests = [e for one in members if (e := await self._services.store.event(one.id))]
+        requests = [e for one in members if (e := await self._services.store.events.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
         actions = await self._load_actions(requests, root)
@@ -66,10 +66,10 @@ class Tracker:
 
     async def _load_actions(self, requests: Sequence[EventEnvelope], root_plan_id: str | None) -> list[Action]:
         store = self._services.store
-        found = await store.named_expectations([request.correlation_id or request.id for request in requests])
+        found = await store.plans.named_expectations([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
         handed: defaultdict[str, list[Handed]] = defaultdict(list)
-        for one in await store.handed([request.id for request in requests]):
+        for one in await store.events.handed([request.id for request in requests]):
             handed[one.event_id].append(one)
         # Read after the inbox: the event that ended a delivery is in the log then, so a failure is seen with its end.
         events = await self._tree(root_plan_id)
@@ -91,5 +91,5 @@ class Tracker:
                 name = request.response_event or completion_of(request.type)
                 replies[request.id] = by_key.get((request.correlation_id or request.id, name))
             elif met.met_by is not None:
-                replies[request.id] = by_id.get(met.met_by) or await self._services.store.event(met.met_by)
+                replies[request.id] = by_id.get(met.met_by) or await self._services.store.events.event(met.met_by)
         return {request_id: reply for request_id, reply in replies.items() if reply is not None}

@@ -79,7 +79,9 @@ def redrive(db: sqlite3.Connection, letter: DeadLetterRow) -> bool:
 
 def discard(db: sqlite3.Connection, seq: int, note: str, now: datetime) -> bool:
     """The row stays, so that its event is not taken once more when it comes again."""
-    letter = _existing(db, seq)
+    letter = find(db, seq)
+    if letter is None:
+        raise NotFound(f"there is no dead letter {seq}")
     reason = f"{note}; it had died of {letter.reason}"
     changed = db.execute(
         "UPDATE inbox SET state = 'done', reason = ?, ended_at = ? WHERE seq = ? AND state = 'dead'",
@@ -103,13 +105,6 @@ def _set_aside(db: sqlite3.Connection, event_seq: int, reason: str, at: datetime
     log.arrived(db, event_seq)
     given = {"nobody": NOBODY, "event": event_seq, "reason": reason, "at": epoch(at) if at else None}
     db.execute(_SET_ASIDE, given)
-
-
-def _existing(db: sqlite3.Connection, seq: int) -> DeadLetterRow:
-    letter = find(db, seq)
-    if letter is None:
-        raise NotFound(f"there is no dead letter {seq}")
-    return letter
 
 
 def _letter(db: sqlite3.Connection, row: _Row) -> DeadLetterRow:

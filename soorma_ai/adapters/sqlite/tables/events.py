@@ -5,7 +5,6 @@ import json
 import logging
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -20,15 +19,6 @@ _LOG = logging.getLogger("soorma_ai.store")
 
 UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
-
-
-@dataclass(frozen=True)
-class EventQuery:
-    after: int
-    tenant_id: str | None
-    root_plan_id: str | None
-    limit: int
-    newest: bool
 
 
 def publish(db: sqlite3.Connection, event: EventEnvelope) -> bool:
@@ -127,14 +117,23 @@ def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
     return _insert(db, event, _digest(event)) if stored is None else stored[0]
 
 
-def events(db: sqlite3.Connection, query: EventQuery) -> list[StoredEvent]:
-    if query.root_plan_id is not None:
-        found = _of_tree(db, query)
-    elif query.tenant_id is not None:
-        found = _rows(db, f"{_SELECT} WHERE tenant = :tenant AND seq > :after", query)
+def events(
+    db: sqlite3.Connection,
+    *,
+    after: int = 0,
+    tenant_id: str | None = None,
+    root_plan_id: str | None = None,
+    limit: int = 500,
+    newest: bool = False,
+) -> list[StoredEvent]:
+    direction = "DESC" if newest else "ASC"
+    if root_plan_id is not None:
+        select = _TREE.format(direction=direction)
     else:
-        found = _rows(db, f"{_SELECT} WHERE seq > :after", query)
-    if query.newest:
+        select = f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after"
+    values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit}
+    found = db.execute(f"{select} ORDER BY seq {direction} LIMIT :limit", values).fetchall()
+    if newest:
         found.reverse()
     return [StoredEvent(seq, shown(db, seq, body)) for seq, body in found]
 
@@ -188,24 +187,6 @@ _TREE = """
         WHERE plan.plan_id = :root AND event.seq > :after
     ) AND (:tenant IS NULL OR tenant = :tenant)
 """
-
-
-def _of_tree(db: sqlite3.Connection, query: EventQuery) -> list[tuple[int, bytes]]:
-    return _rows(db, _TREE.format(direction=_direction(query)), query)
-
-
-def _rows(db: sqlite3.Connection, select: str, query: EventQuery) -> list[tuple[int, bytes]]:
-    parameters = {
-        "after": query.after,
-        "tenant": query.tenant_id,
-        "root": query.root_plan_id,
-        "limit": query.limit,
-    }
-    return db.execute(f"{select} ORDER BY seq {_direction(query)} LIMIT :limit", parameters).fetchall()
-
-
-def _direction(query: EventQuery) -> str:
-    return "DESC" if query.newest else "ASC"
 
 
 def _digest(event: EventEnvelope) -> bytes:

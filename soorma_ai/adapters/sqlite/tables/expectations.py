@@ -53,7 +53,9 @@ def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus 
     return ExpectationStatus(row[0]) if row else None
 
 
-def listed(db: sqlite3.Connection, plan_id: str | None, tenant_id: str | None, *, only_open: bool) -> list[Expectation]:
+def listed(
+    db: sqlite3.Connection, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
+) -> list[Expectation]:
     """Oldest first."""
     wanted = {"plan_id": plan_id, "tenant": tenant_id, "status": "open" if only_open else None}
     # The status is spelled out, so that the indexes of open rows serve.

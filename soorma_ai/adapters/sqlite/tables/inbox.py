@@ -3,7 +3,6 @@
 import json
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -68,28 +67,23 @@ def put(db: sqlite3.Connection, agent: str, event_seq: int, owner: str, priority
     return done.rowcount == 1
 
 
-@dataclass(frozen=True)
-class Claim:
-    """`held` are deliveries that whoever claims has in hand, whatever became of their leases."""
-
-    now: datetime
-    lease: timedelta
-    held: Sequence[int] = ()
-
-
-def claim(db: sqlite3.Connection, agent: str, by: Claim, limit: int) -> list[Delivery]:
+def claim(
+    db: sqlite3.Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+) -> list[Delivery]:
     """What cannot be read is set aside on the way, and whatever stands behind it moves up."""
-    held = json.dumps(list(by.held))
-    while found := db.execute(CLAIMABLE, (agent, epoch(by.now), held, limit)).fetchall():
-        if taken := _take(db, found, by):
+    values = (agent, epoch(now), json.dumps(list(held)), limit)
+    while found := db.execute(CLAIMABLE, values).fetchall():
+        if taken := _take(db, found, now, lease):
             return taken
     return []
 
 
-def claim_suspect(db: sqlite3.Connection, agents: Sequence[str], by: Claim) -> Delivery | None:
-    values = (epoch(by.now), json.dumps(list(agents)), json.dumps(list(by.held)))
+def claim_suspect(
+    db: sqlite3.Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+) -> Delivery | None:
+    values = (epoch(now), json.dumps(list(agents)), json.dumps(list(held)))
     while found := db.execute(SUSPECT, values).fetchall():
-        if taken := _take(db, found, by):
+        if taken := _take(db, found, now, lease):
             return taken[0]
     return None
 
@@ -251,13 +245,13 @@ def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> 
     return min((due for due in found if due is not None), default=None)
 
 
-def _take(db: sqlite3.Connection, found: Sequence[tuple[Any, ...]], by: Claim) -> list[Delivery]:
-    taken = [delivery for row in found if (delivery := _delivery(db, row, by.now)) is not None]
+def _take(db: sqlite3.Connection, found: Sequence[tuple[Any, ...]], now: datetime, lease: timedelta) -> list[Delivery]:
+    taken = [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]
     if taken:
         db.execute(
             "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
             "WHERE seq IN (SELECT value FROM json_each(?))",
-            (epoch(by.now + by.lease), json.dumps([delivery.seq for delivery in taken])),
+            (epoch(now + lease), json.dumps([delivery.seq for delivery in taken])),
         )
     return taken
 

@@ -2,7 +2,6 @@
 
 import json
 import sqlite3
-from dataclasses import dataclass
 
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
 from soorma_ai.adapters.sqlite.tables import memory
@@ -12,26 +11,24 @@ from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import VersionConflict
 
 
-@dataclass(frozen=True)
-class PlanQuery:
-    tenant_id: str | None
-    status: PlanStatus | None
-    root_plan_id: str | None
-    limit: int
-    session_id: str | None = None
-
-
 def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
     row = db.execute("SELECT body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
     return PLAN.record(row[0]) if row else None
 
 
-def plans(db: sqlite3.Connection, query: PlanQuery) -> list[PlanRecord]:
-    wanted = {"tenant": query.tenant_id, "status": query.status, "root_plan_id": query.root_plan_id}
-    wanted["session_id"] = query.session_id
+def plans(
+    db: sqlite3.Connection,
+    *,
+    tenant_id: str | None,
+    status: PlanStatus | None,
+    root_plan_id: str | None,
+    limit: int,
+    session_id: str | None = None,
+) -> list[PlanRecord]:
+    wanted = {"tenant": tenant_id, "status": status, "root_plan_id": root_plan_id, "session_id": session_id}
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
-    found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": query.limit})
+    found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
     return [PLAN.record(body) for (body,) in found.fetchall()]
 
 
@@ -63,7 +60,7 @@ def append(db: sqlite3.Connection, step: Step) -> None:
         raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
 
 
-def steps(db: sqlite3.Connection, plan_id: str, limit: int | None) -> list[Step]:
+def steps(db: sqlite3.Connection, plan_id: str, limit: int | None = None) -> list[Step]:
     found = db.execute(
         "SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal DESC LIMIT ?",
         (plan_id, -1 if limit is None else limit),

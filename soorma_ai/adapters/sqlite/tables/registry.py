@@ -65,6 +65,10 @@ def needs(db: sqlite3.Connection, one: Registration, names: Sequence[str]) -> Ne
     return Needs(deliveries is not None, tasks is not None, plan[0] if plan else None, next(awaited, None))
 
 
+def live_events(db: sqlite3.Connection, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
+    return known_events(db, tenant_id, now)
+
+
 def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
     """With `live_at`, only those of agents that live then."""
     found = db.execute(

@@ -1,0 +1,105 @@
+"""How the parts of a store reach its file: one writing thread, readers that see what is committed."""
+
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from types import CoroutineType
+from typing import Any, Concatenate, ParamSpec, TypeVar
+
+from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.file.writer import Writer
+from soorma_ai.adapters.sqlite.tables.registry import Routes
+from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Database:
+    """`path` None keeps everything in memory, for as long as it is open."""
+
+    def __init__(self, path: Path | None, *, read_only: bool, on_commit: Callable[[], None] | None) -> None:
+        if path is None and read_only:
+            raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
+        self.on_commit = on_commit
+        self.routes = Routes()
+        self.reader: sqlite3.Connection | None = None
+        self._path = path
+        self._read_only = read_only
+        self._writer: Writer | None = None
+
+    @property
+    def writer(self) -> Writer:
+        if self._read_only:
+            raise LocalProtocolError(f"{self._path} is open read-only; ask its owner, or open it for writing")
+        if self._writer is None:
+            raise StoreUnavailable("the store is not open")
+        return self._writer
+
+    async def open(self, recover: Callable[[sqlite3.Connection], None]) -> None:
+        """`recover` is done before anything else is written."""
+        if self._writer is not None or self.reader is not None:
+            return
+        if not self._read_only:
+            self.routes.forget()
+            connection = files.open_writer(self._path)
+            self._writer = Writer(connection, on_commit=self.on_commit, forget=self.routes.forget)
+        try:
+            if self._writer is not None:
+                await self._writer.do(recover)
+            if self._path is not None:
+                self.reader = files.open_reader(self._path)
+        except SoormaError:
+            await self.close()
+            raise
+
+    async def close(self) -> None:
+        reader, writer = self.reader, self._writer
+        self.reader = self._writer = None
+        if reader is not None:
+            reader.close()
+        if writer is not None:
+            await writer.close()
+
+    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+        return await self.writer.do(operation)
+
+    async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """On the spot: a committed read of a local file is shorter than a change of threads. What is in memory only
+        the writing thread can see."""
+        if self.reader is None:
+            if self._read_only:
+                raise StoreUnavailable("the store is not open")
+            return await self.writer.do(query)
+        with in_our_words():
+            return query(self.reader)
+
+
+class Part:
+    """Implements one port of the store."""
+
+    def __init__(self, database: Database) -> None:
+        self.database = database
+
+
+def reading(
+    query: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    """A method of a part that answers from what is committed."""
+
+    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+        return await part.database.read(lambda db: query(db, *given, **named))
+
+    return method
+
+
+def writing(
+    operation: Callable[Concatenate[sqlite3.Connection, P], T],
+) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
+    """A method of a part that is one transaction."""
+
+    async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
+        return await part.database.write(lambda db: operation(db, *given, **named))
+
+    return method
