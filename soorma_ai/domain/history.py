@@ -31,7 +31,8 @@ class Step:
     """One line of a plan's history, only ever appended.
 
     `name` is the event that it is about; `event_id` the event that caused it or that it made; `fingerprint` names the
-    decision and the state that it was made in, for the repeat limit; or the join of which this is number `place`.
+    decision and the state that it was made in, for the repeat limit. `join_id` is the join that this came for, in time,
+    as number `place`; or the one that `fires` here: the plan decides again.
     """
 
     plan_id: str
@@ -45,6 +46,16 @@ class Step:
     expectation_id: str | None = None
     fingerprint: str | None = None
     place: int = 0
+    join_id: str | None = None
+    fires: bool = False
+
+
+@dataclass(frozen=True)
+class JoinProgress:
+    """How many branches of a join `came` in time, and the step at which it `fired`, if it has."""
+
+    came: int = 0
+    fired: Step | None = None
 
 
 class Verdict(StrEnum):

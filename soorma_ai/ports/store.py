@@ -7,7 +7,7 @@ from typing import Protocol
 from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.history import JournalEntry, Step
+from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
@@ -125,8 +125,10 @@ class Plans(Protocol):
 
     async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
 
-    async def marked(self, plan_id: str, fingerprint: str) -> list[Step]:
-        """The steps that `repeats` counts, in order."""
+    async def join_progress(self, plan_id: str, join_id: str) -> JoinProgress: ...
+
+    async def branches_that_came(self, plan_id: str, join_id: str) -> list[Step]:
+        """The steps of those that came in time, in order."""
         ...
 
     async def expectation(self, expectation_id: str) -> Expectation | None: ...

@@ -131,8 +131,8 @@ def plan(plan_id: str = "plan-1", **changes: Any) -> PlanRecord:
     return replace(made, **changes)
 
 
-def step(ordinal: int, plan_id: str = "plan-1", fingerprint: str | None = None, data: Json = None) -> Step:
-    return Step(plan_id, ordinal, StepKind.PUBLISHED, NOW, name="work.asked", data=data, fingerprint=fingerprint)
+def step(ordinal: int, plan_id: str = "plan-1", **more: Any) -> Step:
+    return Step(plan_id, ordinal, StepKind.PUBLISHED, NOW, name="work.asked", **more)
 
 
 def expectation(expectation_id: str, kind: ExpectationKind = ExpectationKind.REPLY, **changes: Any) -> Expectation:

@@ -23,6 +23,7 @@ from soorma_ai.domain.effects import (
     Unschedule,
 )
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import JoinProgress
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, VersionConflict
@@ -240,10 +241,13 @@ async def test_every_kind_of_expectation_is_kept(store: Store) -> None:
     assert {one.kind for one in await store.plans.expectations(plan_id="plan-1")} == set(ExpectationKind)
 
 
-async def test_marked_steps_are_found_by_their_mark_in_order(store: Store) -> None:
+async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_which_it_fired(store: Store) -> None:
     await do(store, SavePlan(plan("p-1"), None))
-    marks = ["came:j", None, "came:j", "came:other"]
-    await do(store, *(AppendStep(step(n, "p-1", fingerprint=mark)) for n, mark in enumerate(marks)))
-    assert [found.ordinal for found in await store.plans.marked("p-1", "came:j")] == [0, 2]
-    assert await store.plans.repeats("p-1", "came:j") == 2
-    assert await store.plans.marked("p-2", "came:j") == []
+    joins = ["j", None, "j", "other"]
+    await do(store, *(AppendStep(step(n, "p-1", join_id=join)) for n, join in enumerate(joins)))
+    assert [found.ordinal for found in await store.plans.branches_that_came("p-1", "j")] == [0, 2]
+    assert await store.plans.join_progress("p-1", "j") == JoinProgress(2)
+    assert await store.plans.join_progress("p-2", "j") == JoinProgress()
+    fired = step(4, "p-1", join_id="j", fires=True)
+    await do(store, AppendStep(fired))
+    assert await store.plans.join_progress("p-1", "j") == JoinProgress(2, fired)

@@ -13,7 +13,6 @@ from typing import Any
 from kit import planner, published, until
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
-from soorma_ai.core.plan.joins import fired_mark
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.testing.clock import VirtualClock
@@ -85,7 +84,7 @@ async def join_of_a_plan(platform: Platform, seed: int, need: int | None = None)
     assert await plan.result(timeout=60) == {"done": True}
     details = await platform.plan(plan.plan_id)
     (joined,) = [step for step in details.steps if step.kind == "joined"]
-    assert joined.fingerprint == fired_mark(joined.expectation_id or "")
+    assert joined.fires and joined.join_id == joined.expectation_id
     assert len(minds.reasoner.questions) == 2, "the model was asked once for the goal and once for the join"  # type: ignore[union-attr]
     came = [step for step in details.steps if step.kind == "replied"]
     assert len(came) == (need or BRANCHES)

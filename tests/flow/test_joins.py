@@ -141,7 +141,7 @@ async def test_results_and_the_deadline_at_the_same_moment_are_one_join(path: Pa
         await arrive(platform, shuffled(replies, rng), 1)
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
-        fired = [s for s in (await platform.plan(plan.plan_id)).steps if (s.fingerprint or "").startswith("joined:")]
+        fired = [step for step in (await platform.plan(plan.plan_id)).steps if step.fires]
         assert len(fired) == 1
 
 

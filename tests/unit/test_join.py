@@ -11,7 +11,7 @@ from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prep
 from soorma_ai.core.deciding.offer import Offer, decision_schema
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.joins import came_mark, fire, fired_mark, receive_branch
+from soorma_ai.core.plan.joins import fire, receive_branch
 from soorma_ai.core.plan.lifecycle import begin
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.portable import wire_of
@@ -175,7 +175,7 @@ def test_a_branch_is_a_step_that_moves_nothing() -> None:
     paused = replace(now, status=PlanStatus.PAUSED)
     after, step = came(paused, first, success=True, result=1)
     assert (after.status, after.steps) == (PlanStatus.PAUSED, paused.steps + 1)
-    assert (step.kind, step.fingerprint, step.place) == ("replied", came_mark(join.id), 0)
+    assert (step.kind, step.join_id, step.place) == ("replied", join.id, 0)
     assert came(paused, first, fired=step, success=True)[1].kind == "late"
     assert came(paused, first, fired=step, success=True)[1].fingerprint is None
 
@@ -194,19 +194,19 @@ def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_c
     closed = {e.expectation_id: e.status for e in outcome.effects if isinstance(e, Close)}
     assert closed == {branches[3].id: ExpectationStatus.CLOSED, join.id: ExpectationStatus.MET}
     (fired,) = [e.step for e in outcome.effects if isinstance(e, AppendStep)]
-    assert (fired.kind, fired.fingerprint) == ("joined", fired_mark(join.id))
+    assert (fired.kind, fired.join_id, fired.fires) == ("joined", join.id, True)
 
 
 def test_an_approval_is_no_result_and_a_rejection_is_one() -> None:
     now, join, (gate,) = opened(("pay.asked", 9))
     _, event = reply(gate)
-    for decision, expected in ((AnswerDecision.APPROVE, None), (AnswerDecision.REJECT, came_mark(join.id))):
+    for decision, expected in ((AnswerDecision.APPROVE, None), (AnswerDecision.REJECT, join.id)):
         answer = Answer("a", {"approved": decision is AnswerDecision.APPROVE}, decision, "ann", NOW)
         met = replace(gate, status=ExpectationStatus.MET, answer=answer)
         outcome, trigger = receive_branch(now, met, event, moment(event), fired=None)
         (effect,) = outcome.effects
         assert isinstance(effect, AppendStep)
-        assert effect.step.fingerprint == expected
+        assert effect.step.join_id == expected
         assert (trigger.released is None) is (expected is not None)
 
 

@@ -15,7 +15,6 @@ from soorma_ai.core.deciding.prompt import (
     fence,
     plan_inputs,
 )
-from soorma_ai.core.plan.joins import came_mark, fired_mark
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import Step, StepKind
@@ -32,8 +31,8 @@ OFFER = Offer(events=(EVENT, GATED), delegates=(Delegate("buyer", EVENT),), wait
 CAME = Trigger("It came.")
 
 
-def step(kind: StepKind, name: str = "", data: Json = None, note: str = "", mark: str | None = None) -> Step:
-    return Step(PLAN, 0, kind, at(0), name, data, note, GOAL, None, mark)
+def step(kind: StepKind, name: str = "", data: Json = None, note: str = "", join: str | None = None) -> Step:
+    return Step(PLAN, 0, kind, at(0), name, data, note, GOAL, join_id=join)
 
 
 def inputs(*history: Step, trigger: Trigger = CAME, **known: Any) -> Any:
@@ -90,9 +89,9 @@ def test_what_just_happened_is_not_told_a_second_time() -> None:
 
 def test_of_the_results_of_a_join_none_is_cut_off_by_those_before_it_and_none_is_told_twice() -> None:
     steps = [
-        step(StepKind.REPLIED, "part.asked", 1, "ok", came_mark("j")),
-        step(StepKind.JOINED, note="All came.", mark=fired_mark("j")),
-        step(StepKind.REPLIED, "part.asked", 2, "ok", came_mark("another")),
+        step(StepKind.REPLIED, "part.asked", 1, "ok", "j"),
+        step(StepKind.JOINED, note="All came.", join="j"),
+        step(StepKind.REPLIED, "part.asked", 2, "ok", "another"),
     ]
     results: list[Json] = [{"result": str(n) * ENTRY_CHARS} for n in range(8)]
     told = inputs(*steps, trigger=Trigger("All came.", results, join_id="j"))

@@ -10,7 +10,6 @@ from collections.abc import Sequence
 
 from soorma_ai.core.deciding.drafts import Material
 from soorma_ai.core.deciding.offer import Offer
-from soorma_ai.core.plan.joins import came_mark, fired_mark
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.limits import Spent
@@ -126,8 +125,7 @@ def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
 def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
     """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
-        shown = (came_mark(trigger.join_id), fired_mark(trigger.join_id))
-        return [step for step in steps if step.fingerprint not in shown]
+        return [step for step in steps if step.join_id != trigger.join_id]
     return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
 
 

@@ -1,6 +1,6 @@
 """Fan-out and fan-in: several requests published together, and the one moment at which the plan decides again.
 
-A branch is counted by its step, which carries the join's mark: what is handled counts, in the order it is handled. The
+A branch is counted by its step, which names the join: what is handled counts, in the order it is handled. The
 join fires once, by the branch that makes the count full or by its deadline, and leaves a step of its own that says so.
 A branch that comes after that step is late.
 """
@@ -62,16 +62,6 @@ def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
     return Outcome(asked.plan, tuple(effects))
 
 
-def came_mark(join_id: str) -> str:
-    """Marks the steps of branches that came in time."""
-    return f"came:{join_id}"
-
-
-def fired_mark(join_id: str) -> str:
-    """Marks the step at which the plan decides again."""
-    return f"joined:{join_id}"
-
-
 def receive_branch(
     plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment, *, fired: Step | None
 ) -> tuple[Outcome, Trigger]:
@@ -90,7 +80,8 @@ def receive_branch(
 def fire(
     plan: PlanRecord, join: Expectation, came: Sequence[Step], open_now: Sequence[Expectation], moment: Moment
 ) -> tuple[Outcome, Trigger]:
-    """`came` are the marked steps. What is still held for a person is withdrawn: its answer could be of no use."""
+    """`came` are the steps of the branches that came in time. What is still held for a person is withdrawn: its answer
+    could be of no use."""
     asked = _what_was_asked(join)
     withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
     overdue = join.status is ExpectationStatus.EXPIRED
@@ -100,15 +91,13 @@ def fire(
     running = move(plan, StatusTrigger.GO, moment.now)
     places: list[Json] = [e.place for e in withdrawn]
     data: Json = {_WITHDRAWN: places} if places else None
-    mark = fired_mark(join.id)
-    stepped = append_step(
-        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, fingerprint=mark
-    )
+    stepped = append_step(running, kind, moment, name=name, data=data, note=text, expectation_id=join.id)
+    fired = (AppendStep(replace(one.step, join_id=join.id, fires=True)) for one in _steps_of(stepped))
     closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
     results = _results(asked, came, {e.place for e in withdrawn})
-    return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
+    return Outcome(stepped.plan, (*fired, *closed)), Trigger(text, [*results], join_id=join.id)
 
 
 def _withdrawn_at(fired: Step) -> Sequence[Json]:
@@ -141,7 +130,7 @@ def _mark(step: Step, met: Expectation, trigger: Trigger, fired: bool) -> Step:
     if trigger.released:
         return step
     if not fired:
-        return replace(step, fingerprint=came_mark(met.branch_of or ""), place=met.place)
+        return replace(step, join_id=met.branch_of, place=met.place)
     return replace(step, kind=StepKind.LATE, place=met.place)
 
 

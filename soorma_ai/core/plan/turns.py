@@ -5,7 +5,7 @@ reads before it goes on with `fire` or `release`.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
@@ -19,7 +19,7 @@ from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, 
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.history import JoinProgress, StepKind
 from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import LimitExceeded
@@ -30,8 +30,7 @@ class Facts:
     """What is stored about a plan and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
-    `done` are the names of what was answered. `join` is what `met` is a branch of; it `fired` at that step, if it has,
-    and `came` branches came before this one.
+    `done` are the names of what was answered. `join` is what `met` is a branch of, and its `progress` without this one.
     """
 
     event: EventEnvelope
@@ -39,8 +38,7 @@ class Facts:
     open_now: Sequence[Expectation] = ()
     done: Sequence[str] = ()
     join: Expectation | None = None
-    fired: Step | None = None
-    came: int = 0
+    progress: JoinProgress = field(default_factory=JoinProgress)
 
 
 @dataclass(frozen=True)
@@ -71,7 +69,7 @@ def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
     if met is None:
         return Turn()
     if met.kind is ExpectationKind.JOIN:
-        return Turn(fires=None if facts.fired else met)
+        return Turn(fires=None if facts.progress.fired else met)
     if met.branch_of is not None:
         return _receive_branch(plan, met, facts, moment)
     outcome, trigger = receive(plan, met, facts.event, moment)
@@ -105,11 +103,11 @@ def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectat
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:
     """The join fires if this one makes its count full. At its deadline it is fired by the timer's word, which stands in
     line behind what came before."""
-    outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.fired)
+    outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
     if trigger.released:
         return Turn(outcome, released=trigger.released, branch=met)
-    join = None if facts.fired else facts.join
-    is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.came + 1 >= need_of(join)
+    join = None if facts.progress.fired else facts.join
+    is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.progress.came + 1 >= need_of(join)
     return Turn(outcome, fires=join if is_full else None)
 
 

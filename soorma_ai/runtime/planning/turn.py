@@ -7,7 +7,7 @@ from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.deciding.offer import make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS
 from soorma_ai.core.expecting.wakeups import ANSWERED
-from soorma_ai.core.plan.joins import came_mark, fire, fired_mark
+from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import Facts, Turn, decision_of, is_stranded, must_have_time, release, take_turn
@@ -92,11 +92,8 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)
-    fired = next(iter(await store.plans.marked(plan.plan_id, fired_mark(join_id))), None)
-    if fired is not None:
-        return Facts(event, met, fired=fired)
-    came = await store.plans.repeats(plan.plan_id, came_mark(join_id))
-    return Facts(event, met, join=await store.plans.expectation(join_id), came=came)
+    join = None if met is None else await store.plans.expectation(join_id)
+    return Facts(event, met, join=join, progress=await store.plans.join_progress(plan.plan_id, join_id))
 
 
 async def _closing_event(handling: Handling) -> EventEnvelope:
@@ -109,9 +106,8 @@ async def _closing_event(handling: Handling) -> EventEnvelope:
 
 
 async def _fire(handling: Handling, join: Expectation) -> Trigger:
-    mark = came_mark(join.id)
-    stored = await handling.services.store.plans.marked(handling.plan.plan_id, mark)
-    came = [*stored, *(step for step in handling.steps_recorded if step.fingerprint == mark)]
+    stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
+    came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id)]
     outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())
     handling.apply(outcome)
     return trigger

@@ -141,6 +141,18 @@ STEPS: dict[int, tuple[str, ...]] = {
             PRIMARY KEY (plan_id, kind, key)
         ) STRICT, WITHOUT ROWID
     """),
+    3: statements("""
+        ALTER TABLE step ADD COLUMN join_id TEXT;
+        ALTER TABLE step ADD COLUMN fires INTEGER NOT NULL DEFAULT 0;
+        UPDATE step SET join_id = substr(fingerprint, length('came:') + 1) WHERE fingerprint LIKE 'came:%';
+        UPDATE step SET join_id = substr(fingerprint, length('joined:') + 1), fires = 1
+            WHERE fingerprint LIKE 'joined:%';
+        UPDATE step SET fingerprint = NULL WHERE join_id IS NOT NULL;
+        UPDATE step SET body = json_set(
+                body, '$.join_id', join_id, '$.fires', json(iif(fires, 'true', 'false')), '$.fingerprint', NULL
+            ) WHERE join_id IS NOT NULL AND json_valid(body);
+        CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL
+    """),
 }
 
 

@@ -12,7 +12,7 @@ letter was brought back.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 3
+VERSION = 4
 APPLICATION_ID = 0x536F6F72
 
 _STATEMENTS = """
@@ -150,9 +150,12 @@ CREATE TABLE step (
     ordinal INTEGER NOT NULL,
     fingerprint TEXT,
     body TEXT NOT NULL,
+    join_id TEXT,
+    fires INTEGER NOT NULL DEFAULT 0,
     PRIMARY KEY (plan_id, ordinal)
 ) STRICT;
 CREATE INDEX step_repeat ON step (plan_id, fingerprint) WHERE fingerprint IS NOT NULL;
+CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL;
 
 CREATE TABLE plan_value (
     plan_id TEXT NOT NULL,

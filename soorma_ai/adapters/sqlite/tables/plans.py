@@ -6,9 +6,11 @@ import sqlite3
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP
 from soorma_ai.adapters.sqlite.tables import memory
 from soorma_ai.domain.effects import DropValue, SaveValue
-from soorma_ai.domain.history import Step
+from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import VersionConflict
+
+_OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
 def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
@@ -53,8 +55,9 @@ def update(db: sqlite3.Connection, plan: PlanRecord, expected_version: int) -> N
 
 def append(db: sqlite3.Connection, step: Step) -> None:
     done = db.execute(
-        "INSERT INTO step (plan_id, ordinal, fingerprint, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (step.plan_id, step.ordinal, step.fingerprint, STEP.text(step)),
+        "INSERT INTO step (plan_id, ordinal, fingerprint, join_id, fires, body) VALUES (?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
+        (step.plan_id, step.ordinal, step.fingerprint, step.join_id, step.fires, STEP.text(step)),
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
@@ -94,10 +97,14 @@ def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
     ).fetchone()[0]
 
 
-def marked(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> list[Step]:
-    found = db.execute(
-        "SELECT body FROM step WHERE plan_id = ? AND fingerprint = ? ORDER BY ordinal", (plan_id, fingerprint)
-    ).fetchall()
+def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:
+    (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
+    fired = db.execute(f"SELECT body {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
+    return JoinProgress(came, STEP.record(fired[0]) if fired else None)
+
+
+def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> list[Step]:
+    found = db.execute(f"SELECT body {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
     return [STEP.record(body) for (body,) in found]
 
 
