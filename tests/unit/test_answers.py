@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from soorma_ai.core.expecting.answers import decision_meant, judge_answer
+from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
@@ -122,6 +122,36 @@ def test_one_of_the_approvers_roles_is_needed(roles: frozenset[str] | None, outc
     assert judged == outcome
     if outcome == "invalid":
         assert "one of manager, cfo must answer" in judged.detail
+
+
+@pytest.mark.parametrize(
+    ("role", "minutes", "outcome"),
+    [("director", 59, "invalid"), ("director", 60, "accepted"), ("manager", 61, "accepted"), ("clerk", 61, "invalid")],
+)
+def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str, minutes: int, outcome: str) -> None:
+    ladder = replace(GATE, escalate_after=timedelta(hours=1), escalate_to=("director",))
+    asked, person = expecting(ladder, opened_at=NOW - timedelta(minutes=minutes)), Person(roles=frozenset({role}))
+    assert judge_answer(asked, answering(APPROVE, YES), person, NOW) == outcome
+
+
+@pytest.mark.parametrize(
+    ("source", "producers", "ask", "meets"),
+    [
+        ("shop", (), QUESTION, True),
+        ("shop", ("shop", "client"), QUESTION, True),
+        ("liar", ("shop", "client"), QUESTION, False),
+        ("client", ("shop", "client"), QUESTION, True),
+        ("client", ("shop",), QUESTION, False),
+        ("client", (), GATE, False),
+        ("client", ("client",), GATE, False),
+        ("shop", ("shop",), GATE, True),
+        ("client", (), None, True),
+    ],
+)
+def test_only_a_declared_producer_meets_a_wait_and_no_client_speaks_for_approvers(
+    source: str, producers: tuple[str, ...], ask: Ask | None, meets: bool
+) -> None:
+    assert may_meet(expecting(ask, producers=producers), source) is meets
 
 
 def test_without_approvers_anybody_answers() -> None:

@@ -7,13 +7,12 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
-from soorma_ai.core.expecting.reminders import reminders
 from soorma_ai.core.expecting.wakeups import EXPIRED
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.people import AnswerDecision, Ask
-from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, gate, moment, of_kind, published
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, gate, moment, of_kind, published
 
 PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1", is_timed=True)
 TASK = Waiter("clerk", LINEAGE, None, task_id="t-1", longest=timedelta(days=7))
@@ -89,32 +88,6 @@ def test_the_announcement_of_a_gate_names_exactly_the_payload_that_it_holds() ->
     (told,) = published(open_expectation(PLAN, spec(ask=held), moment()))
     assert held is not None and held.proposal is not None
     assert told.data["digest"] == held.proposal.digest
-
-
-@pytest.mark.parametrize(
-    ("deadline", "ladder", "told"),
-    [
-        (None, {}, []),
-        (None, {"reminders": (2 * HOUR, HOUR)}, [("remind:x-1:1", 1, "reminder"), ("remind:x-1:2", 2, "reminder")]),
-        (None, {"escalate_after": HOUR, "escalate_to": ("boss",)}, [("escalate:x-1", 1, "escalation")]),
-        (NOW + 2 * HOUR, {"reminders": (HOUR, 2 * HOUR, 3 * HOUR)}, [("remind:x-1:1", 1, "reminder")]),
-        (NOW + HOUR, {"escalate_after": HOUR, "escalate_to": ("boss",)}, []),
-    ],
-)
-def test_people_are_reminded_and_others_asked_until_the_deadline(deadline: Any, ladder: Any, told: Any) -> None:
-    asked = expectation("wait", deadline=deadline, ask=replace(ASK, **{"reminders": (), **ladder}))
-    timers = reminders(asked, GOAL)
-    assert [(timer.id, (timer.due - NOW) / HOUR, timer.series) for timer in timers] == told
-    assert all((timer.guards, timer.event.time) == ("x-1", timer.due) for timer in timers)
-
-
-def test_a_reminder_is_the_announcement_again_with_its_number_or_the_new_roles() -> None:
-    ladder = replace(ASK, escalate_after=HOUR, escalate_to=("boss",))
-    first, escalated = reminders(expectation("wait", ask=ladder), GOAL)
-    assert (first.event.type, first.event.data) == ("plan.wait.reminded", {"order_id": "A1", "reminder": 1})
-    assert (escalated.event.type, escalated.event.data["escalated_to"]) == ("plan.wait.escalated", ["boss"])
-    assert len({GOAL.id, first.event.id, escalated.event.id}) == 3
-    assert reminders(expectation(), GOAL) == ()
 
 
 def test_what_is_opened_again_for_the_same_cause_is_the_same() -> None:
