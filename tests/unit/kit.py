@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
@@ -23,16 +24,7 @@ E = TypeVar("E")
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 END = NOW + timedelta(days=7)
-LINEAGE = Lineage(
-    tenant_id="acme",
-    user_id="ada",
-    session_id="s-1",
-    goal_id="goal",
-    plan_id="p-1",
-    root_plan_id="p-0",
-    deadline=END,
-    traceparent="00-1-2-01",
-)
+LINEAGE = Lineage("acme", "ada", "s-1", "goal", "p-1", "p-0", END, "00-1-2-01")
 
 
 def event(type: str, /, **given: Any) -> EventEnvelope:
@@ -50,42 +42,18 @@ def moment(cause: EventEnvelope = GOAL, now: datetime = NOW) -> Moment:
 
 
 def plan(status: str = "running", **changes: Any) -> PlanRecord:
-    record: dict[str, Any] = {
-        "plan_id": "p-1",
-        "agent": "orders",
-        "agent_version": "1",
-        "status": PlanStatus(status),
-        "goal_id": "goal",
-        "goal_event": "order.received",
-        "goal_data": {"order_id": "A1"},
-        "lineage": LINEAGE,
-        "limits": Limits(),
-        "created_at": NOW,
-        "updated_at": NOW,
-        "root_plan_id": "p-0",
-        "answer_key": "key",
-        "deadline": END,
-        "steps": 4,
-    }
-    return PlanRecord(**(record | changes))
+    ids, goal = ("p-1", "orders", "1", PlanStatus(status), "goal"), ("order.received", {"order_id": "A1"})
+    made = PlanRecord(*ids, *goal, LINEAGE, Limits(), NOW, NOW, "p-0", answer_key="key", deadline=END, steps=4)
+    return replace(made, **changes)
 
 
 def expectation(kind: str = "reply", status: str = "open", **changes: Any) -> Expectation:
-    record: dict[str, Any] = {
-        "id": "x-1",
-        "kind": ExpectationKind(kind),
-        "agent": "orders",
-        "tenant_id": "acme",
-        "plan_id": "p-1",
-        "root_plan_id": "p-0",
-        "event_type": "part.completed",
-        "event_topic": EventTopic.ACTION_RESULTS,
-        "opened_at": NOW,
-        "deadline": END,
-        "subject": "part",
-        "status": ExpectationStatus(status),
-    }
-    return Expectation(**(record | changes))
+    made = Expectation(
+        *("x-1", ExpectationKind(kind), "orders", "acme", "p-1", "p-0", "part.completed", EventTopic.ACTION_RESULTS),
+        *(NOW, END, "part"),
+        status=ExpectationStatus(status),
+    )
+    return replace(made, **changes)
 
 
 def gate(status: str = "met", answer: Answer | None = None, on_expiry: str = "reject", **changes: Any) -> Expectation:
