@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 from kit import planner, published, until
-from worst import IS_WORST
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.core.plan.joins import fired_mark
@@ -22,8 +21,7 @@ from soorma_ai.testing.scripted import complete, publish, publish_all
 
 BRANCHES = 100
 TWICE = 30
-# That every event comes twice is part of each order already.
-ORDERS = 10 if IS_WORST else 50
+ORDERS = 5
 WIDE = Limits(max_actions=1000, max_parallel=1000)
 PART = "part.requested"
 
