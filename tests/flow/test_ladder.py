@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, ended, open_platform, payments, planner, published, stock, the_wait, until
 
-from soorma_ai import Agent, Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
+from soorma_ai import Approval, GoalContext, Platform, PlatformContext, WaitAction
 from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
@@ -75,27 +75,6 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
 
 
-async def test_who_may_answer_is_judged_on_what_stands_then(platform: Platform, clock: VirtualClock) -> None:
-    plan, question = await held(platform)
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
-    await clock.advance(24 * HOUR - timedelta(seconds=1))
-    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
-    await clock.advance(1)
-    assert await clerk.answer(question.wait_id, {"approved": True}) == "invalid"
-    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-
-
-async def test_the_first_approvers_may_still_answer_after_an_escalation(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    _, question = await held(platform)
-    await clock.advance(25 * HOUR)
-    boss = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
-    assert await boss.answer(question.wait_id, {"approved": True}) == "accepted"
-
-
 async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: VirtualClock) -> None:
     plan, question = await held(platform)
     assert sorted(await timers(platform)) == ["deadline", "escalate", "remind", "remind", "remind"]
@@ -106,13 +85,6 @@ async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: V
     assert await timers(platform) == []
     await clock.advance(100 * HOUR)
     assert await told(platform) == [FIRST]
-
-
-async def test_cancelling_ends_the_ladder(platform: Platform) -> None:
-    plan, _ = await held(platform)
-    await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
-    assert await timers(platform) == []
 
 
 async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Path, clock: VirtualClock) -> None:
@@ -137,87 +109,6 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert await told(platform) == []
         assert await timers(platform) == []
-
-
-async def test_what_would_come_after_the_deadline_is_not_planned(platform: Platform) -> None:
-    await held(platform, Approval(timeout=HOUR, reminders=(HOUR, 2 * HOUR), escalate_after=HOUR, escalate_to=("x",)))
-    assert await timers(platform) == ["deadline"]
-
-
-@pytest.mark.parametrize("forged", ["plan.wait.reminded", "plan.wait.escalated", "plan.wait.opened"])
-@pytest.mark.parametrize("topic", ["notification-events", "plan-events"])
-async def test_a_forged_word_of_the_ladder_moves_nothing(platform: Platform, forged: str, topic: str) -> None:
-    burglar = Agent("burglar")
-
-    @burglar.on_event("please.forge", topic="business-facts")
-    async def forge(event: Any, context: PlatformContext) -> None:
-        data = {"wait_id": event.data["wait_id"], "escalated_to": ["burglar"]}
-        await context.bus.publish(topic, forged, data, correlation_id=data["wait_id"], subject=data["wait_id"])
-        await context.bus.announce("forged", {})
-
-    await platform.start(burglar)
-    plan, question = await held(platform)
-    await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
-    await until(platform, lambda: _announced(platform))
-    assert (await the_wait(platform)).wait_id == question.wait_id
-    assert len((await platform.plan(plan.plan_id)).steps) == 2
-    thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
-    assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
-
-
-async def _announced(platform: Platform) -> bool:
-    return any(event.type == "forged" for event in await published(platform, topic="business-facts"))
-
-
-async def test_the_question_of_a_worker_has_a_ladder_too(platform: Platform, clock: VirtualClock) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("review.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        question = {"question": "May it go?", "response_event": "review.answered", "timeout_seconds": 600}
-        ladder = {"remind_after_seconds": [60, 120], "escalate_after_seconds": 300, "escalate_to": ["director"]}
-        await context.bus.publish(
-            "notification-events", "notification.human_input", {**question, **ladder, "approvers": ["manager"]}
-        )
-
-    @worker.on_result("review.answered")
-    async def answered(result: Any, context: PlatformContext) -> None:
-        await (await result.restore_task()).complete({"approved": result.data["approved"]})
-
-    await platform.start(worker)
-    await platform.publish("action-requests", "review.requested", {})
-    question = await the_wait(platform)
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    await clock.advance(60)
-    assert await is_told(platform, 1) == [FIRST]
-    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
-    await clock.advance(240)
-    assert await is_told(platform, 3) == [FIRST, SECOND, ESCALATED]
-    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
-    assert await timers(platform) == []
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"remind_after_seconds": "soon"}, "remind_after_seconds"),
-        ({"remind_after_seconds": [0]}, "above zero"),
-        ({"escalate_after_seconds": 5}, "needs both"),
-        ({"escalate_after_seconds": [5, 6], "escalate_to": ["x"]}, "escalate_after_seconds"),
-        ({"escalate_after_seconds": 5, "escalate_to": "boss"}, "lists of roles"),
-    ],
-)
-async def test_a_ladder_that_cannot_be_is_told(platform: Platform, wrong: dict[str, Any], words: str) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("review.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        question = {"response_event": "review.answered", "timeout_seconds": 600}
-        await context.bus.publish("notification-events", "notification.human_input", {**question, **wrong})
-
-    await platform.start(worker)
-    reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
-    assert words in reply["error"]["message"]
 
 
 async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(

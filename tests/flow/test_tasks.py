@@ -80,15 +80,6 @@ async def test_a_hundred_results_in_any_order_and_some_twice_are_one_join(platfo
     await join_of_a_worker(platform, seed)
 
 
-async def test_a_part_that_fails_is_a_result_too(platform: Platform) -> None:
-    specs = [DelegationSpec("part.requested", {"n": 1}, "part.done")]
-    specs.append(DelegationSpec("part.requested", {"fails": True}, "part.done"))
-    await platform.start(gathering(specs), echo())
-    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
-    good, bad = reply["result"]["parts"]
-    assert (good["success"], bad["success"], bad["error"]["code"]) == (True, False, "no_part")
-
-
 async def test_a_part_that_nobody_answers_is_a_result_in_time(platform: Platform, clock: VirtualClock) -> None:
     told: list[Any] = []
     worker = Worker("clerk")
@@ -257,29 +248,20 @@ def asking(worker: Worker, **data: Any) -> None:
         await task.complete({"approved": result.data["approved"]})
 
 
-async def test_a_worker_asks_a_person(platform: Platform) -> None:
+@pytest.mark.parametrize("by_event", [False, True])
+async def test_a_worker_asks_a_person_who_answers_or_sends_an_event(platform: Platform, by_event: bool) -> None:
     worker = Worker("clerk")
     asking(worker, timeout_seconds=60)
     await platform.start(worker)
     task_id = await platform.publish("action-requests", "review.requested", {})
     question = await the_wait(platform)
     assert (question.message, question.task_id, question.plan_id) == ("May it go?", task_id, None)
-    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    if by_event:
+        await platform.publish("notification-events", "review.answered", {"approved": True}, correlation_id=task_id)
+    else:
+        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     (answer,) = await until(platform, lambda: answers(platform, task_id))
     assert answer.data["result"] == {"approved": True}
-
-
-async def test_a_person_may_answer_a_worker_by_an_event(platform: Platform) -> None:
-    worker = Worker("clerk")
-    asking(worker, timeout_seconds=60)
-    await platform.start(worker)
-    task_id = await platform.publish("action-requests", "review.requested", {})
-    await the_wait(platform)
-    await platform.publish(
-        "notification-events", "review.answered", {"approved": False}, correlation_id=task_id, idempotency_key="once"
-    )
-    (answer,) = await until(platform, lambda: answers(platform, task_id))
-    assert answer.data["result"] == {"approved": False}
 
 
 @pytest.mark.parametrize(("who", "asked_of"), [("agent", []), ("client", ["manager"])])
@@ -344,9 +326,6 @@ async def test_a_question_that_nobody_answers_is_a_timeout(
     ("wrong", "words"),
     [
         ({}, "timeout_seconds"),
-        ({"timeout_seconds": 1e15}, "timeout_seconds"),
-        ({"timeout_seconds": 60, "remind_after_seconds": 1e15}, "remind_after_seconds"),
-        ({"timeout_seconds": 60, "response_schema": {"type": "nonsense"}}, "malformed JSON Schema"),
         ({"timeout_seconds": 60, "response_event": "nobody.listens"}, "register on_result('nobody.listens')"),
     ],
 )

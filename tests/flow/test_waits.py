@@ -13,11 +13,9 @@ from soorma_ai import (
     Approval,
     EventDefinition,
     GoalContext,
-    InvocationContext,
     PlannerDecision,
     Platform,
     PlatformContext,
-    Tool,
     WaitAction,
 )
 from soorma_ai.errors import NotFound
@@ -60,12 +58,6 @@ async def test_of_two_people_at_the_same_moment_one_is_accepted_and_the_other_to
     assert charged == [12000]
 
 
-async def test_the_same_act_of_answering_told_twice_is_one_answer(platform: Platform) -> None:
-    _, question = await held(platform, "always", complete({}))
-    for _ in range(2):
-        assert await platform.answer(question.wait_id, {"approved": True}, answer_id="click-1") == "accepted"
-
-
 @pytest.mark.parametrize("forged", ["approval.granted", "plan.wait.answered", "payment.charge.requested.completed"])
 @pytest.mark.parametrize("topic", ["business-facts", "action-results", "plan-events", "notification-events"])
 async def test_no_event_opens_a_gate(platform: Platform, forged: str, topic: str) -> None:
@@ -93,14 +85,6 @@ async def test_no_event_opens_a_gate(platform: Platform, forged: str, topic: str
     assert charged == []
 
 
-async def test_a_rejection_is_data_and_the_planner_decides_what_to_do_about_it(platform: Platform) -> None:
-    charged: list[Any] = []
-    plan, question = await held(platform, "always", complete({"paid": False}), charged=charged)
-    assert await platform.answer(question.wait_id, {"approved": False, "note": "too much"}) == "accepted"
-    assert await plan.result(timeout=5) == {"paid": False}
-    assert charged == []
-
-
 async def test_an_edited_payload_is_checked_again_and_published_instead(platform: Platform) -> None:
     charged: list[Any] = []
     plan, question = await held(platform, "always", complete({}), charged=charged)
@@ -111,31 +95,11 @@ async def test_an_edited_payload_is_checked_again_and_published_instead(platform
     assert charged == [9000]
 
 
-@pytest.mark.parametrize(
-    ("payload", "decision", "told"),
-    [
-        ({"approved": "yes"}, "approve", "$.approved"),
-        ({}, "approve", "approved"),
-        ({"approved": False}, "approve", "the decision says approve"),
-        ({"approved": True}, "reject", "the decision says reject"),
-        ({"approved": True}, "respond", "not among"),
-    ],
-)
-async def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(
-    platform: Platform, payload: dict[str, Any], decision: str, told: str
-) -> None:
+async def test_an_invalid_answer_is_told_why_and_leaves_the_question_open(platform: Platform) -> None:
     _, question = await held(platform, "always")
-    outcome = await platform.answer(question.wait_id, payload, decision=decision)
-    assert (outcome, told in outcome.detail) == ("invalid", True), outcome.detail
+    outcome = await platform.answer(question.wait_id, {"approved": "yes"}, decision="approve")
+    assert (outcome, "$.approved" in outcome.detail) == ("invalid", True)
     assert (await the_wait(platform)).wait_id == question.wait_id
-
-
-async def test_only_somebody_with_the_role_may_approve(platform: Platform) -> None:
-    _, question = await held(platform, MANAGER, complete({}))
-    clerk = platform.as_user(tenant_id="default", user_id="carl", roles={"clerk"})
-    boss = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
-    assert await clerk.answer(question.wait_id, {"approved": True}) == "invalid"
-    assert await boss.answer(question.wait_id, {"approved": True}) == "accepted"
 
 
 async def test_another_tenant_sees_no_question_and_cannot_answer_it(platform: Platform) -> None:
@@ -156,15 +120,6 @@ async def test_a_deadline_ends_a_wait_and_its_answer_is_late_from_that_moment_on
     assert await platform.answer(question.wait_id, {"approved": True}) == "late"
     assert await plan.result(timeout=5) == {"paid": False}
     assert await platform.answer(question.wait_id, {"approved": True}) == "late"
-
-
-async def test_by_default_an_unanswered_gate_is_a_no_and_can_be_a_yes(platform: Platform, clock: VirtualClock) -> None:
-    charged: list[Any] = []
-    lenient = Approval(timeout=timedelta(hours=1), on_expiry="approve")
-    plan, _ = await held(platform, lenient, complete({}), charged=charged)
-    await clock.advance(timedelta(hours=1))
-    await plan.result(timeout=5)
-    assert charged == [12000]
 
 
 async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, clock: VirtualClock) -> None:
@@ -190,18 +145,6 @@ async def test_an_answer_given_while_nothing_runs_counts_when_it_starts(path: Pa
         await platform.start(planner([complete({"paid": 1})]), stock(), payments("always", charged))
         assert (await ended(platform, plan.plan_id)).result == {"paid": 1}
     assert charged == [12000]
-
-
-async def test_an_approval_condition_decides_by_payload_whether_a_person_is_needed(platform: Platform) -> None:
-    script = [publish("payment.charge.requested", amount=10), CHARGE, complete({})]
-    charged: list[Any] = []
-    await platform.start(planner(script), payments("payload.amount > 5000", charged))
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    assert charged == [10]
-    await platform.answer(question.wait_id, {"approved": True})
-    await plan.result(timeout=5)
-    assert charged == [10, 12000]
 
 
 REPLIED = EventDefinition(
@@ -252,24 +195,6 @@ async def test_an_event_off_its_schema_ends_no_wait(platform: Platform) -> None:
     assert [step.data for step in came] == [{"order_id": "A"}]
 
 
-async def test_only_a_declared_producer_ends_a_wait(platform: Platform) -> None:
-    liar = Tool("liar")
-
-    @liar.on_invoke("lie.requested")
-    async def lie(request: InvocationContext, context: PlatformContext) -> None:
-        await context.bus.announce("carrier.confirmed", {"order_id": "A", "by": "liar"})
-
-    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), liar)
-    plan = await platform.submit("order.received", {"order_id": "A"})
-    await the_wait(platform)
-    await platform.request("lie.requested", {}, timeout=5)
-    assert len(await platform.waits()) == 1
-    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A", "by": "client"})
-    await plan.result(timeout=5)
-    came = [step.data for step in (await platform.plan(plan.plan_id)).steps if step.kind == "received"]
-    assert came == [{"order_id": "A", "by": "client"}]
-
-
 async def test_no_event_from_outside_speaks_for_those_who_may_answer(platform: Platform) -> None:
     minds = planner([complete({})], external_events=["boss.replied"])
 
@@ -309,14 +234,3 @@ async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform,
     await platform.answer(question.wait_id, {"approved": True})
     await plan.result(timeout=5)
     assert (await platform.plan(plan.plan_id)).waiting_seconds == 86400
-
-
-async def test_the_answers_schema_of_a_gate_can_be_typed(platform: Platform) -> None:
-    schema = {
-        "type": "object",
-        "properties": {"approved": {"type": "boolean"}, "limit": {"type": "number"}},
-        "required": ["approved", "limit"],
-    }
-    _, question = await held(platform, Approval(response_schema=schema), complete({}))
-    assert await platform.answer(question.wait_id, {"approved": True}) == "invalid"
-    assert await platform.answer(question.wait_id, {"approved": True, "limit": 5}) == "accepted"
