@@ -7,7 +7,14 @@ import pytest
 
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import CompleteAction, DelegateAction, PublishAction, WaitAction, fingerprint
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    fingerprint,
+)
 from soorma_ai.domain.registry import Approval
 from unit.kit import END, HOUR, NOW, expectation, judged, moment, opened, plan, steps
 
@@ -25,6 +32,13 @@ def carried_out(action: Any, reply_timeout: timedelta | None = None, **changes: 
 )
 def test_a_planners_reply_timeout_is_for_its_requests(action: Any, timeout: timedelta | None, deadline: Any) -> None:
     (reply,) = opened(carried_out(action, reply_timeout=timeout))
+    assert reply.deadline == deadline
+
+
+@pytest.mark.parametrize(("seconds", "deadline"), [(None, NOW + HOUR), (60, END)])
+def test_where_a_join_has_a_time_of_its_own_its_requests_have_none(seconds: Any, deadline: Any) -> None:
+    together = PublishAllAction(requests=(REQUEST,), timeout_seconds=seconds)
+    _, reply = opened(carried_out(together, HOUR, parts=(judged(REQUEST),)))
     assert reply.deadline == deadline
 
 
