@@ -59,7 +59,8 @@ def expectation(kind: str = "reply", status: str = "open", **changes: Any) -> Ex
 def gate(status: str = "met", answer: Answer | None = None, on_expiry: str = "reject", **changes: Any) -> Expectation:
     """A payment of 9 that a person must approve. `target` is the planner that it is a goal for."""
     data = changes.pop("data", {"amount": 9})
-    proposal = Proposal("pay", data, digest({"amount": 9}), {}, Reply("paid", ("lost",)), changes.pop("target", None))
+    reply, target = Reply("paid", ("lost",)), changes.pop("target", None)
+    proposal = Proposal("pay", data, digest({"amount": 9}), {}, reply, target)
     allowed = (AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT)
     ask = Ask("confirmation", "?", APPROVAL_ANSWER, allowed, on_expiry=AnswerDecision(on_expiry), proposal=proposal)
     named = {"event_type": "pay", "subject": "pay", "answer": answer, "ask": ask}
