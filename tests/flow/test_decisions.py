@@ -153,17 +153,6 @@ async def test_of_a_request_and_an_answer_of_one_name_the_model_is_shown_the_req
     assert _branches(question)["publish:data.feedback"]["data"]["required"] == ["order_id"]
 
 
-async def test_a_prompt_holds_no_id_no_moment_and_no_cost_of_ours(platform: Platform) -> None:
-    minds = planner([publish("inventory.reserve.requested", order_id="A1"), complete({})])
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-    await plan.result(timeout=5)
-    told = "".join(m.content for question in minds.reasoner.questions for m in question.messages)  # type: ignore[union-attr]
-    details = await platform.plan(plan.plan_id)
-    secrets = {plan.plan_id, plan.goal_id, "2026-01-01", *(step.event_id or "" for step in details.steps)} - {""}
-    assert not [secret for secret in secrets if secret in told]
-
-
 async def test_the_journal_says_by_which_prompt_and_offer_each_decision_was_made(platform: Platform) -> None:
     await platform.start(planner([complete({})]), stock())
     plan = await platform.submit("order.received", {})

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, ended, open_platform, payments, planner, published, stock, the_wait, until
 
-from soorma_ai import Approval, GoalContext, Platform, PlatformContext, WaitAction
-from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai import Approval, Platform
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
@@ -109,34 +108,6 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert await told(platform) == []
         assert await timers(platform) == []
-
-
-async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    minds = planner([complete({"ok": 1})], external_events=["user.replied"])
-
-    @minds.on_goal("order.received")
-    async def ask(goal: GoalContext, context: PlatformContext) -> None:
-        action = WaitAction(
-            expected_event="user.replied",
-            message="?",
-            approvers=("manager",),
-            reminders=(HOUR,),
-            escalate_after=2 * HOUR,
-            escalate_to=("director",),
-        )
-        await minds.execute_decision(PlannerDecision(next_action=action), context)
-
-    await platform.start(minds)
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    await clock.advance(2 * HOUR)
-    assert sorted(await is_told(platform, 2)) == sorted([FIRST, ESCALATED])
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    assert await director.answer(question.wait_id, {"text": "yes"}) == "accepted"
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-    assert "reminders" not in str(minds.reasoner.questions[0].schema)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

@@ -12,11 +12,8 @@ from soorma_ai import (
     Agent,
     Approval,
     EventDefinition,
-    GoalContext,
-    PlannerDecision,
     Platform,
     PlatformContext,
-    WaitAction,
 )
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
@@ -182,37 +179,6 @@ async def test_an_event_that_came_before_its_wait_is_matched(platform: Platform)
     await platform.start(stock())
     plan = await platform.submit("order.received", {"order_id": "A"})
     assert await plan.result(timeout=5) == {"ok": 1}
-
-
-async def test_an_event_off_its_schema_ends_no_wait(platform: Platform) -> None:
-    await platform.start(planner([wait("carrier.confirmed", ""), complete({})], external_events=[REPLIED]), stock())
-    plan = await platform.submit("order.received", {"order_id": "A"})
-    await the_wait(platform)
-    await platform.publish("notification-events", "carrier.confirmed", {"order_id": 7}, plan_id=plan.plan_id)
-    await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
-    await plan.result(timeout=5)
-    came = [step for step in (await platform.plan(plan.plan_id)).steps if step.kind == "received"]
-    assert [step.data for step in came] == [{"order_id": "A"}]
-
-
-async def test_no_event_from_outside_speaks_for_those_who_may_answer(platform: Platform) -> None:
-    minds = planner([complete({})], external_events=["boss.replied"])
-
-    @minds.on_goal("order.received")
-    async def ask(goal: GoalContext, context: PlatformContext) -> None:
-        action = WaitAction(expected_event="boss.replied", message="?", approvers=("manager",))
-        await minds.execute_decision(PlannerDecision(next_action=action), context)
-
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    await platform.publish("business-facts", "boss.replied", {"text": "yes"}, plan_id=plan.plan_id)
-    await platform.request(
-        "inventory.reserve.requested", {"order_id": "A1"}, timeout=5
-    )  # what was sent before has come
-    manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
-    assert await manager.answer(question.wait_id, {"text": "no"}) == "accepted"
-    await plan.result(timeout=5)
 
 
 async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_superseded(platform: Platform) -> None:

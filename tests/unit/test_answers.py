@@ -1,16 +1,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
 from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
 from soorma_ai.domain.values import JsonObject
+from unit.kit import HOUR, NOW, expectation
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YES: JsonObject = {"approved": True}
 NO: JsonObject = {"approved": False}
 APPROVE, EDIT, REJECT, RESPOND = AnswerDecision
@@ -44,22 +44,9 @@ OPERATOR = Person()
 MANAGER = Person(user_id="mia", roles=frozenset({"manager", "staff"}))
 
 
-def expecting(ask: Ask | None, **changed: object) -> Expectation:
-    opened = Expectation(
-        id="w-1",
-        kind=ExpectationKind.GATE,
-        agent="planner",
-        tenant_id="default",
-        plan_id="p-1",
-        root_plan_id="p-1",
-        event_type="refund.approved",
-        event_topic=EventTopic.ACTION_RESULTS,
-        opened_at=NOW - timedelta(hours=1),
-        deadline=NOW + timedelta(hours=1),
-        subject="refund.issue",
-        ask=ask,
-    )
-    return replace(opened, **changed)
+def expecting(ask: Ask | None, **changed: Any) -> Expectation:
+    opened = {"event_type": "refund.approved", "opened_at": NOW - HOUR, "deadline": NOW + HOUR, "ask": ask}
+    return expectation("gate", **(opened | changed))
 
 
 def answering(decision: AnswerDecision, payload: Mapping[str, object], answer_id: str = "a-1") -> Answer:

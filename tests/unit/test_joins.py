@@ -44,6 +44,10 @@ def effects_of(decision: PlannerDecision) -> Outcome:
     return carry_out(plan(), judge(decision, situation()), Trigger(""), [], moment())
 
 
+def several(**said: Any) -> Any:
+    return {"step": {"action": "publish_all", **said}}
+
+
 @pytest.mark.parametrize(
     ("answer", "error", "words"),
     [
@@ -52,24 +56,12 @@ def effects_of(decision: PlannerDecision) -> Outcome:
         (publish_all(publish("part.asked", n=1), need=2), MalformedDecision, "need=2 can never come: only 1"),
         (publish_all(publish("part.asked", n=1), need=0), MalformedDecision, "step.need"),
         (publish_all(), MalformedDecision, "step.requests"),
-        ({"step": {"action": "publish_all"}}, MalformedDecision, "no requests"),
-        ({"step": {"action": "publish_all", "requests": {}}}, MalformedDecision, "must be a list"),
-        ({"step": {"action": "publish_all", "requests": ["x"]}}, MalformedDecision, "request 1 of 1 must be"),
-        (
-            {"step": {"action": "publish_all", "requests": [{"action": "complete", "result": 1}]}},
-            MalformedDecision,
-            "request 1 of 1 must be",
-        ),
-        (
-            {"step": {"action": "publish_all", "requests": [{"action": "publish:part.asked"}]}},
-            MalformedDecision,
-            "request 1 of 1: 'step' has no data",
-        ),
-        (
-            {"step": {"action": "publish_all", "requests": [], "deadline": 3}},
-            MalformedDecision,
-            "takes only",
-        ),
+        (several(), MalformedDecision, "no requests"),
+        (several(requests={}), MalformedDecision, "must be a list"),
+        (several(requests=["x"]), MalformedDecision, "request 1 of 1 must be"),
+        (several(requests=[{"action": "complete", "result": 1}]), MalformedDecision, "request 1 of 1 must be"),
+        (several(requests=[{"action": "publish:part.asked"}]), MalformedDecision, "request 1 of 1: 'step' has no data"),
+        (several(requests=[], deadline=3), MalformedDecision, "takes only"),
     ],
 )
 def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
