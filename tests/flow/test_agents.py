@@ -121,21 +121,6 @@ async def _requested(platform: Platform, clock: VirtualClock, event_type: str) -
     return await asking
 
 
-async def test_when_the_last_try_is_spent_the_requester_gets_a_typed_failure(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    tool = Tool("down")
-
-    @tool.on_invoke("call.requested")
-    async def call(request: InvocationContext, context: PlatformContext) -> None:
-        raise TransientError("line is dead")
-
-    await platform.start(tool)
-    reply = await _requested(platform, clock, "call.requested")
-    assert (reply["success"], reply["error"]["code"]) == (False, "unavailable")
-    assert "tried 5 times" in reply["error"]["message"]
-
-
 async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> None:
     worker = Worker("clerk")
 

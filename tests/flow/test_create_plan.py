@@ -3,7 +3,6 @@
 import asyncio
 import re
 from collections.abc import Sequence
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,7 @@ import pytest
 from kit import PATIENCE, ended, killed, open_platform, payments, published, stock, the_wait, types, until
 
 from soorma_ai import (
-    Agent,
-    AgentCapability,
     DiscoveredAgent,
-    EventContext,
     EventDefinition,
     GoalContext,
     InvocationContext,
@@ -25,12 +21,11 @@ from soorma_ai import (
     Platform,
     PlatformContext,
     Tool,
-    TransitionContext,
 )
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.schemas import violations
-from soorma_ai.errors import ConfigError, ContentFiltered, LocalProtocolError, ModelRefused
+from soorma_ai.errors import LocalProtocolError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
 
@@ -97,13 +92,6 @@ async def test_a_machine_that_the_model_draws_runs_to_its_end(platform: Platform
     assert (asked.prompt_id, asked.verdict, asked.refusal) == ("planner/plan", Verdict.ACCEPTED, "")
 
 
-async def test_it_takes_the_way_of_a_failure(platform: Platform) -> None:
-    await platform.start(drawing(draw(machine())), stock(), payments())
-    plan = await platform.submit(GOAL, ORDER | {"order_id": "none-left"})
-    with pytest.raises(PlanFailed, match="nothing could be reserved: no stock"):
-        await plan.result(timeout=PATIENCE)
-
-
 async def test_the_model_is_told_the_goal_what_can_be_asked_and_what_comes_back(platform: Platform) -> None:
     minds = drawing(draw(machine()), system_instructions="Never charge first.")
     minds.custom_context(lambda plan, context: {"weather": "rain", "goal": plan.goal_event})
@@ -159,42 +147,16 @@ def asking(event_type: str = CHARGE, **data: Any) -> Any:
 
 UNUSABLE: list[tuple[Any, str]] = [
     ("{no json", "JSON"),
-    ({"reasoning": "?", "states": []}, "'initial_state' must name a state"),
     ({**draw(machine()), "plan_id": "x"}, "found also plan_id"),
-    (
-        {"reasoning": "?", "initial_state": "a", "states": [{"state_name": "a", "is_terminal": "yes"}]},
-        "states.0.is_terminal",
-    ),
-    (
-        {**draw(machine()), "states": [*draw(machine())["states"], {"state_name": "done"}]},  # type: ignore[misc]
-        "two states are called 'done'",
-    ),
-    (draw(machine(), initial_state="begin"), "there is no state 'begin' to begin in"),
     (draw(machine(island={"default_next": "done"})), "no way leads to 'island'"),
-    (draw(paying(transitions=[way(CHARGED, "paying")])), "no terminal state can be reached"),
-    (draw(paying(transitions=[way(CHARGED, "don")])), "'don', which is no state; did you mean 'done'"),
     (draw(asking("payment.charge.request", amount=1)), "nobody takes: event 'payment.charge.request'"),
-    (draw(asking(amount="much")), "$.amount"),
-    (draw(asking(amount="some {goal_data.amount}")), "$.amount"),
     (draw(asking(amount="{goal_data.order_id}")), "$.amount"),
-    (draw(asking(amount=1, tip=2)), "tip"),
-    (draw(asking()), "amount"),
-    (draw(asking(amount="{goal.amount}")), "{goal.amount}"),
-    (draw(asking(amount="{goal_data.price}")), "the goal has order_id, amount"),
-    (draw(asking(amount="{results.strat.n}")), "did you mean 'start'"),
-    (draw(asking(amount="{results.done.n}")), "never in 'done' before it is in 'paying'"),
-    (
-        draw(paying(transitions=[way(CHARGED, "done", "payload.n >")])),
-        "'payload.n >' is no CEL expression",
-    ),
-    (draw(paying(transitions=[way(CHARGED, "done", "pay.n > 1")])), "uses pay; there are payload"),
-    (draw(paying(transitions=[way("payment.charged", "done")])), "waits for what cannot come"),
     (
         draw(paying(transitions=[way(CHARGED, "done"), way(f"{CHARGE}.timeout", "sorry")])),
         "Without timeout_seconds nothing is ever late",
     ),
     (draw(paying(transitions=[way(CHARGED, "done"), way("rejected", "sorry")])), "'rejected'"),
-    (draw(machine(done=None)), "'done', which is no state"),
+    (draw(machine(start={"action": {"event_type": "nope"}, "default_next": "done"})), "no way leads to & 'nope'"),
 ]
 
 
@@ -208,8 +170,8 @@ async def test_a_plan_that_cannot_run_is_refused_in_words_and_asked_for_again(
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     refused, accepted = (await platform.plan(plan.plan_id)).decisions
     assert (refused.verdict, accepted.verdict) == (Verdict.REFUSED, Verdict.ACCEPTED)
-    assert words in refused.refusal
-    assert words in told(minds)
+    for each in words.split(" & "):
+        assert each in refused.refusal and each in told(minds)
     assert "one whole plan" in told(minds)
 
 
@@ -218,10 +180,6 @@ async def test_a_plan_that_cannot_run_is_refused_in_words_and_asked_for_again(
     [
         ("{no json", "malformed_decision", "JSON"),
         (draw(asking("payment.charge.request", amount=1)), "invalid_plan", "nobody takes"),
-        (draw(machine(island={"default_next": "done"})), "invalid_plan", "no way leads to 'island'"),
-        (draw(paying(transitions=[way(CHARGED, "paying")])), "invalid_plan", "no terminal state can be reached"),
-        (draw(asking(amount="{goal.amount}")), "invalid_plan", "{goal.amount}"),
-        (draw(paying(transitions=[way(CHARGED, "done", "payload.n >")])), "invalid_plan", "no CEL expression"),
     ],
 )
 async def test_a_plan_that_stays_invalid_fails_and_nothing_of_it_was_run(
@@ -235,48 +193,6 @@ async def test_a_plan_that_stays_invalid_fails_and_nothing_of_it_was_run(
     assert await types(platform) == [GOAL]
     (answer,) = [e for e in await published(platform, topic="action-results") if e.source == "orders"]
     assert answer.data["error"]["code"] == code
-
-
-async def test_every_fault_is_told_at_once(platform: Platform) -> None:
-    bad = machine(
-        start={"action": {"event_type": "nope"}, "default_next": "paying"},
-        paying={"action": {"event_type": CHARGE, "data": {"amount": -1}}, "transitions": [way(CHARGED, "done", "(")]},
-        done={"is_terminal": True, "result": "{nothing}"},
-    )
-    minds = drawing(draw(bad), draw(machine()))
-    await platform.start(minds, stock(), payments())
-    await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE)
-    told_then = told(minds)
-    for words in ("'nope'", "$.amount", "is no CEL expression", "{nothing}", "no way leads to 'sorry'"):
-        assert words in told_then
-
-
-@pytest.mark.parametrize("declined", [ModelRefused("I will not"), ContentFiltered("filtered")])
-async def test_what_a_model_declines_is_never_asked_again(platform: Platform, declined: Exception) -> None:
-    minds = drawing(declined, draw(machine()))
-    await platform.start(minds, stock(), payments())
-    with pytest.raises(PlanFailed, match=str(declined)):
-        await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE)
-    assert isinstance(minds.reasoner, ScriptedReasoner)
-    assert len(minds.reasoner.questions) == 1
-
-
-@pytest.mark.parametrize(
-    ("limits", "name"),
-    [
-        (Limits(max_llm_calls=0), "max_llm_calls"),
-        (Limits(max_tokens=1), "max_tokens"),
-        (Limits(max_cost_usd=0.0001), "max_cost_usd"),
-        (Limits(max_actions=1), "max_actions"),
-        (Limits(max_llm_calls=1), "max_llm_calls"),
-    ],
-)
-async def test_a_limit_fails_the_plan_by_its_name(platform: Platform, limits: Limits, name: str) -> None:
-    script = [draw(machine())] if limits.max_llm_calls != 1 else ["nonsense", draw(machine())]
-    await platform.start(drawing(*script, limits=limits, usd_per_token=0.001), stock(), payments())
-    plan = await platform.submit(GOAL, ORDER)
-    with pytest.raises(PlanFailed, match=f"limit_exceeded: {name}"):
-        await plan.result(timeout=PATIENCE)
 
 
 async def test_every_answer_is_charged_against_the_budget_of_the_plan(platform: Platform) -> None:
@@ -357,29 +273,6 @@ async def test_a_plan_is_made_of_the_events_of_the_agents_that_are_given(platfor
     assert CHARGE not in told(minds, 0)
 
 
-async def test_an_agent_that_was_found_by_its_capability_may_be_given_alone(platform: Platform) -> None:
-    capability = AgentCapability(task_name="reserve", consumed_event=EventDefinition(event_name=RESERVE))
-    tool = Tool("stock", capabilities=[capability])
-    tool.on_invoke(RESERVE)(_reserve)
-    only = machine(paying=None, done={"is_terminal": True})
-    only["start"] = only["start"] | {"transitions": [way(RESERVED, "done"), way(f"{RESERVE}.failed", "sorry")]}
-    minds = drawing(draw(only), agents=lambda context: context.registry.find("reserve"))
-    await platform.start(minds, tool, payments())
-    plan = await platform.submit(GOAL, ORDER)
-    assert await plan.result(timeout=PATIENCE) == {"start": {"reserved": "A1"}}
-    assert CHARGE not in told(minds, 0)
-
-
-async def test_agents_without_events_are_a_mistake_that_is_told(platform: Platform) -> None:
-    async def bare(context: PlatformContext) -> Sequence[DiscoveredAgent]:
-        return await context.registry.discover([], include_events=False)
-
-    await platform.start(drawing(draw(machine()), agents=bare), stock())
-    plan = await platform.submit(GOAL, ORDER)
-    with pytest.raises(PlanFailed, match="discover agents with their events"):
-        await plan.result(timeout=PATIENCE)
-
-
 @pytest.mark.parametrize("given", ["stock", ["stock"], 7, [None]])
 async def test_what_is_no_agent_is_a_mistake_that_is_told(platform: Platform, given: Any) -> None:
     async def chosen(context: PlatformContext) -> Any:
@@ -435,35 +328,15 @@ async def test_a_plan_whose_chosen_agents_are_gone_sleeps_until_one_of_them_is_b
     assert (kinds.count("parked"), kinds.count("resumed")) == (1, 1)
 
 
-async def test_a_goal_whose_handler_was_put_off_begins_as_if_for_the_first_time(platform: Platform) -> None:
-    planner = Planner("orders", reasoner=ScriptedReasoner([]))
-    seen: list[Any] = []
-
-    @planner.on_goal(GOAL, state_machine=machine())
-    async def begin(goal: GoalContext, context: PlatformContext) -> None:
-        seen.append((goal.event_type, goal.data, goal.goal_id, goal.correlation_id, goal.response_event))
-        if len(seen) == 1:
-            await planner.create_plan(goal, None, context)
-        await (await PlanContext.create_from_goal(goal, context)).execute_next()
-
-    await platform.start(planner)
-    plan = await platform.submit(GOAL, ORDER)
-    await until(platform, lambda: is_parked(platform, plan.plan_id))
-    await platform.start(stock(), payments())
-    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
-    assert len(seen) == 2
-    assert seen[0] == seen[1]
-
-
-async def test_what_a_handler_did_before_it_was_put_off_is_done_once(platform: Platform) -> None:
-    planner = Planner("orders", reasoner=ScriptedReasoner([draw(machine())]))
+async def test_what_a_handler_that_was_put_off_did_is_done_once_and_its_goal_is_as_it_was(platform: Platform) -> None:
+    planner, seen = Planner("orders", reasoner=ScriptedReasoner([draw(machine())])), list[Any]()
 
     @planner.on_goal(GOAL)
     async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        seen.append((goal.event_type, goal.data, goal.goal_id, goal.correlation_id, goal.response_event))
         plan = await PlanContext.create_from_goal(goal, context)
         plan.state["begun"] = int(str(plan.state.get("begun", 0))) + 1
         await context.bus.announce("order.accepted", {})
-        await context.memory.append("seen", goal.data["order_id"])
         await planner.create_plan(goal, None, context)
 
     await platform.start(planner)
@@ -472,44 +345,10 @@ async def test_what_a_handler_did_before_it_was_put_off_is_done_once(platform: P
     assert await types(platform, topic="business-facts") == []
     await platform.start(stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
+    assert len(seen) == 2 and seen[0] == seen[1]
     assert await types(platform, topic="business-facts") == ["order.accepted"]
     kept = {value.key: value.value for value in await platform.services.store.plans.plan_values(plan.plan_id)}
     assert kept["begun"] == 1
-
-
-async def test_an_event_that_goes_away_after_the_plan_was_drawn_is_slept_for(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    gone = Tool("stock")
-
-    @gone.on_invoke(RESERVE)
-    async def last_act(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        await platform.services.store.registry.leave(["payments"])
-        await platform.services.store.registry.deregister("payments", clock.now())
-        return {"reserved": "A1"}
-
-    await platform.start(drawing(draw(machine())), gone, payments())
-    plan = await platform.submit(GOAL, ORDER)
-    await until(platform, lambda: is_parked(platform, plan.plan_id))
-    notes = [step.note for step in (await platform.plan(plan.plan_id)).steps if step.kind == "parked"]
-    assert notes == [f"no agent takes {CHARGE!r}"]
-    await platform.services.store.registry.register([payments().registration()], clock.now())
-    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
-
-
-@pytest.mark.parametrize(("approved", "status"), [(True, "completed"), (False, "failed")])
-async def test_a_gate_on_what_a_state_asks_is_a_persons_to_open(
-    platform: Platform, approved: bool, status: str
-) -> None:
-    charged: list[Any] = []
-    gated = paying(transitions=[way(CHARGED, "done"), way(f"{CHARGE}.rejected", "sorry")])
-    await platform.start(drawing(draw(gated)), stock(), payments("payload.amount > 5.0", charged))
-    plan = await platform.submit(GOAL, ORDER)
-    question = await the_wait(platform)
-    assert (question.proposed_data, charged) == ({"amount": 7}, [])
-    await platform.answer(question.wait_id, {"approved": approved})
-    assert (await ended(platform, plan.plan_id)).status == status
-    assert charged == ([7] if approved else [])
 
 
 async def test_a_drawn_plan_may_ask_a_person_for_a_declared_event(platform: Platform) -> None:
@@ -565,115 +404,6 @@ async def test_a_drawn_plan_may_give_a_goal_to_another_planner(platform: Platfor
     plan = await platform.submit("day.begun", {})
     assert await plan.result(timeout=PATIENCE) == 7
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
-
-
-async def test_other_answers_of_an_agent_are_ways_as_well(platform: Platform) -> None:
-    searching = EventDefinition(event_name="web.search.requested")
-    nothing = EventDefinition(event_name="web.search.no_results", topic="action-results")
-    capability = AgentCapability(task_name="search", consumed_event=searching, produced_events=(nothing,))
-    web = Agent("web", capabilities=[capability])
-
-    @web.on_event("web.search.requested", topic="action-requests")
-    async def search(event: EventContext, context: PlatformContext) -> None:
-        await context.bus.respond("web.search.no_results", {"hits": 0}, correlation_id=str(event.correlation_id))
-
-    drawn = {
-        "start": {
-            "action": {"event_type": "web.search.requested", "data": {}},
-            "transitions": [way("web.search.requested.completed", "done"), way("web.search.no_results", "none")],
-        },
-        "done": {"is_terminal": True},
-        "none": {"is_terminal": True, "result": "{results.start.hits}"},
-    }
-    minds = drawing(draw(drawn))
-    await platform.start(minds, web)
-    plan = await platform.submit(GOAL, ORDER)
-    assert await plan.result(timeout=PATIENCE) == 0
-    assert "web.search.no_results" in told(minds, 0)
-
-
-@pytest.mark.parametrize("result", [None, {"paid": "much"}, {"payed": "{results.paying.charged}"}])
-async def test_the_result_must_be_what_the_goal_promises(platform: Platform, result: Any) -> None:
-    promised = EventDefinition(event_name=GOAL, response_schema=PAID)
-    bad = machine(done={"is_terminal": True, "result": result})
-    minds = drawing(draw(bad), draw(machine()), goals=[promised])
-    await platform.start(minds, stock(), payments())
-    assert await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE) == {"paid": 7}
-    assert "result" in told(minds)
-    assert '"paid"' in told(minds, 0)
-
-
-async def test_a_field_that_no_answer_has_is_a_fault(platform: Platform) -> None:
-    tool = Tool("stock")
-    tool.on_invoke(RESERVE, response_schema={"type": "object", "properties": {"reserved": {"type": "string"}}})(
-        _reserve
-    )
-    bad = machine(done={"is_terminal": True, "result": "{results.start.reservation}"})
-    good = machine(done={"is_terminal": True, "result": "{results.start.reserved}"})
-    minds = drawing(draw(bad), draw(good))
-    await platform.start(minds, tool, payments())
-    assert await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE) == "A1"
-    assert f"what '{RESERVE}' answers has reserved there" in told(minds)
-
-
-async def test_a_null_for_an_absent_option_is_no_data(platform: Platform) -> None:
-    seen: list[Any] = []
-    optional = {"type": "object", "properties": {"order_id": {"type": "string"}, "note": {"type": "string"}}}
-    tool = Tool("stock")
-
-    @tool.on_invoke(RESERVE, payload_schema=optional)
-    async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        seen.append(request.data)
-        return {}
-
-    said = draw(machine(start=machine()["start"] | {"default_next": None}))
-    assert isinstance(said["states"], list)
-    first = said["states"][0]
-    assert isinstance(first, dict)
-    first |= {"outcome": None, "result": None, "default_next": None}
-    first["action"] = {"event_type": RESERVE, "data": {"order_id": "A1", "note": None}, "timeout_seconds": None}
-    await platform.start(drawing(said), tool, payments())
-    await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE)
-    assert seen == [{"order_id": "A1"}]
-
-
-async def test_a_planner_without_a_model_says_so(platform: Platform) -> None:
-    await platform.start(drawing(reasoner=None), stock())
-    with pytest.raises(PlanFailed, match="planner orders cannot think: give reasoning_model="):
-        await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE)
-
-
-async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: Platform) -> None:
-    with pytest.raises(ConfigError, match="max_cost_usd"):
-        await platform.start(drawing(limits=Limits(max_cost_usd=1.0), usd_per_token=None), stock())
-
-
-async def test_with_on_transition_the_handler_owns_the_steps_of_a_drawn_plan(platform: Platform) -> None:
-    planner, seen = drawing(draw(machine())), list[str]()
-
-    @planner.on_transition()
-    async def go_on(transition: TransitionContext, context: PlatformContext) -> None:
-        seen.append(transition.event_type)
-        plan = await PlanContext.restore(str(transition.correlation_id))
-        assert plan is not None
-        plan.update_state(transition.event)
-        if plan.is_complete():
-            await plan.finalize()
-        elif plan.has_next():
-            await plan.execute_next()
-
-    await platform.start(planner, stock(), payments())
-    assert await (await platform.submit(GOAL, ORDER)).result(timeout=PATIENCE) == {"paid": 7}
-    assert seen == [RESERVED, CHARGED]
-
-
-async def test_a_deadline_ends_a_drawn_plan(platform: Platform, clock: VirtualClock) -> None:
-    minds = drawing(draw(machine()), limits=Limits(deadline=timedelta(hours=1)))
-    await platform.start(minds, stock(), payments("always"))
-    plan = await platform.submit(GOAL, ORDER)
-    await the_wait(platform)
-    await clock.advance(3600)
-    assert "limit_exceeded: deadline" in str((await ended(platform, plan.plan_id)).reason)
 
 
 async def test_what_a_refusal_says_of_the_goals_data_stays_fenced(platform: Platform) -> None:

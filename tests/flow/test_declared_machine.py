@@ -7,7 +7,7 @@ from kit import PATIENCE, payments, the_wait
 from kit import planner as thinking
 from machines import GOAL, Web, analyst, research
 
-from soorma_ai import GoalContext, PlanContext, PlanDefinition, Planner, Platform, PlatformContext
+from soorma_ai import GoalContext, PlanContext, Planner, Platform, PlatformContext
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.scripted import complete
 
@@ -32,15 +32,6 @@ async def test_every_plan_of_the_goal_has_it(platform: Platform, handler: Any) -
     assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
 
 
-async def test_it_begins_where_its_definition_says(platform: Platform) -> None:
-    states = {name: config for name, config in research().items() if name != "start"}
-    definition = PlanDefinition(plan_type="research", initial_state="searching", states=states)
-    planner = Planner("researcher")
-    planner.on_goal(GOAL, state_machine=definition)(begin)
-    await platform.start(planner, Web("found"), analyst())
-    assert await (await platform.submit(GOAL, TOPIC)).result(timeout=PATIENCE)
-
-
 def test_every_fault_is_named_where_it_is_declared() -> None:
     machine = {
         "start": {"transitions": [{"on_event": "x", "to_state": "nowhere", "condition": "("}]},
@@ -50,17 +41,6 @@ def test_every_fault_is_named_where_it_is_declared() -> None:
         Planner("researcher").on_goal(GOAL, state_machine=machine)
     for words in ("'nowhere'", "no CEL expression", "{nope}", "no way leads to 'end'"):
         assert words in str(raised.value)
-
-
-def test_a_part_that_is_malformed_is_named_by_its_place() -> None:
-    with pytest.raises(ConfigError, match=r"start\.action\.event_type: Field required"):
-        Planner("researcher").on_goal(GOAL, state_machine={"start": {"action": {}}})
-
-
-@pytest.mark.parametrize("given", ["research", [1], {"start": 1}])
-def test_what_is_no_machine_is_a_config_error(given: Any) -> None:
-    with pytest.raises(ConfigError, match="is a mapping by names"):
-        Planner("researcher").on_goal(GOAL, state_machine=given)
 
 
 async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> None:
@@ -91,20 +71,6 @@ async def test_a_handler_may_do_without_it(platform: Platform) -> None:
     assert await plan.result(timeout=PATIENCE) == {"thought": True}
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.results) == ("reasoning", {})
-
-
-async def test_a_handler_may_begin_it_elsewhere(platform: Platform) -> None:
-    planner = Planner("researcher")
-
-    @planner.on_goal(GOAL, state_machine=research())
-    async def ask_first(goal: GoalContext, context: PlatformContext) -> None:
-        await PlanContext.create_from_goal(goal, context, current_state="ask_user")
-
-    await platform.start(planner, Web("found"), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
-    await platform.answer((await the_wait(platform)).wait_id, {"details": "snowy"})
-    result = await plan.result(timeout=PATIENCE)
-    assert set(result) == {"ask_user", "searching", "analyzing"}
 
 
 async def test_what_a_plan_knows_and_where_it_is_can_be_seen(platform: Platform) -> None:

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 from kit import PATIENCE, ended, open_platform, order, payments, planner, published, running, stock, the_wait, until
 
-from soorma_ai import Approval, GoalContext, Platform, PlatformContext, TaskContext, WaitAction, Worker
-from soorma_ai.domain.decisions import PlannerDecision
+from soorma_ai import Approval, Platform
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
@@ -86,13 +85,6 @@ async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: V
     assert await told(platform) == [FIRST]
 
 
-async def test_cancelling_ends_the_ladder(platform: Platform) -> None:
-    plan, _ = await held(platform)
-    await platform.cancel(plan.plan_id)
-    await ended(platform, plan.plan_id)
-    assert await timers(platform) == []
-
-
 async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Path, clock: VirtualClock) -> None:
     async with open_platform(path, clock) as platform:
         plan, question = await held(platform)
@@ -113,89 +105,6 @@ async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualCloc
         assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
         assert await told(platform) == []
         assert await timers(platform) == []
-
-
-async def test_what_would_come_after_the_deadline_is_not_planned(platform: Platform) -> None:
-    await held(platform, Approval(timeout=HOUR, reminders=(HOUR, 2 * HOUR), escalate_after=HOUR, escalate_to=("x",)))
-    assert await timers(platform) == ["deadline"]
-
-
-async def test_the_question_of_a_worker_has_a_ladder_too(platform: Platform, clock: VirtualClock) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("review.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        question = {"question": "May it go?", "response_event": "review.answered", "timeout_seconds": 600}
-        ladder = {"remind_after_seconds": [60, 120], "escalate_after_seconds": 300, "escalate_to": ["director"]}
-        await context.bus.publish(
-            "notification-events", "notification.human_input", {**question, **ladder, "approvers": ["manager"]}
-        )
-
-    @worker.on_result("review.answered")
-    async def answered(result: Any, context: PlatformContext) -> None:
-        await (await result.restore_task()).complete({"approved": result.data["approved"]})
-
-    await platform.start(worker)
-    await platform.publish("action-requests", "review.requested", {})
-    question = await the_wait(platform)
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    await clock.advance(60)
-    assert await is_told(platform, 1) == [FIRST]
-    assert await director.answer(question.wait_id, {"approved": True}) == "invalid"
-    await clock.advance(240)
-    assert await is_told(platform, 3) == [FIRST, SECOND, ESCALATED]
-    assert await director.answer(question.wait_id, {"approved": True}) == "accepted"
-    assert await timers(platform) == []
-
-
-@pytest.mark.parametrize(
-    ("wrong", "words"),
-    [
-        ({"remind_after_seconds": "soon"}, "remind_after_seconds"),
-        ({"remind_after_seconds": [0]}, "above zero"),
-        ({"escalate_after_seconds": 5}, "needs both"),
-        ({"escalate_after_seconds": [5, 6], "escalate_to": ["x"]}, "escalate_after_seconds"),
-        ({"escalate_after_seconds": 5, "escalate_to": "boss"}, "lists of roles"),
-    ],
-)
-async def test_a_ladder_that_cannot_be_is_told(platform: Platform, wrong: dict[str, Any], words: str) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("review.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        question = {"response_event": "review.answered", "timeout_seconds": 600}
-        await context.bus.publish("notification-events", "notification.human_input", {**question, **wrong})
-
-    await platform.start(worker)
-    reply: Any = await platform.request("review.requested", {}, timeout=PATIENCE)
-    assert words in reply["error"]["message"]
-
-
-async def test_a_wait_that_code_gives_has_a_ladder_and_one_of_a_model_has_none(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    minds = planner([complete({"ok": 1})], external_events=["user.replied"])
-
-    @minds.on_goal("order.received")
-    async def ask(goal: GoalContext, context: PlatformContext) -> None:
-        action = WaitAction(
-            expected_event="user.replied",
-            message="?",
-            approvers=("manager",),
-            reminders=(HOUR,),
-            escalate_after=2 * HOUR,
-            escalate_to=("director",),
-        )
-        await minds.execute_decision(PlannerDecision(next_action=action), context)
-
-    plan = await order(platform, minds)
-    question = await the_wait(platform)
-    await clock.advance(2 * HOUR)
-    assert sorted(await is_told(platform, 2)) == sorted([FIRST, ESCALATED])
-    director = platform.as_user(tenant_id="default", user_id="dora", roles={"director"})
-    assert await director.answer(question.wait_id, {"text": "yes"}) == "accepted"
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-    assert "reminders" not in str(minds.reasoner.questions[0].schema)  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

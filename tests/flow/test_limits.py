@@ -145,36 +145,6 @@ async def test_a_cost_limit_with_an_unpriced_model_is_a_config_error(platform: P
         await platform.start(minds, stock())
 
 
-@pytest.mark.parametrize("data", [{}, {"note": None}])
-async def test_a_null_for_an_absent_option_is_the_same_decision(platform: Platform, data: dict[str, Any]) -> None:
-    tool = Tool("notes")
-
-    @tool.on_invoke("note.requested", payload_schema={"type": "object", "properties": {"note": {"type": "string"}}})
-    async def note(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-        return {}
-
-    plan = await order(platform, planner(itertools.repeat(publish("note.requested", data=data))), tool)
-    assert "max_repeats" in (await ended(platform, plan.plan_id)).reason
-
-
-async def test_a_person_is_not_asked_the_same_again_and_again(platform: Platform) -> None:
-    script = itertools.repeat(publish("payment.charge.requested", amount=1))
-    plan = await order(platform, planner(script, limits=Limits(max_repeats=2)), payments("always"))
-    asked = 0
-
-    async def open_or_over() -> Any:
-        record = await platform.services.store.plans.plan(plan.plan_id)
-        return await platform.waits() or (record is not None and record.status.is_final)
-
-    while waits := await platform.waits() or await until(platform, open_or_over):
-        if waits is True:
-            break
-        asked += 1
-        await platform.answer(waits[0].wait_id, {"approved": False})
-    assert asked <= 3
-    assert "max_repeats" in (await ended(platform, plan.plan_id)).reason
-
-
 async def test_several_decisions_of_one_handling_are_counted_one_by_one(platform: Platform) -> None:
     minds = planner([], goals=[], max_actions=3)
 

@@ -86,20 +86,6 @@ async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform, forg
     assert charged == []
 
 
-async def test_the_same_act_of_answering_told_twice_is_one_answer(platform: Platform) -> None:
-    _, question = await held(platform, "always", complete({}))
-    for _ in range(2):
-        assert await platform.answer(question.wait_id, {"approved": True}, answer_id="click-1") == "accepted"
-
-
-async def test_a_rejection_is_data_and_the_planner_decides_what_to_do_about_it(platform: Platform) -> None:
-    charged: list[Any] = []
-    plan, question = await held(platform, "always", complete({"paid": False}), charged=charged)
-    assert await platform.answer(question.wait_id, {"approved": False, "note": "too much"}) == "accepted"
-    assert await plan.result(timeout=5) == {"paid": False}
-    assert charged == []
-
-
 async def test_an_edited_payload_is_checked_again_and_published_instead(platform: Platform) -> None:
     charged: list[Any] = []
     plan, question = await held(platform, "always", complete({}), charged=charged)
@@ -128,15 +114,6 @@ async def test_a_deadline_ends_a_wait_and_its_answer_is_late_from_that_moment_on
     assert await platform.answer(question.wait_id, {"approved": True}) == "late"
     assert await plan.result(timeout=5) == {"paid": False}
     assert await platform.answer(question.wait_id, {"approved": True}) == "late"
-
-
-async def test_by_default_an_unanswered_gate_is_a_no_and_can_be_a_yes(platform: Platform, clock: VirtualClock) -> None:
-    charged: list[Any] = []
-    lenient = Approval(timeout=timedelta(hours=1), on_expiry="approve")
-    plan, _ = await held(platform, lenient, complete({}), charged=charged)
-    await clock.advance(timedelta(hours=1))
-    await plan.result(timeout=5)
-    assert charged == [12000]
 
 
 async def test_a_2_second_wait_ends_also_when_the_process_was_down(path: Path, clock: VirtualClock) -> None:
@@ -205,14 +182,3 @@ async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform,
     await platform.answer(question.wait_id, {"approved": True})
     await plan.result(timeout=5)
     assert (await platform.plan(plan.plan_id)).waiting_seconds == 86400
-
-
-async def test_the_answers_schema_of_a_gate_can_be_typed(platform: Platform) -> None:
-    schema = {
-        "type": "object",
-        "properties": {"approved": {"type": "boolean"}, "limit": {"type": "number"}},
-        "required": ["approved", "limit"],
-    }
-    _, question = await held(platform, Approval(response_schema=schema), complete({}))
-    assert await platform.answer(question.wait_id, {"approved": True}) == "invalid"
-    assert await platform.answer(question.wait_id, {"approved": True, "limit": 5}) == "accepted"

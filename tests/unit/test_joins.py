@@ -1,46 +1,34 @@
 """What is published together is judged, carried out and joined by pure functions."""
 
-import itertools
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import timedelta
+from typing import Any, cast
 
 import pytest
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.offer import Offer, decision_schema
-from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.joins import fire, receive_branch
-from soorma_ai.core.plan.lifecycle import begin
+from soorma_ai.core.plan.joins import fire, need_of, receive_branch
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
-from soorma_ai.domain.effects import AppendStep, Close, Expect, Publish, Schedule, Spend
-from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.effects import Close, Outcome, Schedule, Spend
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.people import Answer, AnswerDecision
+from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, PayloadMismatch, UnknownEvent
 from soorma_ai.testing.scripted import publish, publish_all
+from unit.kit import NOW, answer, event, moment, of_kind, plan, published, steps
+from unit.kit import opened as opened_in
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 NUMBER = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 PART = EventDefinition(event_name="part.asked", payload_schema=NUMBER)
 PAY = EventDefinition(event_name="pay.asked", payload_schema=NUMBER, approval="payload.n > 5")  # type: ignore[arg-type]
 OFFER = Offer(events=(PART, PAY))
-GOAL = EventEnvelope(id="goal", source="client", type="order.received", topic=EventTopic.ACTION_REQUESTS, time=NOW)
-
-
-def moment(cause: EventEnvelope = GOAL) -> Moment:
-    return Moment(cause, "orders", NOW, itertools.count())
-
-
-def plan(**limits: Any) -> PlanRecord:
-    return begin(GOAL, None, Limits(**limits), "1", moment()).plan
 
 
 def together(*requests: tuple[str, int], **options: Any) -> PlannerDecision:
@@ -48,13 +36,16 @@ def together(*requests: tuple[str, int], **options: Any) -> PlannerDecision:
     return PlannerDecision(next_action=PublishAllAction(requests=asked, **options))
 
 
-def situation(begun: PlanRecord | None = None, **known: Any) -> Situation:
-    return Situation(begun or plan(), OFFER, known.pop("spent", Spent()), NOW, **known)
+def situation(record: PlanRecord | None = None, **known: Any) -> Situation:
+    return Situation(record or plan(), OFFER, known.pop("spent", Spent()), NOW, **known)
 
 
-def effects_of(decision: PlannerDecision, begun: PlanRecord | None = None) -> Any:
-    begun = begun or plan()
-    return carry_out(begun, judge(decision, situation(begun)), Trigger(""), [], moment())
+def effects_of(decision: PlannerDecision) -> Outcome:
+    return carry_out(plan(), judge(decision, situation()), Trigger(""), [], moment())
+
+
+def several(**said: Any) -> Any:
+    return {"step": {"action": "publish_all", **said}}
 
 
 @pytest.mark.parametrize(
@@ -65,24 +56,12 @@ def effects_of(decision: PlannerDecision, begun: PlanRecord | None = None) -> An
         (publish_all(publish("part.asked", n=1), need=2), MalformedDecision, "need=2 can never come: only 1"),
         (publish_all(publish("part.asked", n=1), need=0), MalformedDecision, "step.need"),
         (publish_all(), MalformedDecision, "step.requests"),
-        ({"step": {"action": "publish_all"}}, MalformedDecision, "no requests"),
-        ({"step": {"action": "publish_all", "requests": {}}}, MalformedDecision, "must be a list"),
-        ({"step": {"action": "publish_all", "requests": ["x"]}}, MalformedDecision, "request 1 of 1 must be"),
-        (
-            {"step": {"action": "publish_all", "requests": [{"action": "complete", "result": 1}]}},
-            MalformedDecision,
-            "request 1 of 1 must be",
-        ),
-        (
-            {"step": {"action": "publish_all", "requests": [{"action": "publish:part.asked"}]}},
-            MalformedDecision,
-            "request 1 of 1: 'step' has no data",
-        ),
-        (
-            {"step": {"action": "publish_all", "requests": [], "deadline": 3}},
-            MalformedDecision,
-            "takes only",
-        ),
+        (several(), MalformedDecision, "no requests"),
+        (several(requests={}), MalformedDecision, "must be a list"),
+        (several(requests=["x"]), MalformedDecision, "request 1 of 1 must be"),
+        (several(requests=[{"action": "complete", "result": 1}]), MalformedDecision, "request 1 of 1 must be"),
+        (several(requests=[{"action": "publish:part.asked"}]), MalformedDecision, "request 1 of 1: 'step' has no data"),
+        (several(requests=[], deadline=3), MalformedDecision, "takes only"),
     ],
 )
 def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
@@ -113,7 +92,7 @@ def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
     ],
 )
 def test_every_one_counts_against_the_limits(limits: Any, known: Any, name: str | None) -> None:
-    decision, now = together(("part.asked", 1), ("pay.asked", 9)), situation(plan(**limits), **known)
+    decision, now = together(("part.asked", 1), ("pay.asked", 9)), situation(plan(limits=Limits(**limits)), **known)
     if name is None:
         judge(decision, now)
         return
@@ -123,91 +102,92 @@ def test_every_one_counts_against_the_limits(limits: Any, known: Any, name: str 
 
 def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone() -> None:
     outcome = effects_of(together(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 2), timeout_seconds=60))
-    assert outcome.effects[0] == Spend(outcome.plan.root_plan_id, 3, 20)
-    assert sum(isinstance(effect, Spend) for effect in outcome.effects) == 1
-    join, *branches = [effect.expectation for effect in outcome.effects if isinstance(effect, Expect)]
-    assert (join.kind, join.deadline, join.join.need) == (ExpectationKind.JOIN, NOW + timedelta(seconds=60), 3)
-    kinds = [ExpectationKind.REPLY, ExpectationKind.GATE, ExpectationKind.REPLY]
+    assert (outcome.effects[0], len(of_kind(Spend, outcome))) == (Spend("p-0", 3, 20), 1)
+    join, *branches = opened_in(outcome)
+    assert (join.kind, join.deadline, need_of(join)) == ("join", NOW + timedelta(seconds=60), 3)
+    kinds = ["reply", "gate", "reply"]
     assert [(b.kind, b.place, b.branch_of) for b in branches] == [(k, n, join.id) for n, k in enumerate(kinds)]
-    sent = [e.event.type for e in outcome.effects if isinstance(e, Publish)]
-    assert sent == ["part.asked", "plan.wait.opened", "pay.asked"]
-    assert [e.guards for e in outcome.effects if isinstance(e, Schedule)] == [join.id]
-    marks = [e.step.fingerprint for e in outcome.effects if isinstance(e, AppendStep)]
-    assert [mark is not None for mark in marks] == [True, False, False], "one decision is one repeat"
-    assert outcome.plan.status is PlanStatus.RUNNING
+    assert [event.type for event in published(outcome)] == ["part.asked", "plan.wait.opened", "pay.asked"]
+    assert [timer.guards for timer in of_kind(Schedule, outcome)] == [join.id]
+    assert [step.fingerprint is not None for step in steps(outcome)] == [True, False, False], (
+        "one decision is one repeat"
+    )
+    assert outcome.plan.status == "running"
 
 
 def test_a_plan_whose_every_request_is_held_is_paused() -> None:
-    assert effects_of(together(("pay.asked", 8), ("pay.asked", 9))).plan.status is PlanStatus.PAUSED
+    assert effects_of(together(("pay.asked", 8), ("pay.asked", 9))).plan.status == "paused"
 
 
 def test_the_same_handling_again_makes_the_same_events() -> None:
     decision = together(("part.asked", 1), ("part.asked", 1))
     first, again = effects_of(decision), effects_of(decision)
     assert first == again
-    ids = [e.event.id for e in first.effects if isinstance(e, Publish)]
-    assert len(set(ids)) == 2
+    assert len({event.id for event in published(first)}) == 2
 
 
 def opened(*requests: tuple[str, int], **options: Any) -> tuple[PlanRecord, Expectation, list[Expectation]]:
     outcome = effects_of(together(*requests, **options))
-    join, *branches = [effect.expectation for effect in outcome.effects if isinstance(effect, Expect)]
+    join, *branches = opened_in(outcome)
     return outcome.plan, join, branches
 
 
-def reply(branch: Expectation, **data: Any) -> tuple[Expectation, EventEnvelope]:
-    event = EventEnvelope(
-        id=f"r-{branch.id}", source="x", type=branch.event_type, topic=EventTopic.ACTION_RESULTS, time=NOW, data=data
-    )
-    return replace(branch, status=ExpectationStatus.MET, met_by=event.id), event
-
-
-def came(now: PlanRecord, branch: Expectation, fired: Step | None = None, **data: Any) -> tuple[PlanRecord, Step]:
-    met, event = reply(branch, **data)
-    outcome, _ = receive_branch(now, met, event, moment(event), fired=fired)
-    (effect,) = outcome.effects
-    assert isinstance(effect, AppendStep)
-    return outcome.plan, effect.step
+def came(
+    now: PlanRecord, branch: Expectation, fired: Step | None = None, /, given: Answer | None = None, **data: Any
+) -> tuple[PlanRecord, Step, Trigger]:
+    outcome, trigger = receive_branch(now, replace(branch, answer=given), event("r", data=data), moment(), fired=fired)
+    return outcome.plan, steps(outcome)[0], trigger
 
 
 def test_a_branch_is_a_step_that_moves_nothing() -> None:
     now, join, (first, _) = opened(("part.asked", 1), ("part.asked", 2))
     paused = replace(now, status=PlanStatus.PAUSED)
-    after, step = came(paused, first, success=True, result=1)
-    assert (after.status, after.steps) == (PlanStatus.PAUSED, paused.steps + 1)
+    after, step, _ = came(paused, first, success=True, result=1)
+    assert (after.status, after.steps) == ("paused", paused.steps + 1)
     assert (step.kind, step.join_id, step.place) == ("replied", join.id, 0)
-    assert came(paused, first, fired=step, success=True)[1].kind == "late"
-    assert came(paused, first, fired=step, success=True)[1].fingerprint is None
+    late = came(paused, first, step, success=True)[1]
+    assert (late.kind, late.join_id) == ("late", None)
 
 
 def test_results_are_told_in_the_order_they_were_asked_whatever_the_order_they_came_in() -> None:
     now, join, branches = opened(("part.asked", 1), ("part.asked", 2), ("part.asked", 3), ("pay.asked", 9), need=2)
-    now, last = came(now, branches[2], success=True, result={"got": 3})
-    now, first = came(now, branches[0], success=False, error={"code": "none"})
+    now, last, _ = came(now, branches[2], success=True, result={"got": 3})
+    now, first, _ = came(now, branches[0], success=False, error={"code": "none"})
     outcome, trigger = fire(now, join, [last, first], [branches[1], branches[3]], moment())
+    assert trigger.text == "2 of 4 requests that were published together have come to an end; 2 were needed."
     assert trigger.data == [
         {"event": "part.asked", "data": {"n": 1}, "status": "failed", "error": {"code": "none"}},
         {"event": "part.asked", "data": {"n": 2}, "status": "no answer yet"},
         {"event": "part.asked", "data": {"n": 3}, "status": "ok", "result": {"got": 3}},
         {"event": "pay.asked", "data": {"n": 9}, "status": "not published: nobody approved it in time"},
     ]
-    closed = {e.expectation_id: e.status for e in outcome.effects if isinstance(e, Close)}
+    closed = {close.expectation_id: close.status for close in of_kind(Close, outcome)}
     assert closed == {branches[3].id: ExpectationStatus.CLOSED, join.id: ExpectationStatus.MET}
-    (fired,) = [e.step for e in outcome.effects if isinstance(e, AppendStep)]
-    assert (fired.kind, fired.join_id, fired.fires) == ("joined", join.id, True)
+    (fired,) = steps(outcome)
+    assert (fired.kind, fired.join_id, fired.fires, fired.data) == ("joined", join.id, True, {"withdrawn": [3]})
 
 
-def test_an_approval_is_no_result_and_a_rejection_is_one() -> None:
+def test_at_its_deadline_a_join_goes_on_with_what_has_come() -> None:
+    now, join, branches = opened(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 8), timeout_seconds=60)
+    now, rejected, _ = came(now, branches[1], given=answer("reject", approved=False))
+    now, silent, _ = came(now, replace(branches[2], status=ExpectationStatus.EXPIRED))
+    outcome, trigger = fire(now, replace(join, status=ExpectationStatus.EXPIRED), [rejected, silent], [], moment())
+    assert trigger.text == "The time for 3 requests that were published together is over; 2 have come to an end."
+    assert [item["status"] for item in cast("list[Any]", trigger.data)] == [
+        "no answer yet",
+        "not published: a person rejected it",
+        "Nobody decided about pay.asked in time; by default that is a no.",
+    ]
+    assert ([step.kind for step in steps(outcome)], of_kind(Close, outcome)) == (["expired"], [])
+    everything = fire(now, join, [rejected, silent, silent], [], moment())[1].text
+    assert everything == "All 3 requests that were published together have come to an end."
+
+
+@pytest.mark.parametrize(("decision", "counts"), [("approve", False), ("edit", False), ("reject", True)])
+def test_an_approval_is_no_result_and_a_rejection_is_one(decision: str, counts: bool) -> None:
     now, join, (gate,) = opened(("pay.asked", 9))
-    _, event = reply(gate)
-    for decision, expected in ((AnswerDecision.APPROVE, None), (AnswerDecision.REJECT, join.id)):
-        answer = Answer("a", {"approved": decision is AnswerDecision.APPROVE}, decision, "ann", NOW)
-        met = replace(gate, status=ExpectationStatus.MET, answer=answer)
-        outcome, trigger = receive_branch(now, met, event, moment(event), fired=None)
-        (effect,) = outcome.effects
-        assert isinstance(effect, AppendStep)
-        assert effect.step.join_id == expected
-        assert (trigger.released is None) is (expected is not None)
+    _, step, trigger = came(now, gate, given=answer(decision, data={"n": 8}))
+    assert (step.join_id, trigger.released is None) == (join.id if counts else None, counts)
 
 
 def test_several_at_once_are_offered_as_long_as_providers_take_the_schema() -> None:

@@ -1,15 +1,15 @@
 """State machines as tables: what is wrong with one, and where an event leads."""
 
-from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
-from soorma_ai import EventEnvelope, PlanDefinition, StateConfig
-from soorma_ai.core.machine.machine import check, expected_reply, names_of, next_state
-from soorma_ai.core.machine.templates import Values, fill
-from soorma_ai.domain.states import states_of
-from soorma_ai.errors import ConfigError, PayloadMismatch
+from soorma_ai import EventEnvelope, PlanDefinition, StateAction, StateConfig
+from soorma_ai.core.machine.machine import check, expected_reply, names_after, names_of, next_state
+from soorma_ai.core.machine.templates import Values
+from soorma_ai.domain.states import initial_of, states_of
+from soorma_ai.errors import ConfigError
+from unit.kit import event, failed
 
 ASK = {"event_type": "a.asked", "response_event": "a.completed"}
 END: dict[str, Any] = {"is_terminal": True}
@@ -98,16 +98,6 @@ def test_what_is_malformed_is_named_by_its_place() -> None:
         states_of({"start": {"action": {}}, "end": {"is_termnial": True}})
 
 
-def event(type: str, **data: Any) -> EventEnvelope:
-    return EventEnvelope(
-        id="e", source="s", type=type, topic="action-results", time=datetime(2026, 1, 1, tzinfo=UTC), data=data
-    )
-
-
-def failed(type: str, code: str) -> EventEnvelope:
-    return event(type, success=False, error={"code": code, "message": "m"})
-
-
 @pytest.mark.parametrize(
     ("came", "names"),
     [
@@ -124,7 +114,7 @@ def test_an_event_is_known_by_these_names(came: EventEnvelope, names: set[str]) 
     assert names_of(came, states_of(ONE)["start"]) == names
 
 
-VIEW = Values({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+VIEW = Values({"limit": 3}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
 
 
 @pytest.mark.parametrize(
@@ -137,6 +127,14 @@ VIEW = Values({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen":
         ([way("a.completed", "x", "payload > 1")], None, event("a.completed", result=2), "x"),
         ([way("a.completed", "x", "results.s.n[1] == 2 && state.seen")], None, event("a.completed"), "x"),
         ([way("a.completed", "x", "payload.missing == 1")], "z", event("a.completed"), "z"),
+        ([way("a.completed", "x", "payload")], "z", event("a.completed", result="text"), "z"),
+        (
+            [way("a.completed", "x", "data.success && data.result > 1")],
+            None,
+            event("a.completed", success=True, result=2),
+            "x",
+        ),
+        ([way("a.empty", "x")], "z", event("a.completed"), "z"),
         ([way("a.failed", "x")], "z", event("unrelated"), None),
         ([way("a.completed", "x")], "z", failed("a.failed", "c"), None),
         ([way("c", "x"), way("a.failed", "y")], None, failed("a.failed", "c"), "x"),
@@ -150,38 +148,45 @@ def test_an_event_leads_to(ways: Any, default: str | None, came: EventEnvelope, 
     assert next_state(config, came, VIEW) == leads_to
 
 
-@pytest.mark.parametrize(
-    ("template", "value"),
-    [
-        ("{goal_data.limit}", 3),
-        ("{{goal_data.limit}}", 3),
-        ("{{ goal_data.limit }}", 3),
-        ("at most {goal_data.limit}", "at most 3"),
-        ("{results.s}", {"n": [1, 2]}),
-        ("all of {results.s}", 'all of {"n":[1,2]}'),
-        ("{results.s.n.1}", 2),
-        ("{goal_data.tag}", "{results.s}"),
-        ("see {goal_data.tag}", "see {results.s}"),
-        ('{"json": 1} and {} and { x }', '{"json": 1} and {} and { x }'),
-        ([{"a": "{plan_id}"}, 5, None], [{"a": "p"}, 5, None]),
-    ],
-)
-def test_a_template_becomes(template: Any, value: Any) -> None:
-    assert fill(template, VIEW) == value
-
-
-@pytest.mark.parametrize("template", ["{goal_data.none}", "x {results.s.n.7}", "{results.s.n.first}"])
-def test_what_is_not_there_is_not_made_up(template: str) -> None:
-    with pytest.raises(PayloadMismatch, match="cannot be filled in"):
-        fill(template, VIEW)
-
-
 def test_an_action_takes_every_event_that_its_state_names() -> None:
     config = states_of({"s": {"action": ASK, "transitions": [way(n, "s") for n in ("b", "a.completed", "b", "c")]}})[
         "s"
     ]
     assert config.action is not None
     assert expected_reply(config, config.action).others == ("b", "c")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "given", "timeout"), [(None, None, None), (60, None, 60), (None, 30.0, 30), (60, 30.0, 60)]
+)
+def test_an_answer_may_take_as_long_as_its_state_says(seconds: Any, given: Any, timeout: Any) -> None:
+    action = StateAction(event_type="a.asked", timeout_seconds=seconds)
+    found = expected_reply(StateConfig(state_name="s"), action, timeout=given).timeout
+    assert (found and found.total_seconds()) == timeout
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_gated", "more"),
+    [
+        (None, False, []),
+        (5, False, ["a.timeout", "a.asked.timeout", "timeout"]),
+        (None, True, ["a.rejected", "rejected"]),
+    ],
+)
+def test_what_an_action_leads_to_has_these_names(seconds: Any, is_gated: bool, more: list[str]) -> None:
+    action = StateAction(event_type="a.asked", response_event="a.completed", timeout_seconds=seconds)
+    assert names_after(action, is_gated=is_gated) == ["a.completed", "a.failed", *more]
+
+
+@pytest.mark.parametrize("given", ["research", [1], {"start": 1}])
+def test_what_is_no_machine_is_told(given: Any) -> None:
+    with pytest.raises(ConfigError, match="is a mapping by names"):
+        states_of(given)
+
+
+def test_a_machine_begins_where_its_definition_says() -> None:
+    assert initial_of(PlanDefinition(plan_type="p", initial_state="begin", states={})) == "begin"
+    assert initial_of(ONE) == "start"
 
 
 def test_an_answer_without_a_name_is_the_completion() -> None:

@@ -1,41 +1,25 @@
 from dataclasses import replace
-from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 
 from soorma_ai.core.expecting.keys import keys_of_event, keys_of_wait
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
+from unit.kit import event, plan
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 PAID = EventDefinition(event_name="order.paid", correlate={"/order_id": "goal_data.order_id"})
-PLAN = PlanRecord(
-    plan_id="p-1",
-    agent="orders",
-    agent_version="0.1.0",
-    status=PlanStatus.RUNNING,
-    goal_id="g-1",
-    goal_event="order.goal",
-    goal_data={"order_id": "o-1", "shop": {"id": 7}, "nothing": None},
-    lineage=Lineage(plan_id="p-1"),
-    limits=Limits(),
-    created_at=NOW,
-    updated_at=NOW,
-    root_plan_id="p-1",
-)
+PLAN = plan(goal_data={"order_id": "o-1", "shop": {"id": 7}, "nothing": None})
 
 
-def outside(data: JsonObject, type: str = "order.paid", **changed: str) -> EventEnvelope:
-    return EventEnvelope(
-        id="e-1", source="shop", type=type, topic=EventTopic.BUSINESS_FACTS, time=NOW, data=data, **changed
-    )
+def outside(data: JsonObject, type: str = "order.paid", **changed: Any) -> EventEnvelope:
+    return event(type, topic="business-facts", data=data, **changed)
 
 
-def meets(event: EventEnvelope, definition: EventDefinition, plan: PlanRecord = PLAN) -> bool:
-    return bool(set(keys_of_event(event, [definition])) & set(keys_of_wait(plan, "w-1", definition)))
+def meets(came: EventEnvelope, definition: EventDefinition, of: PlanRecord = PLAN) -> bool:
+    return bool(set(keys_of_event(came, [definition])) & set(keys_of_wait(of, "w-1", definition)))
 
 
 def test_an_event_finds_a_plan_by_what_its_definition_correlates() -> None:
@@ -79,9 +63,9 @@ def test_all_of_several_pointers_must_agree() -> None:
 def test_the_order_of_pointers_does_not_matter() -> None:
     there = {"/a": "goal_data.order_id", "/b": "goal_data.shop.id"}
     back = dict(reversed(list(there.items())))
-    event = outside({"a": "o-1", "b": 7})
+    came = outside({"a": "o-1", "b": 7})
     one, other = (EventDefinition(event_name="order.paid", correlate=way) for way in (there, back))
-    assert set(keys_of_event(event, [one])) & set(keys_of_wait(PLAN, "w-1", other))
+    assert set(keys_of_event(came, [one])) & set(keys_of_wait(PLAN, "w-1", other))
 
 
 @pytest.mark.parametrize("path", ["plan_id", "goal_id"])

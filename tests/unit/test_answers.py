@@ -1,16 +1,16 @@
 from collections.abc import Mapping
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 
-from soorma_ai.core.expecting.answers import decision_meant, judge_answer
-from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
 from soorma_ai.domain.values import JsonObject
+from unit.kit import HOUR, NOW, expectation
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 YES: JsonObject = {"approved": True}
 NO: JsonObject = {"approved": False}
 APPROVE, EDIT, REJECT, RESPOND = AnswerDecision
@@ -44,22 +44,9 @@ OPERATOR = Person()
 MANAGER = Person(user_id="mia", roles=frozenset({"manager", "staff"}))
 
 
-def expecting(ask: Ask | None, **changed: object) -> Expectation:
-    opened = Expectation(
-        id="w-1",
-        kind=ExpectationKind.GATE,
-        agent="planner",
-        tenant_id="default",
-        plan_id="p-1",
-        root_plan_id="p-1",
-        event_type="refund.approved",
-        event_topic=EventTopic.ACTION_RESULTS,
-        opened_at=NOW - timedelta(hours=1),
-        deadline=NOW + timedelta(hours=1),
-        subject="refund.issue",
-        ask=ask,
-    )
-    return replace(opened, **changed)
+def expecting(ask: Ask | None, **changed: Any) -> Expectation:
+    opened = {"event_type": "refund.approved", "opened_at": NOW - HOUR, "deadline": NOW + HOUR, "ask": ask}
+    return expectation("gate", **(opened | changed))
 
 
 def answering(decision: AnswerDecision, payload: Mapping[str, object], answer_id: str = "a-1") -> Answer:
@@ -126,17 +113,32 @@ def test_one_of_the_approvers_roles_is_needed(roles: frozenset[str] | None, outc
 
 @pytest.mark.parametrize(
     ("role", "minutes", "outcome"),
+    [("director", 59, "invalid"), ("director", 60, "accepted"), ("manager", 61, "accepted"), ("clerk", 61, "invalid")],
+)
+def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str, minutes: int, outcome: str) -> None:
+    ladder = replace(GATE, escalate_after=timedelta(hours=1), escalate_to=("director",))
+    asked, person = expecting(ladder, opened_at=NOW - timedelta(minutes=minutes)), Person(roles=frozenset({role}))
+    assert judge_answer(asked, answering(APPROVE, YES), person, NOW) == outcome
+
+
+@pytest.mark.parametrize(
+    ("source", "producers", "ask", "meets"),
     [
-        ("director", 89, "invalid"),
-        ("director", 90, "accepted"),
-        ("staff", 90, "invalid"),
-        ("manager", 90, "accepted"),
+        ("shop", (), QUESTION, True),
+        ("shop", ("shop", "client"), QUESTION, True),
+        ("liar", ("shop", "client"), QUESTION, False),
+        ("client", ("shop", "client"), QUESTION, True),
+        ("client", ("shop",), QUESTION, False),
+        ("client", (), GATE, False),
+        ("client", ("client",), GATE, False),
+        ("shop", ("shop",), GATE, True),
+        ("client", (), None, True),
     ],
 )
-def test_from_an_escalation_on_others_may_answer_beside_the_approvers(role: str, minutes: int, outcome: str) -> None:
-    asked = expecting(replace(GATE, escalate_after=timedelta(minutes=90), escalate_to=("director",)))
-    person, now = Person(user_id="dora", roles=frozenset({role})), asked.opened_at + timedelta(minutes=minutes)
-    assert judge_answer(asked, answering(APPROVE, YES), person, now) == outcome
+def test_only_a_declared_producer_meets_a_wait_and_no_client_speaks_for_approvers(
+    source: str, producers: tuple[str, ...], ask: Ask | None, meets: bool
+) -> None:
+    assert may_meet(expecting(ask, producers=producers), source) is meets
 
 
 def test_without_approvers_anybody_answers() -> None:

@@ -1,5 +1,3 @@
-from datetime import UTC, datetime, timedelta
-
 import pytest
 
 from soorma_ai.core.expecting.wakeups import (
@@ -14,50 +12,11 @@ from soorma_ai.core.expecting.wakeups import (
     wake_for,
     wake_plan,
 )
-from soorma_ai.domain.events import SYSTEM, EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.events import SYSTEM, EventTopic
+from unit.kit import HOUR, LINEAGE, NOW, expectation, plan
 
-NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-LATER = NOW + timedelta(hours=1)
-LINEAGE = Lineage(
-    tenant_id="acme",
-    user_id="ada",
-    session_id="s-1",
-    goal_id="g-1",
-    plan_id="p-1",
-    root_plan_id="p-0",
-    deadline=LATER,
-    traceparent="00-1-2-01",
-)
-PLAN = PlanRecord(
-    plan_id="p-1",
-    agent="orders",
-    agent_version="0.1.0",
-    status=PlanStatus.RUNNING,
-    goal_id="g-1",
-    goal_event="order.goal",
-    goal_data={"secret": "of the goal"},
-    lineage=LINEAGE,
-    limits=Limits(),
-    created_at=NOW,
-    updated_at=NOW,
-    root_plan_id="p-0",
-)
-WAIT = Expectation(
-    id="w-1",
-    kind=ExpectationKind.WAIT,
-    agent="orders",
-    tenant_id="acme",
-    plan_id="p-1",
-    root_plan_id="p-0",
-    event_type="user.replied",
-    event_topic=EventTopic.ACTION_RESULTS,
-    opened_at=NOW,
-    deadline=LATER,
-    subject="a question",
-)
+LATER = NOW + HOUR
+PLAN, WAIT = plan(goal_data={"secret": "of the goal"}), expectation("wait", id="w-1")
 FOR_WAITS = (ABANDONED, ANSWERED, EXPIRED, OFFER_CHANGED)
 FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED)
 
@@ -83,12 +42,16 @@ def test_a_plan_is_told_by_an_event_with_its_own_lineage_and_none_of_its_data(ty
     assert told.subject == "p-1"
     assert told.data == {}
     assert told.lineage == LINEAGE
-    assert (told.time, told.causation_id) == (NOW, "g-1")
+    assert (told.time, told.causation_id) == (NOW, "goal")
 
 
 def test_waking_twice_for_one_thing_is_one_event_whenever_it_is_done() -> None:
     assert wake_for(EXPIRED, WAIT, NOW).id == wake_for(EXPIRED, WAIT, LATER).id
     assert wake_plan(CANCEL_REQUESTED, PLAN, NOW).id == wake_plan(CANCEL_REQUESTED, PLAN, LATER).id
+
+
+def test_a_plan_is_stranded_once_for_each_of_its_versions() -> None:
+    assert wake_plan(STRANDED, plan(version=1), NOW).id != wake_plan(STRANDED, plan(version=2), NOW).id
 
 
 def test_waking_for_different_things_is_different_events() -> None:

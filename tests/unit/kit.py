@@ -1,0 +1,100 @@
+"""Records for tables over pure functions: a plan, what it waits for, what comes to it."""
+
+import itertools
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any, TypeVar
+
+from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.plan.requests import APPROVAL_ANSWER
+from soorma_ai.domain.decisions import Judged, PlannerDecision
+from soorma_ai.domain.effects import AppendStep, Expect, Outcome, Publish
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.replies import ExpectedReply, failure_reply, success_reply
+from soorma_ai.domain.values import digest
+
+E = TypeVar("E")
+
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+END = NOW + timedelta(days=7)
+LINEAGE = Lineage("acme", "ada", "s-1", "goal", "p-1", "p-0", END, "00-1-2-01")
+
+
+def event(type: str, /, **given: Any) -> EventEnvelope:
+    """What is given and is no field of an event is its data."""
+    known = {name: given.pop(name) for name in [*given] if name in EventEnvelope.model_fields}
+    made = {"id": "e-1", "source": "parts", "topic": EventTopic.ACTION_RESULTS, "time": NOW, "data": given}
+    return EventEnvelope(type=type, **(made | known))
+
+
+GOAL = event("order.received", id="goal", source="client", topic="action-requests", order_id="A1")
+
+
+def moment(cause: EventEnvelope = GOAL, now: datetime = NOW) -> Moment:
+    return Moment(cause, "orders", now, itertools.count())
+
+
+def plan(status: str = "running", **changes: Any) -> PlanRecord:
+    ids, goal = ("p-1", "orders", "1", PlanStatus(status), "goal"), ("order.received", {"order_id": "A1"})
+    made = PlanRecord(*ids, *goal, LINEAGE, Limits(), NOW, NOW, "p-0", answer_key="key", deadline=END, steps=4)
+    return replace(made, **changes)
+
+
+def expectation(kind: str = "reply", status: str = "open", **changes: Any) -> Expectation:
+    made = Expectation(
+        *("x-1", ExpectationKind(kind), "orders", "acme", "p-1", "p-0", "part.completed", EventTopic.ACTION_RESULTS),
+        *(NOW, END, "part"),
+        status=ExpectationStatus(status),
+    )
+    return replace(made, **changes)
+
+
+def gate(status: str = "met", answer: Answer | None = None, on_expiry: str = "reject", **changes: Any) -> Expectation:
+    """A payment of 9 that a person must approve. `target` is the planner that it is a goal for."""
+    data = changes.pop("data", {"amount": 9})
+    reply, target = ExpectedReply("paid", ("lost",)), changes.pop("target", None)
+    proposal = Proposal("pay", data, digest({"amount": 9}), {}, reply, target)
+    allowed = (AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT)
+    ask = Ask("confirmation", "?", APPROVAL_ANSWER, allowed, on_expiry=AnswerDecision(on_expiry), proposal=proposal)
+    named = {"event_type": "pay", "subject": "pay", "answer": answer, "ask": ask}
+    return expectation("gate", status, **(named | changes))
+
+
+def answer(decision: str, note: str = "", **payload: Any) -> Answer:
+    return Answer("a-1", payload, AnswerDecision(decision), "mia", NOW, note)
+
+
+def judged(action: Any, **changes: Any) -> Judged:
+    return Judged(PlannerDecision(next_action=action), **changes)
+
+
+def worked(type: str = "part.completed", result: Any = 7, **changes: Any) -> EventEnvelope:
+    return event(type, **changes, data=success_reply(result))
+
+
+def failed(type: str = "part.completed", code: str = "network", message: str = "down") -> EventEnvelope:
+    return event(type, data=failure_reply(code, message))
+
+
+def of_kind(kind: type[E], effects: Iterable[object] | Outcome) -> list[E]:
+    found = effects.effects if isinstance(effects, Outcome) else effects
+    return [effect for effect in found if isinstance(effect, kind)]
+
+
+def steps(effects: Iterable[object] | Outcome) -> list[Step]:
+    return [effect.step for effect in of_kind(AppendStep, effects)]
+
+
+def opened(effects: Iterable[object] | Outcome) -> list[Expectation]:
+    return [effect.expectation for effect in of_kind(Expect, effects)]
+
+
+def published(effects: Iterable[object] | Outcome) -> list[EventEnvelope]:
+    return [effect.event for effect in of_kind(Publish, effects)]

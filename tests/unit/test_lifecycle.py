@@ -1,0 +1,136 @@
+"""How a plan begins, and how it ends: one answer, nothing left open, everybody told who works for it."""
+
+import itertools
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.plan import lifecycle
+from soorma_ai.core.plan.lifecycle import begin
+from soorma_ai.domain.effects import Close, Outcome, Schedule, Unschedule
+from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.plans import plan_id_of, pursuit_of
+from soorma_ai.domain.replies import Failure
+from soorma_ai.errors import IllegalTransition, LocalProtocolError
+from unit.kit import END, GOAL, HOUR, NOW, expectation, gate, moment, of_kind, plan, published, steps
+
+DAY = timedelta(days=1)
+OPEN = [expectation(id="r"), expectation("child", id="c"), gate("open", id="g"), expectation("join", id="j")]
+
+
+@pytest.mark.parametrize(
+    ("own", "given", "parent", "deadline"),
+    [
+        (DAY, None, None, NOW + DAY),
+        (DAY, HOUR, None, NOW + HOUR),
+        (HOUR, DAY, None, NOW + HOUR),
+        (None, None, None, None),
+        (None, HOUR, None, NOW + HOUR),
+        (HOUR, None, plan(deadline=END), END),
+        (None, HOUR, plan(deadline=END), NOW + HOUR),
+        (None, DAY, plan(deadline=NOW + HOUR), NOW + HOUR),
+    ],
+)
+def test_a_plan_has_the_earliest_deadline_and_one_timer_for_it(
+    own: timedelta | None, given: timedelta | None, parent: Any, deadline: Any
+) -> None:
+    goal = GOAL.model_copy(update={"deadline": given and NOW + given})
+    begun = begin(goal, parent, Limits(deadline=own), "1", moment(goal))
+    assert (begun.plan.deadline, begun.plan.lineage.deadline) == (deadline, deadline)
+    timers = [(timer.id, timer.due, timer.guards) for timer in of_kind(Schedule, begun)]
+    assert timers == ([(f"deadline:{begun.plan.plan_id}", deadline, None)] if deadline else [])
+
+
+def test_a_root_plan_runs_on_its_own_limits_and_answers_its_goal() -> None:
+    goal = GOAL.model_copy(update={"correlation_id": "k", "response_event": "told", "response_topic": "plan-events"})
+    begun = begin(goal, None, Limits(max_actions=3), "1", moment(goal), prompt="p 1")
+    made = begun.plan
+    assert (made.status, made.plan_id, made.root_plan_id) == ("running", plan_id_of("goal", "orders"), made.plan_id)
+    assert (made.depth, made.limits.max_actions, made.prompt, made.parent_plan_id) == (1, 3, "p 1", None)
+    assert (made.answer_key, made.answer_event, made.answer_topic) == ("k", "told", "plan-events")
+    assert made.ancestry == (pursuit_of("orders", "order.received", {"order_id": "A1"}),)
+    assert [(step.kind, step.data) for step in steps(begun)] == [("goal", {"order_id": "A1"})]
+    plain = begin(GOAL, None, Limits(), "1", moment()).plan
+    assert (plain.answer_key, plain.answer_event) == ("goal", "order.received.completed")
+
+
+def test_a_child_lives_on_its_roots_budget_and_one_level_deeper() -> None:
+    parent = plan(depth=2, limits=Limits(max_actions=3), ancestry=("above",))
+    made = begin(GOAL, parent, Limits(max_actions=50), "1", moment()).plan
+    assert (made.root_plan_id, made.parent_plan_id, made.depth) == ("p-0", "p-1", 3)
+    assert made.limits == parent.limits
+    assert made.ancestry == ("above", pursuit_of("orders", "order.received", {"order_id": "A1"}))
+    assert (made.lineage.root_plan_id, made.lineage.plan_id) == ("p-0", made.plan_id)
+
+
+def test_a_plan_that_has_not_begun_is_seen_with_the_id_that_it_will_have() -> None:
+    seen = lifecycle.before_it_began(GOAL, "orders")
+    assert (seen.plan_id, seen.status, seen.steps, seen.deadline) == (plan_id_of("goal", "orders"), "pending", 0, None)
+
+
+def ended(how: str, *open_now: Any, status: str = "running") -> Outcome:
+    record = plan(status, answer_event="told")
+    match how:
+        case "completed":
+            return lifecycle.complete(record, {"ok": 1}, open_now, moment())
+        case "failed":
+            return lifecycle.fail(record, Failure("broken", "it broke"), open_now, moment())
+        case _:
+            return lifecycle.cancel(record, "enough", open_now, moment(), done=["stock", "mail"])
+
+
+CANCELLED = "enough; done: stock, mail; asked and not answered, so unknown: part, part; not started: pay"
+
+
+@pytest.mark.parametrize(
+    ("how", "said", "reason"),
+    [
+        ("completed", {"success": True, "result": {"ok": 1}}, None),
+        ("failed", {"success": False, "error": {"code": "broken", "message": "it broke"}}, "it broke"),
+        ("cancelled", {"success": False, "error": {"code": "cancelled", "message": CANCELLED}}, CANCELLED),
+    ],
+)
+def test_an_end_is_one_answer_closes_what_is_open_and_waits_for_nothing(how: str, said: Any, reason: Any) -> None:
+    outcome = ended(how, *OPEN)
+    answers = [event for event in published(outcome) if event.type == "told"]
+    assert [(one.correlation_id, one.topic, one.data) for one in answers] == [
+        ("key", "action-results", {"request_id": "key", "plan_id": "p-1", "status": how, **said})
+    ]
+    assert [(close.expectation_id, close.status) for close in of_kind(Close, outcome)] == [
+        (e.id, "closed") for e in OPEN
+    ]
+    stopped = [event.subject for event in published(outcome) if event.type == "plan.request.abandoned"]
+    assert stopped == ([] if how == "completed" else ["r"]), "workers stop with a plan that breaks off"
+    assert of_kind(Unschedule, outcome) == [Unschedule("deadline:p-1")]
+    assert [step.kind for step in steps(outcome)] == [how]
+    assert (outcome.plan.status, outcome.plan.reason) == (how, reason)
+
+
+def test_a_plan_ends_once() -> None:
+    for how, status in itertools.product(("completed", "failed", "cancelled"), repeat=2):
+        with pytest.raises(IllegalTransition):
+            ended(how, status=status)
+
+
+def test_a_plan_is_overdue_at_its_deadline() -> None:
+    deadlines = (NOW + timedelta(microseconds=1), NOW, NOW - HOUR, None)
+    assert [lifecycle.is_overdue(plan(deadline=one), NOW) for one in deadlines] == [False, True, True, False]
+
+
+BRANCH = replace(OPEN[0], branch_of="j")
+
+
+@pytest.mark.parametrize(
+    ("open_now", "comes"), [([], False), ([BRANCH], False), ([BRANCH, OPEN[3]], True), ([OPEN[2]], True)]
+)
+@pytest.mark.parametrize("has_more", [True, False])
+@pytest.mark.parametrize("status", ["running", "paused", "completed", "failed", "cancelled"])
+def test_no_plan_hangs_silently(status: str, has_more: bool, open_now: Any, comes: bool) -> None:
+    assert lifecycle.has_something_to_come(open_now) is comes
+    if comes or has_more or plan(status).status.is_final:
+        lifecycle.must_go_on(plan(status), open_now, has_more=has_more)
+        return
+    with pytest.raises(LocalProtocolError, match="no_next_step"):
+        lifecycle.must_go_on(plan(status), open_now, has_more=has_more)

@@ -1,0 +1,93 @@
+"""Whatever must come has a deadline, and a timer unless something else sees to it; a question is announced."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, earliest, expectation_of, open_expectation
+from soorma_ai.core.expecting.wakeups import EXPIRED
+from soorma_ai.domain.effects import Expect, Publish, Schedule
+from soorma_ai.domain.events import SYSTEM
+from soorma_ai.domain.expectations import ExpectationKind
+from soorma_ai.domain.people import AnswerDecision, Ask
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, gate, moment, of_kind, published
+
+PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1", is_timed=True)
+TASK = Waiter("clerk", LINEAGE, None, task_id="t-1", longest=timedelta(days=7))
+ASK = Ask("why", "Which?", {"type": "object"}, (AnswerDecision.RESPOND,), reminders=(HOUR,))
+
+
+def spec(**changes: Any) -> ExpectationSpec:
+    return replace(ExpectationSpec("x-1", ExpectationKind.REPLY, "part.completed"), **changes)
+
+
+@pytest.mark.parametrize(
+    ("waiter", "timeout", "deadline", "is_timed"),
+    [
+        (PLAN, None, END, False),
+        (PLAN, HOUR, NOW + HOUR, True),
+        (PLAN, timedelta(days=8), END, False),
+        (replace(PLAN, is_timed=False), None, END, True),
+        (replace(PLAN, deadline=None), None, None, False),
+        (replace(PLAN, deadline=None), HOUR, NOW + HOUR, True),
+        (TASK, None, NOW + timedelta(days=7), True),
+        (TASK, HOUR, NOW + HOUR, True),
+        (replace(TASK, deadline=NOW + HOUR), timedelta(days=1), NOW + HOUR, True),
+    ],
+)
+def test_what_must_come_has_the_earliest_deadline_and_one_timer(
+    waiter: Waiter, timeout: timedelta | None, deadline: datetime | None, is_timed: bool
+) -> None:
+    effects = open_expectation(waiter, spec(timeout=timeout), moment())
+    (opened,) = of_kind(Expect, effects)
+    assert opened.expectation == expectation_of(waiter, spec(timeout=timeout), NOW)
+    assert opened.expectation.deadline == deadline
+    timers = of_kind(Schedule, effects)
+    assert [(timer.due, timer.guards, timer.event.subject) for timer in timers] == (
+        [(deadline, "x-1", "x-1")] if is_timed else []
+    )
+    assert all((timer.event.type, timer.event.source) == (EXPIRED, SYSTEM) for timer in timers)
+
+
+def test_an_expectation_belongs_to_who_waits_and_is_told_by_what_it_is_about() -> None:
+    found = expectation_of(PLAN, spec(subject="part", keys=("reply:k",), group_id="g"), NOW)
+    assert (found.agent, found.tenant_id, found.plan_id, found.root_plan_id) == ("orders", "acme", "p-1", "p-0")
+    assert (found.subject, found.keys, found.group_id, found.status) == ("part", ("reply:k",), "g", "open")
+    assert expectation_of(TASK, spec(), NOW).subject == "part.completed"
+
+
+def test_a_question_is_announced_with_what_the_asker_adds_and_the_platforms_own_words_win() -> None:
+    effects = open_expectation(PLAN, spec(ask=ASK, timeout=2 * HOUR), moment(), about={"wait_id": "mine", "sum": 5})
+    assert [type(effect) for effect in effects] == [Expect, Publish, Schedule, Schedule]
+    (told,) = published(effects)
+    assert (told.type, told.topic) == ("plan.wait.opened", "notification-events")
+    assert (told.source, told.subject) == ("orders", "x-1")
+    assert (told.lineage, told.causation_id, told.correlation_id) == (LINEAGE, GOAL.id, None)
+    assert told.data == {
+        "sum": 5,
+        "wait_id": "x-1",
+        "kind": "reply",
+        "expected_event": "part.completed",
+        "reason": "why",
+        "message": "Which?",
+        "allowed_decisions": ["respond"],
+        "response_schema": {"type": "object"},
+        "digest": None,
+        "deadline": (NOW + 2 * HOUR).isoformat(),
+    }
+
+
+def test_the_announcement_of_a_gate_names_exactly_the_payload_that_it_holds() -> None:
+    held = gate("open").ask
+    (told,) = published(open_expectation(PLAN, spec(ask=held), moment()))
+    assert held is not None and held.proposal is not None
+    assert told.data["digest"] == held.proposal.digest
+
+
+def test_what_is_opened_again_for_the_same_cause_is_the_same() -> None:
+    one, two = moment(), moment()
+    assert [one.event_id("a"), one.expectation_id("wait")] == [two.event_id("a"), two.expectation_id("wait")]
+    assert one.event_id("a") != two.expectation_id("a") != one.event_id("a")
+    assert earliest(None, END, NOW) == NOW and earliest(None) is None

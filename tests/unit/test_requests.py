@@ -1,0 +1,132 @@
+"""What a plan asks of others: published, or held for a person; each with what must come, counted once."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.keys import keys_of_wait
+from soorma_ai.core.plan.carry_out import carry_out
+from soorma_ai.core.plan.requests import APPROVAL_ANSWER, PlanQuestion, ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
+from soorma_ai.domain.effects import Schedule, Spend
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.replies import ExpectedReply
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.values import digest
+from soorma_ai.errors import LocalProtocolError
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, judged, moment, of_kind, opened, plan, published, steps
+
+PAY = EventDefinition(event_name="pay", payload_schema={"required": ["amount"]})
+REQUEST = PublishAction(event_type="pay", data={"amount": 9})
+GIVEN = DelegateAction(target_planner="buyer", goal_event="pay", goal_data={"amount": 9})
+TOLD = EventDefinition(event_name="told", topic=EventTopic.BUSINESS_FACTS, correlate={"/id": "goal_data.order_id"})
+
+
+def carried_out(action: Any, **changes: Any) -> Any:
+    return carry_out(plan("paused"), judged(action, **{"definition": PAY, **changes}), Trigger(""), [], moment())
+
+
+def line(step: Step) -> tuple[Any, ...]:
+    return step.kind, step.name, step.data, step.expectation_id
+
+
+@pytest.mark.parametrize(
+    ("action", "kind", "expected", "target"),
+    [(REQUEST, "published", "reply", None), (GIVEN, "delegated", "child", "buyer")],
+)
+def test_a_request_or_a_goal_is_published_counted_and_its_answer_expected(
+    action: Any, kind: str, expected: str, target: Any
+) -> None:
+    outcome = carried_out(action)
+    (sent,), (reply,) = published(outcome), opened(outcome)
+    assert (sent.type, sent.topic, sent.data, sent.target) == ("pay", "action-requests", {"amount": 9}, target)
+    assert (sent.correlation_id, sent.response_event) == (sent.id, "pay.completed")
+    assert (sent.dataschema, sent.causation_id, sent.lineage) == (PAY.dataschema, GOAL.id, LINEAGE)
+    assert (reply.id, reply.kind, reply.event_types) == (sent.id, expected, ("pay.completed",))
+    assert (reply.subject, reply.deadline) == ("pay", END)
+    assert of_kind(Spend, outcome) == [Spend("p-0", 1, 20)], "on the budget of the root"
+    assert of_kind(Schedule, outcome) == [], "the plan's own deadline has a timer"
+    assert [line(step) for step in steps(outcome)] == [(kind, "pay", {"amount": 9}, sent.id)]
+    assert outcome.plan.status == "running"
+
+
+@pytest.mark.parametrize(("action", "target"), [(REQUEST, None), (GIVEN, "buyer")])
+def test_what_a_person_must_approve_is_a_question_bound_to_exactly_this_payload(action: Any, target: Any) -> None:
+    ladder: Any = {"reminders": (HOUR / 2,), "escalate_after": HOUR / 2, "escalate_to": ("chief",)}
+    outcome = carried_out(action, approval=Approval(approvers=("boss",), timeout=HOUR, **ladder))
+    (held,), (told,) = opened(outcome), published(outcome)
+    assert (held.kind, held.event_type, held.deadline, told.type) == ("gate", "pay", NOW + HOUR, "plan.wait.opened")
+    assert held.ask is not None and held.ask.proposal is not None
+    asked, proposal = held.ask, held.ask.proposal
+    assert (asked.message, asked.approvers, asked.on_expiry) == ("May pay be published?", ("boss",), "reject")
+    assert (asked.allowed_decisions, asked.response_schema) == (("approve", "edit", "reject"), APPROVAL_ANSWER)
+    assert (proposal.event_type, proposal.data, proposal.target) == ("pay", {"amount": 9}, target)
+    assert (proposal.digest, proposal.payload_schema) == (digest({"amount": 9}), PAY.payload_schema)
+    assert proposal.reply == (None if target else ExpectedReply("pay.completed"))
+    assert [timer.id.partition(":")[0] for timer in of_kind(Schedule, outcome)] == ["deadline", "remind", "escalate"]
+    assert of_kind(Spend, outcome) == [], "it is counted when it is published"
+    assert [line(step) for step in steps(outcome)] == [("held for approval", "pay", {"amount": 9}, held.id)]
+    assert outcome.plan.status == "paused"
+
+
+def test_an_owner_says_how_people_are_asked_and_what_silence_means() -> None:
+    schema = {"type": "object", "required": ["limit"]}
+    (held,) = opened(carried_out(REQUEST, approval=Approval(response_schema=schema, message="?", on_expiry="approve")))
+    assert held.ask is not None
+    assert (held.ask.response_schema, held.ask.message, held.ask.on_expiry) == (schema, "?", "approve")
+
+
+def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
+    ladder: Any = {"reminders": (HOUR,), "escalate_after": HOUR / 9000, "escalate_to": ("chief",), "timeout_seconds": 2}
+    action = WaitAction(expected_event="told", reason="why", message="Which?", approvers=("boss",), **ladder)
+    outcome = carried_out(action, definition=TOLD, producers=("client", "shop"))
+    (wait,) = opened(outcome)
+    assert (wait.kind, wait.event_type, wait.event_topic) == ("wait", "told", "business-facts")
+    assert (wait.deadline, wait.producers) == (NOW + timedelta(seconds=2), ("client", "shop"))
+    assert wait.keys == keys_of_wait(plan(), wait.id, TOLD) and len(wait.keys) == 3
+    assert wait.ask is not None
+    assert (wait.ask.reason, wait.ask.message, wait.ask.approvers) == ("why", "Which?", ("boss",))
+    assert wait.ask.allowed_decisions == ("approve", "reject", "respond")
+    assert [line(step) for step in steps(outcome)] == [("asked", "told", "Which?", wait.id)]
+    assert [timer.id.partition(":")[0] for timer in of_kind(Schedule, outcome)] == ["deadline", "escalate"]
+    assert outcome.plan.status == "paused"
+    unknown = expectation_in(carried_out(WaitAction(expected_event="told"), definition=None, producers=("shop",)))
+    assert (unknown.keys, unknown.producers, unknown.deadline) == ((), (), END)
+    assert unknown.ask is not None
+    assert (unknown.ask.reason, unknown.ask.response_schema) == ("input_required", ANY_OBJECT)
+
+
+@pytest.mark.parametrize(("answer_key", "known_as"), [("key", ("reply:p-1", "reply:key")), (None, ("reply:p-1",))])
+def test_a_question_of_a_plan_is_also_found_by_its_id_and_its_goals_reply_key(answer_key: Any, known_as: Any) -> None:
+    question = PlanQuestion(ExpectedReply("told", ("left",), HOUR), "why", "Which?", TOLD, ("client",), {"about": 1})
+    outcome = ask(plan(answer_key=answer_key), question, moment(), fingerprint="f")
+    (wait,) = opened(outcome)
+    assert (wait.event_types, wait.deadline, wait.producers) == (("told", "left"), NOW + HOUR, ("client",))
+    assert wait.keys == (*keys_of_wait(plan(), wait.id, TOLD), *known_as)
+    assert published(outcome)[0].data["about"] == 1
+    assert (steps(outcome)[0].fingerprint, outcome.plan.status) == ("f", "paused")
+
+
+@pytest.mark.parametrize(
+    ("names", "note"),
+    [
+        ((), "no live agent offers any event"),
+        (("pay",), "no agent takes 'pay'"),
+        (("pay", "ship"), "no agent takes 'pay' or 'ship'"),
+    ],
+)
+def test_a_plan_that_nobody_can_be_asked_about_sleeps_until_the_registry_changes(names: Any, note: str) -> None:
+    outcome = park(plan(), moment(), *names)
+    (offer,) = opened(outcome)
+    assert (offer.kind, offer.event_types, offer.deadline) == ("offer", names or ("",), END)
+    assert (outcome.plan.status, published(outcome), of_kind(Schedule, outcome)) == ("paused", [], [])
+    assert [(step.kind, step.note) for step in steps(outcome)] == [("parked", note)]
+
+
+def test_a_decision_that_asks_nobody_is_neither_published_nor_held() -> None:
+    with pytest.raises(LocalProtocolError, match="'wait' is neither"):
+        publish_or_hold(plan(), judged(WaitAction(expected_event="told")), moment())

@@ -1,0 +1,59 @@
+"""The status of a plan moves as this table says, and in no other way."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import soorma_ai
+from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.errors import IllegalTransition
+from unit.kit import HOUR, NOW, plan
+
+STATUSES = ("pending", "running", "paused", "completed", "failed", "cancelled")
+# What each status becomes, in the order above; nothing where it may not be moved so.
+TABLE: dict[str, tuple[str, ...]] = {
+    "go": ("running", "running", "running", "", "", ""),
+    "rest": ("paused", "paused", "paused", "", "", ""),
+    "complete": ("", "completed", "", "", "", ""),
+    "fail": ("failed", "failed", "failed", "", "", ""),
+    "cancel": ("cancelled", "cancelled", "cancelled", "", "", ""),
+}
+CELLS = [(status, trigger, to) for trigger, row in TABLE.items() for status, to in zip(STATUSES, row, strict=True)]
+
+
+@pytest.mark.parametrize(("status", "trigger", "to"), CELLS)
+def test_a_trigger_moves_a_status_as_the_table_says(status: str, trigger: str, to: str) -> None:
+    before = plan(status)
+    if to:
+        after = move(before, StatusTrigger(trigger), NOW + HOUR)
+        assert (after.status, after.updated_at) == (to, NOW + HOUR)
+        return
+    with pytest.raises(IllegalTransition, match=f"plan p-1 is {status}, and {trigger} is not possible"):
+        move(before, StatusTrigger(trigger), NOW + HOUR)
+    assert before == plan(status)
+
+
+def test_the_table_knows_every_status_and_every_trigger() -> None:
+    assert set(STATUSES) == set(PlanStatus)
+    assert TABLE.keys() == set(StatusTrigger)
+    assert {s for s in PlanStatus if s.is_final} == {"completed", "failed", "cancelled"}
+
+
+def test_nothing_else_changes_the_status_of_a_plan() -> None:
+    """An expectation has a status, too: whatever is of that kind says so where it is set."""
+    package = Path(soorma_ai.__file__).parent
+    found = {
+        str(module.relative_to(package))
+        for module in package.rglob("*.py")
+        for call in ast.walk(ast.parse(module.read_text()))
+        if isinstance(call, ast.Call) and sets_status(call)
+    }
+    assert found == {"core/plan/status.py", "core/plan/lifecycle.py"}
+
+
+def sets_status(call: ast.Call) -> bool:
+    name = ast.unparse(call.func).rpartition(".")[2]
+    given = [ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg == "status"]
+    return name in ("replace", "PlanRecord") and any("ExpectationStatus" not in value for value in given)

@@ -1,0 +1,118 @@
+"""What a task asks of others, how it is answered in time or not, and how it ends."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core import task as tasks
+from soorma_ai.core.task import LONGEST_WAIT, SubRequest, question_of, task_of
+from soorma_ai.domain.effects import Close, EndTask, Schedule
+from soorma_ai.domain.replies import failure_reply, success_reply
+from soorma_ai.domain.tasks import SubTaskInfo
+from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
+
+REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **vars(LINEAGE))
+TASK = task_of(REQUEST, "clerk", "note.done", NOW)
+LATE = failure_reply("deadline_exceeded", "no answer to part came in time")
+QUESTION = {"response_event": "answered", "timeout_seconds": 60}
+
+
+def test_a_task_is_known_by_its_request_and_answers_where_that_says() -> None:
+    assert (TASK.task_id, TASK.lineage, TASK.data) == ("t-1", LINEAGE, {"text": "hi"})
+    assert (TASK.answer_key, TASK.answer_event, TASK.answer_topic) == ("t-1", "note.done", "action-results")
+    asked = {"correlation_id": "mine", "response_event": "told", "response_topic": "plan-events"}
+    task = task_of(REQUEST.model_copy(update=asked), "clerk", "note.done", NOW)
+    assert (task.answer_key, task.answer_event, task.answer_topic) == ("mine", "told", "plan-events")
+
+
+@pytest.mark.parametrize(
+    ("timeout", "until", "deadline"),
+    [(None, END, END), (HOUR, END, NOW + HOUR), (None, None, NOW + LONGEST_WAIT), (timedelta(days=9), END, END)],
+)
+def test_a_part_is_asked_by_its_own_reply_key_and_never_without_end(timeout: Any, until: Any, deadline: Any) -> None:
+    task = task_of(REQUEST.model_copy(update={"deadline": until}), "clerk", "note.done", NOW)
+    asked = SubRequest("part", {"n": 1}, "part.done", assigned_to="rare", timeout=timeout)
+    info, effects = tasks.delegate(task, asked, moment(REQUEST), group="g-1")
+    (sent,), (reply,), (timer,) = published(effects), opened(effects), of_kind(Schedule, effects)
+    assert (sent.type, sent.topic, sent.target, sent.data) == ("part", "action-requests", "rare", {"n": 1})
+    assert (sent.id, sent.response_event, sent.lineage) == (sent.correlation_id, "part.done", task.lineage)
+    assert (reply.id, reply.kind, reply.task_id, reply.group_id) == (sent.id, "reply", "t-1", "g-1")
+    assert (reply.event_type, reply.deadline, timer.due) == ("part.done", deadline, deadline)
+    assert info == SubTaskInfo(sent.id, "part", "part.done", parallel_group_id="g-1")
+
+
+def test_a_question_of_a_task_is_found_by_the_tasks_id_and_ends_in_time() -> None:
+    ladder = {"approvers": ["boss"], "remind_after_seconds": 30, "escalate_after_seconds": 40, "escalate_to": ["chief"]}
+    given = {**QUESTION, **ladder, "question": "May it go?", "sum": 5}
+    question = question_of(given)
+    assert not isinstance(question, str)
+    wait_id, effects = tasks.ask(TASK, question, moment(REQUEST), ("client",))
+    (wait,), (told,) = opened(effects), published(effects)
+    assert (wait.id, wait.kind, wait.keys) == (wait_id, "wait", ("reply:t-1", f"reply:{wait_id}"))
+    assert (wait.task_id, wait.producers, wait.deadline) == ("t-1", ("client",), NOW + timedelta(seconds=60))
+    assert (told.data["message"], told.data["sum"], told.data["wait_id"]) == ("May it go?", 5, wait_id)
+    assert wait.ask is not None
+    assert (wait.ask.approvers, wait.ask.escalate_to, wait.event_topic) == (
+        ("boss",),
+        ("chief",),
+        "notification-events",
+    )
+    assert [timer.id.partition(":")[0] for timer in of_kind(Schedule, effects)] == ["deadline", "remind", "escalate"]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"response_event": ""}, "'response_event' names"),
+        ({"response_event": 7}, "'response_event' names"),
+        ({"timeout_seconds": None}, "never waits without end"),
+        ({"timeout_seconds": True}, "'timeout_seconds'"),
+        ({"timeout_seconds": 0}, "'timeout_seconds'"),
+        ({"timeout_seconds": 1e15}, "'timeout_seconds'"),
+        ({"response_schema": 7}, "'response_schema' is a JSON Schema"),
+        ({"response_schema": {"type": "nonsense"}}, "malformed JSON Schema"),
+        ({"remind_after_seconds": "soon"}, "remind_after_seconds"),
+        ({"remind_after_seconds": 1e15}, "remind_after_seconds"),
+        ({"remind_after_seconds": [0]}, "above zero"),
+        ({"escalate_after_seconds": 5}, "needs both"),
+        ({"escalate_after_seconds": [5, 6], "escalate_to": ["x"]}, "'escalate_after_seconds' is a number"),
+        ({"escalate_after_seconds": 5, "escalate_to": "boss"}, "lists of roles"),
+        ({"approvers": [7]}, "lists of roles"),
+    ],
+)
+def test_a_question_without_an_end_or_with_a_ladder_that_cannot_be_is_told_why(wrong: Any, words: str) -> None:
+    assert words in str(question_of({**QUESTION, **wrong}))
+
+
+@pytest.mark.parametrize(
+    ("met", "came", "status", "result"),
+    [
+        (expectation(), worked(), "completed", success_reply(7)),
+        (expectation(), event("part.completed", n=1), "completed", {"n": 1}),
+        (expectation(), failed(), "failed", failed().data),
+        (expectation(status="expired"), event("x"), "failed", LATE),
+    ],
+)
+def test_a_part_ends_with_its_answer_its_failure_or_its_time(met: Any, came: Any, status: Any, result: Any) -> None:
+    ended = tasks.with_result(SubTaskInfo("x-1", "part", "part.done", parallel_group_id="g"), met, came)
+    assert (ended.status, ended.has_ended, ended.result) == (status, True, result)
+    assert (ended.sub_task_id, ended.event_type, ended.parallel_group_id) == ("x-1", "part", "g")
+
+
+@pytest.mark.parametrize(("stop", "told"), [(False, []), (True, ["r"])])
+def test_a_task_ends_with_one_answer_and_waits_for_nothing(stop: bool, told: list[str]) -> None:
+    open_now = [expectation(id="r"), expectation("wait", id="w")]
+    effects = tasks.end(TASK, success_reply(1), open_now, moment(REQUEST), stop=stop)
+    (*stopped, answer) = published(effects)
+    assert (answer.type, answer.correlation_id) == ("note.done", "t-1")
+    assert answer.data == {"task_id": "t-1", **success_reply(1)}
+    assert [close.expectation_id for close in of_kind(Close, effects)] == ["r", "w"]
+    assert [(one.type, one.subject) for one in stopped] == [("plan.request.abandoned", one) for one in told]
+    assert of_kind(EndTask, effects) == [EndTask("clerk", "t-1")]
+
+
+def test_everybody_may_know_that_a_question_was_not_answered_in_time() -> None:
+    told = tasks.timed_out(TASK, expectation("wait", id="w", event_type="answered"), moment(REQUEST)).event
+    assert (told.type, told.topic, told.correlation_id) == ("task.timeout", "task-events", "t-1")
+    assert told.data == {"task_id": "t-1", "wait_id": "w", "response_event": "answered"}

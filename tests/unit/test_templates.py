@@ -1,0 +1,48 @@
+"""Templates are filled once, with what a plan knows: what is filled in is data, whatever it looks like."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.machine.templates import Values, fill, is_template, templates_in
+from soorma_ai.errors import PayloadMismatch
+
+VIEW = Values({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+
+
+@pytest.mark.parametrize(
+    ("template", "value"),
+    [
+        ("{goal_data.limit}", 3),
+        ("{{goal_data.limit}}", 3),
+        ("{{ goal_data.limit }}", 3),
+        ("at most {goal_data.limit}", "at most 3"),
+        ("{results.s}", {"n": [1, 2]}),
+        ("all of {results.s}", 'all of {"n":[1,2]}'),
+        ("{results.s.n.1}", 2),
+        ("{goal_data.tag}", "{results.s}"),
+        ("see {goal_data.tag}", "see {results.s}"),
+        ('{"json": 1} and {} and { x }', '{"json": 1} and {} and { x }'),
+        ([{"a": "{plan_id}"}, 5, None], [{"a": "p"}, 5, None]),
+        ("{goal_data.limit}: {results.s.n.0} of {{ results.s.n }}", "3: 1 of [1,2]"),
+    ],
+)
+def test_a_template_becomes(template: Any, value: Any) -> None:
+    assert fill(template, VIEW) == value
+
+
+@pytest.mark.parametrize("template", ["{goal_data.none}", "x {results.s.n.7}", "{results.s.n.first}"])
+def test_what_is_not_there_is_not_made_up(template: str) -> None:
+    with pytest.raises(PayloadMismatch, match="cannot be filled in"):
+        fill(template, VIEW)
+
+
+def test_a_template_is_told_from_text_and_every_path_is_found() -> None:
+    assert [is_template(text) for text in ("{a.b}", "{{ a }}", "of {a}", "{a}{b}", "{}")] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+    ]
+    assert [*templates_in({"x": ["{a.b} and {{c}}", 5], "y": {"z": "{d}"}})] == ["a.b", "c", "d"]

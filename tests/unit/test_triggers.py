@@ -1,0 +1,107 @@
+"""What comes for a plan is one line of its history, and one thing to decide about."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.triggers import Trigger, receive
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.values import digest
+from soorma_ai.errors import LocalProtocolError
+from unit.kit import GOAL, NOW, answer, event, expectation, failed, gate, moment, plan, steps, worked
+
+ERROR = {"code": "network", "message": "down"}
+YES, NO = answer("approve", approved=True), answer("reject", "too much", approved=False)
+EDIT = answer("edit", approved=True, data={"amount": 5})
+RED, BLUE = {"colour": "red"}, {"colour": "blue"}
+HEARD = event("colour.told", **RED)
+WAIT = expectation("wait", event_type="asked")
+ANSWERED = expectation("wait", event_type="asked", answer=answer("respond", **BLUE))
+UNASKED = expectation("wait", "expired", event_type="asked")
+STANDING_YES = gate("expired", on_expiry="approve")
+LATE, UNTOLD = "No answer to part came in time.", "The wait for asked ended without an answer."
+REFUSED, CHANGED = "A person rejected pay; it was not published.", "The agents that can be asked have changed."
+SILENCE = "Nobody decided about pay in time; by default that is a "
+
+# What is met, the event that met it; the step it leaves: kind, name, data, note; the words about which is decided.
+COMES: list[tuple[Expectation, EventEnvelope, tuple[str, str, Any, str], str]] = [
+    (expectation(), worked(), ("replied", "part", 7, "ok"), "part was answered."),
+    (expectation(), HEARD, ("replied", "part", RED, "ok"), "part was answered."),
+    (expectation(), failed(), ("replied", "part", ERROR, "failed"), "part failed."),
+    (expectation("child"), failed(), ("replied", "part", ERROR, "failed"), "part failed."),
+    (expectation(status="expired"), HEARD, ("expired", "part", None, LATE), LATE),
+    (expectation("child", "expired"), HEARD, ("expired", "part", None, LATE), LATE),
+    (WAIT, HEARD, ("received", "colour.told", RED, ""), "colour.told came."),
+    (ANSWERED, HEARD, ("answered", "asked", BLUE, "respond"), "A person answered (respond) for asked."),
+    (UNASKED, HEARD, ("expired", "asked", None, UNTOLD), UNTOLD),
+    (gate(answer=YES), HEARD, ("answered", "pay", YES.payload, "approve"), "pay was approved."),
+    (gate(answer=EDIT), HEARD, ("answered", "pay", EDIT.payload, "edit"), "pay was changed and approved."),
+    (gate(answer=NO), HEARD, ("answered", "pay", NO.payload, "reject: too much"), REFUSED),
+    (gate("expired"), HEARD, ("expired", "pay", None, SILENCE + "no."), SILENCE + "no."),
+    (STANDING_YES, HEARD, ("expired", "pay", None, SILENCE + "yes."), SILENCE + "yes."),
+    (expectation("offer"), HEARD, ("resumed", "", None, "the registry changed"), CHANGED),
+]
+
+
+@pytest.mark.parametrize(("met", "came", "line", "decided"), COMES)
+def test_what_comes_is_a_line_of_history_and_something_to_decide(
+    met: Expectation, came: EventEnvelope, line: tuple[Any, ...], decided: str
+) -> None:
+    outcome, trigger = receive(plan("paused"), met, came, moment(came))
+    (step,) = steps(outcome)
+    assert (step.kind, step.name, step.data, step.note) == line
+    assert (trigger.text, trigger.data) == (decided, None if met.kind == "offer" else line[2])
+    assert (outcome.plan.status, outcome.plan.steps) == ("running", 5)
+
+
+@pytest.mark.parametrize(
+    ("met", "data"),
+    [
+        (gate(answer=YES), {"amount": 9}),
+        (gate(answer=EDIT), {"amount": 5}),
+        (gate(answer=NO), None),
+        (gate("expired"), None),
+        (STANDING_YES, {"amount": 9}),
+        (ANSWERED, None),
+        (expectation(), None),
+    ],
+)
+def test_only_a_yes_at_a_gate_lets_a_request_go_exactly_as_it_was_said(met: Expectation, data: Any) -> None:
+    released = receive(plan(), met, HEARD, moment())[1].released
+    if data is None:
+        assert released is None
+        return
+    assert released is not None and met.ask is not None and met.ask.proposal is not None
+    assert (released.event_type, released.data, released.digest) == ("pay", data, digest(data))
+    assert released.reply == met.ask.proposal.reply
+
+
+@pytest.mark.parametrize(
+    ("met", "words"),
+    [
+        (gate(), "closed without a person's answer; only answer"),
+        (gate(answer=YES, data={"amount": 9000}), "not the one that was approved"),
+        (gate("expired", on_expiry="approve", data={"amount": 9000}), "not the one that was approved"),
+        (gate(answer=YES, ask=None), "holds no request"),
+        (expectation("doubt"), "nothing that a plan is told of"),
+        (expectation("join"), "nothing that a plan is told of"),
+    ],
+)
+def test_no_event_and_no_damaged_row_opens_a_gate(met: Expectation, words: str) -> None:
+    with pytest.raises(LocalProtocolError, match=words):
+        receive(plan(), met, HEARD, moment())
+
+
+def test_what_is_known_is_the_words_and_the_data_in_one_spelling() -> None:
+    assert Trigger("It came.", {"b": 1, "a": 2}).known == Trigger("It came.", {"a": 2, "b": 1}).known
+    assert Trigger("It came.", 1).known != Trigger("It came.", 2).known != Trigger("It went.", 2).known
+
+
+def test_a_line_of_history_is_numbered_and_names_its_cause_unless_it_made_an_event() -> None:
+    (step,) = steps(append_step(plan(), StepKind.GOAL, moment(), name="x"))
+    assert (step.plan_id, step.ordinal, step.at, step.event_id) == ("p-1", 4, NOW, GOAL.id)
+    (made,) = steps(append_step(plan(), StepKind.PUBLISHED, moment(), event_id="e-9", fingerprint="f"))
+    assert (made.event_id, made.fingerprint) == ("e-9", "f")

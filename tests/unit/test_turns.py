@@ -1,0 +1,201 @@
+"""A plan's turn: what came for it, and whether there is anything to decide."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, STRANDED
+from soorma_ai.core.plan.turns import Facts, decision_of, release, take_turn
+from soorma_ai.domain.decisions import DelegateAction, PublishAction
+from soorma_ai.domain.effects import Spend
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, Join
+from soorma_ai.domain.history import JoinProgress, Step, StepKind
+from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.registry import Approval
+from soorma_ai.errors import IllegalTransition, LimitExceeded
+from unit.kit import (
+    END,
+    NOW,
+    answer,
+    event,
+    expectation,
+    failed,
+    gate,
+    judged,
+    moment,
+    of_kind,
+    opened,
+    plan,
+    published,
+    steps,
+    worked,
+)
+
+YES, NO = answer("approve", approved=True), answer("reject", approved=False)
+ASKED = Join((("part", {}), ("part", {}), ("pay", {})), need=2)
+JOIN, OVERDUE, DONE = (expectation("join", status, id="j-1", join=ASKED) for status in ("open", "expired", "closed"))
+BRANCH = {"branch_of": "j-1", "place": 2}
+FIRED = Step("p-1", 3, StepKind.JOINED, NOW)
+WITHDREW = replace(FIRED, data={"withdrawn": [2]})
+
+
+def turn(
+    record: PlanRecord, met: Expectation | None = None, by: EventEnvelope | None = None, now: Any = NOW, **facts: Any
+) -> Any:
+    progress = JoinProgress(facts.pop("came", 0), facts.pop("fired", None))
+    return take_turn(record, Facts(by or worked(), met, progress=progress, **facts), moment(by or worked(), now))
+
+
+def said(turn: Any) -> str:
+    """What it leads to, and the line of history that it leaves."""
+    found = {"decide": turn.trigger, "fire": turn.fires, "release": turn.released}
+    last = [steps(turn.outcome)[-1].kind] if turn.outcome else []
+    return " ".join([*(name for name, value in found.items() if value is not None), *last])
+
+
+@pytest.mark.parametrize(
+    ("met", "facts", "expected"),
+    [
+        (None, {}, ""),
+        (expectation(), {}, "decide replied"),
+        (expectation(), {"by": failed()}, "decide replied"),
+        (expectation("child", "expired"), {}, "decide expired"),
+        (expectation("wait"), {}, "decide received"),
+        (expectation("offer"), {}, "decide resumed"),
+        (gate(answer=YES), {}, "release answered"),
+        (gate(answer=answer("edit", data={"amount": 5})), {}, "release answered"),
+        (gate(answer=NO), {}, "decide answered"),
+        (gate("expired"), {}, "decide expired"),
+        (gate("expired", on_expiry="approve"), {}, "release expired"),
+        # A join whose time is over fires, unless it has.
+        (OVERDUE, {}, "fire"),
+        (OVERDUE, {"fired": FIRED}, ""),
+        # A branch: the second of two that are needed makes it full; the last one late is a line of history only.
+        (expectation(**BRANCH), {"join": JOIN, "came": 0}, "replied"),
+        (expectation(**BRANCH), {"join": JOIN, "came": 1}, "fire replied"),
+        (expectation("child", "expired", **BRANCH), {"join": JOIN, "came": 1}, "fire expired"),
+        (expectation(**BRANCH), {"join": JOIN, "came": 2, "fired": FIRED}, "late"),
+        (expectation(**BRANCH), {"join": OVERDUE, "came": 2}, "replied"),
+        (expectation(**BRANCH), {"join": DONE, "came": 2}, "replied"),
+        (expectation(**BRANCH), {"join": None}, "replied"),
+        # One that is held: a no has come, a yes is on its way; withdrawn at the firing, a yes lets nothing go.
+        (gate(answer=NO, **BRANCH), {"join": JOIN, "came": 1}, "fire answered"),
+        (gate("expired", **BRANCH), {"join": JOIN, "came": 1}, "fire expired"),
+        (gate(answer=YES, **BRANCH), {"join": JOIN, "came": 1}, "release answered"),
+        (gate(answer=YES, **BRANCH), {"fired": FIRED}, "release answered"),
+        (gate(answer=YES, **BRANCH), {"fired": WITHDREW}, "late"),
+    ],
+)
+def test_of_what_came_there_is_something_to_decide_to_fire_to_release_or_nothing(
+    met: Expectation | None, facts: dict[str, Any], expected: str
+) -> None:
+    taken = turn(plan("paused"), met, **facts)
+    assert said(taken) == expected
+    assert taken.branch == (met if met and met.branch_of and taken.released else None)
+    if met is not None and met.branch_of is not None:
+        assert taken.outcome.plan.status == "paused", "a branch wakes nobody"
+        (step,) = steps(taken.outcome)
+        counts = step.kind != "late" and taken.released is None
+        assert (step.join_id, step.place) == (("j-1", 2) if counts else (None, step.place))
+
+
+def test_a_plan_that_is_to_be_cancelled_is_whatever_came_and_however_late_it_is() -> None:
+    open_now = [expectation(), gate("open"), expectation("wait", subject="colour")]
+    record = plan("paused", cancel_requested="enough")
+    for met in (None, expectation(), gate(answer=YES)):
+        taken = turn(record, met, open_now=open_now, done=["stock"], now=END)
+        assert said(taken) == "cancelled"
+        words = "enough; done: stock; asked and not answered, so unknown: part; not started: pay"
+        assert (taken.outcome.plan.status, taken.outcome.plan.reason) == ("cancelled", words)
+
+
+@pytest.mark.parametrize(
+    ("type", "source", "now", "is_over"),
+    [
+        ("part.completed", "parts", END - timedelta(microseconds=1), False),
+        ("part.completed", "parts", END, True),
+        (DEADLINE_REACHED, SYSTEM, NOW, True),
+        (DEADLINE_REACHED, "burglar", NOW, False),
+        (DEADLINE_REACHED, "burglar", END, True),
+    ],
+)
+@pytest.mark.parametrize("met", [None, expectation(), gate(answer=YES), JOIN])
+def test_a_plan_is_over_at_its_deadline_by_the_clock_or_by_the_word_of_its_timer(
+    met: Expectation | None, type: str, source: str, now: Any, is_over: bool
+) -> None:
+    came = event(type, source=source)
+    if not is_over:
+        turn(plan(), met, came, now=now)
+        return
+    with pytest.raises(LimitExceeded, match="limit_exceeded: deadline"):
+        turn(plan(), met, came, now=now)
+
+
+def test_a_plan_without_a_deadline_is_never_over() -> None:
+    assert said(turn(plan(deadline=None), None, now=END + timedelta(days=9_999))) == ""
+
+
+@pytest.mark.parametrize(
+    ("source", "open_now", "expected"),
+    [
+        (SYSTEM, [], "decide resumed"),
+        (SYSTEM, [expectation(**BRANCH)], "decide resumed"),
+        (SYSTEM, [expectation()], ""),
+        (SYSTEM, [expectation(**BRANCH), JOIN], ""),
+        ("burglar", [], ""),
+    ],
+)
+def test_a_plan_that_is_stranded_is_set_going_if_nothing_is_to_come(
+    source: str, open_now: list[Expectation], expected: str
+) -> None:
+    assert said(turn(plan("paused"), None, event(STRANDED, source=source), open_now=open_now)) == expected
+
+
+FORGED = (
+    CANCEL_REQUESTED,
+    EXPIRED,
+    "plan.wait.answered",
+    "plan.wait.reminded",
+    "plan.wait.escalated",
+    "approval.granted",
+)
+
+
+@pytest.mark.parametrize("forged", FORGED)
+def test_the_word_of_an_event_moves_nothing(forged: str) -> None:
+    assert said(turn(plan("paused"), None, event(forged, source="burglar", approved=True))) == ""
+
+
+def test_nothing_comes_to_a_plan_that_has_ended() -> None:
+    for status in ("completed", "failed", "cancelled"):
+        with pytest.raises(IllegalTransition):
+            turn(plan(status), expectation())
+
+
+@pytest.mark.parametrize("target", [None, "buyer"])
+@pytest.mark.parametrize(
+    ("held", "record", "branch", "awaits"),
+    [
+        (gate(answer=YES), plan("paused", awaits="other"), None, "other"),
+        (gate(answer=YES), plan("paused", awaits="x-1"), None, "the request"),
+        (gate(answer=YES, **BRANCH), plan(awaits=None), "j-1", None),
+    ],
+)
+def test_what_a_person_let_go_is_published_and_no_gate_holds_it_again(
+    held: Expectation, record: PlanRecord, branch: Any, awaits: Any, target: Any
+) -> None:
+    assert held.ask is not None and held.ask.proposal is not None
+    proposal = replace(held.ask.proposal, target=target)
+    action = decision_of(proposal).next_action
+    goal = DelegateAction(target_planner="buyer", goal_event="pay", goal_data={"amount": 9})
+    assert action == (goal if target else PublishAction(event_type="pay", data={"amount": 9}))
+    outcome = release(record, judged(action, approval=Approval()), proposal, held, moment())
+    (sent,), (reply,) = published(outcome), opened(outcome)
+    assert (sent.type, sent.data, sent.target) == ("pay", {"amount": 9}, target)
+    assert (reply.id, reply.kind, reply.event_types) == (sent.id, "child" if target else "reply", ("paid", "lost"))
+    assert (reply.branch_of, reply.place) == (branch, held.place)
+    assert outcome.plan.awaits == (sent.id if awaits == "the request" else awaits)
+    assert len(of_kind(Spend, outcome)) == (0 if branch else 1), "the join has reserved it"
