@@ -5,16 +5,14 @@ The lock is an flock on a small file next to the database. It falls with its pro
 
 import fcntl
 import hashlib
-import json
 import os
 import stat
 import tempfile
 import time
 import weakref
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -34,6 +32,9 @@ class OwnerInfo:
     socket: Path
 
 
+_INFO = TypeAdapter(OwnerInfo)
+
+
 class AlreadyOwned(ConfigError):
     """`info` is the owner."""
 
@@ -51,13 +52,14 @@ class AlreadyOwned(ConfigError):
         self.info = info
 
 
-class Owner:
+class Owner(AbstractContextManager["Owner"]):
     """Holds the lock of one database file until `release`, or until its process ends."""
 
     def __init__(self, descriptor: int, info: OwnerInfo) -> None:
         self._descriptor: int | None = descriptor
         self.info = info
-        _let_go_in_children(self)
+        let_go = weakref.WeakMethod(self.let_go)
+        os.register_at_fork(after_in_child=lambda: (inherited := let_go()) and inherited())
 
     @classmethod
     def take(cls, database: Path, *, purpose: str) -> Self:
@@ -91,12 +93,7 @@ class Owner:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
@@ -162,10 +159,9 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
 
 
 def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
-    content = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, content, 0)
+        os.pwrite(descriptor, _INFO.dump_json(info), 0)
     except OSError as error:
         raise ConfigError(
             f"{database}.owner, which says who owns the database, cannot be written: {error.strerror}; "
@@ -176,7 +172,7 @@ def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
 def _read(descriptor: int, database: Path) -> OwnerInfo:
     """Return what the owner wrote; between its lock and its writing there is nothing to read yet."""
     try:
-        return TypeAdapter(OwnerInfo).validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+        return _INFO.validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
     except ValidationError:
         return OwnerInfo(0, "just started", _socket_of(database))
 
@@ -204,13 +200,3 @@ def _make_private(directory: Path, database: Path) -> None:
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise ConfigError(f"{directory} must be a directory of this user with mode 0700 for the socket: remove it")
-
-
-def _let_go_in_children(owner: Owner) -> None:
-    known = weakref.ref(owner)
-
-    def let_go() -> None:
-        if (inherited := known()) is not None:
-            inherited.let_go()
-
-    os.register_at_fork(after_in_child=let_go)
