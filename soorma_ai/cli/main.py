@@ -11,25 +11,22 @@ from soorma_ai.errors import SoormaError
 from soorma_ai.terminal.escapes import one_line
 
 _COMMANDS = {
-    "run": ("soorma_ai.cli.commands.run:run", "Run agents, and pursue a goal with them if one is given."),
-    "plans": ("soorma_ai.cli.commands.plans:plans", "List, show and cancel plans."),
-    "why": ("soorma_ai.cli.commands.why:why", "Show what a model decided in a plan, and what it was told."),
-    "inbox": ("soorma_ai.cli.commands.inbox:inbox", "List what waits for a person, the most urgent first."),
-    "approve": ("soorma_ai.cli.commands.answer:approve", "Let go what a plan holds back for approval."),
-    "reject": ("soorma_ai.cli.commands.answer:reject", "Refuse what a plan holds back for approval."),
-    "answer": ("soorma_ai.cli.commands.answer:answer", "Answer a question with data."),
-    "dead-letters": (
-        "soorma_ai.cli.commands.dead_letters:dead_letters",
-        "List, show, redrive and discard what could not be handled.",
-    ),
-    "prune": ("soorma_ai.cli.commands.prune:prune", "Remove plans that have ended, and old events."),
-    "backup": ("soorma_ai.cli.commands.backup:backup", "Copy the store to a file, while it is in use."),
-    "events": ("soorma_ai.cli.commands.events:events", "Look at the events of all plans and agents."),
+    "run": ("run", "Run agents, and pursue a goal with them if one is given."),
+    "plans": ("plans", "List, show and cancel plans."),
+    "why": ("why", "Show what a model decided in a plan, and what it was told."),
+    "inbox": ("inbox", "List what waits for a person, the most urgent first."),
+    "approve": ("answer", "Let go what a plan holds back for approval."),
+    "reject": ("answer", "Refuse what a plan holds back for approval."),
+    "answer": ("answer", "Answer a question with data."),
+    "dead-letters": ("dead_letters", "List, show, redrive and discard what could not be handled."),
+    "prune": ("prune", "Remove plans that have ended, and old events."),
+    "backup": ("backup", "Copy the store to a file, while it is in use."),
+    "events": ("events", "Look at the events of all plans and agents."),
 }
 
 
 class LazyGroup(click.Group):
-    """`places` are `module:attribute` and the one line of help for each command."""
+    """`places` are the module of `commands` and the one line of help for each command."""
 
     def __init__(self, *, places: Mapping[str, tuple[str, str]], help: str) -> None:
         stubs = {name: click.Command(name, short_help=line) for name, (_, line) in places.items()}
@@ -52,8 +49,8 @@ class LazyGroup(click.Group):
             raise click.ClickException(one_line(str(error))) from error
 
     def _load(self, name: str) -> click.Command:
-        module, _, attribute = self._places[name][0].partition(":")
-        return getattr(import_module(module), attribute)
+        module = import_module(f"soorma_ai.cli.commands.{self._places[name][0]}")
+        return getattr(module, name.replace("-", "_"))
 
 
 cli = LazyGroup(

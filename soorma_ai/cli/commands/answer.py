@@ -23,28 +23,22 @@ _user = click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show
 _data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="What else the answer says.")
 
 
-@click.command()
-@_wait
-@_note
-@_data
-@_user
-@as_json
-@with_access
-def approve(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
-    """Let go what a plan holds back for approval."""
-    _answer(access, wait, AnswerDecision.APPROVE, data or {}, **given)
+def _command(decision: AnswerDecision, help: str) -> click.Command:
+    @click.command(str(decision), help=help)
+    @_wait
+    @_note
+    @_data
+    @_user
+    @as_json
+    @with_access
+    def decide(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
+        _answer(access, wait, decision, data or {}, **given)
+
+    return decide
 
 
-@click.command()
-@_wait
-@_note
-@_data
-@_user
-@as_json
-@with_access
-def reject(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
-    """Refuse what a plan holds back for approval."""
-    _answer(access, wait, AnswerDecision.REJECT, data or {}, **given)
+approve = _command(AnswerDecision.APPROVE, "Let go what a plan holds back for approval.")
+reject = _command(AnswerDecision.REJECT, "Refuse what a plan holds back for approval.")
 
 
 @click.command()

@@ -14,7 +14,7 @@ import click
 from soorma_ai.adapters.owner.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
-from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Nobody, Responder
+from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Responder
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.options import LOCAL_USER, Access, JsonObjectParam, as_json, with_access
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
@@ -138,12 +138,10 @@ def _responder(way: Answers, client: Client, printer: Printer, woken: asyncio.Ev
     match way:
         case Answers.ASK:
             return AtTheKeyboard(client, printer, woken.set)
-        case Answers.APPROVE:
-            return Always(AnswerDecision.APPROVE, client, printer)
-        case Answers.REJECT:
-            return Always(AnswerDecision.REJECT, client, printer)
+        case Answers.APPROVE | Answers.REJECT:
+            return Always(AnswerDecision(way), client, printer)
         case Answers.NONE:
-            return Nobody()
+            return Responder()
 
 
 async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:

@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from soorma_ai.cli.view.forms import Field, answer_payload, fields
 from soorma_ai.cli.view.waits import print_wait
@@ -17,23 +16,18 @@ from soorma_ai.terminal.printing import BAD, WAITING, Printer
 from soorma_ai.terminal.wording import short_id
 
 
-class Responder(Protocol):
+class Responder:
+    """Answers nothing here, and leaves all questions to others."""
+
     async def attend(self, waits: Sequence[Wait]) -> bool:
         """Take note of what is open, again and again. False: none of these will be answered here."""
-        ...
-
-    async def leave(self) -> None: ...
-
-
-class Nobody:
-    async def attend(self, waits: Sequence[Wait]) -> bool:
         return False
 
     async def leave(self) -> None:
-        return
+        """Ask no more."""
 
 
-class Always:
+class Always(Responder):
     """The same answer to every question; one that does not take it stays open."""
 
     def __init__(self, decision: AnswerDecision, client: Client, printer: Printer) -> None:
@@ -52,11 +46,8 @@ class Always:
                     _print_refusal(self._printer, wait, outcome)
         return any(wait.wait_id not in self._given_up for wait in waits)
 
-    async def leave(self) -> None:
-        return
 
-
-class AtTheKeyboard:
+class AtTheKeyboard(Responder):
     """Asks one question after the other. A question that is answered elsewhere meanwhile is taken back."""
 
     def __init__(self, client: Client, printer: Printer, on_answer: Callable[[], None]) -> None:
