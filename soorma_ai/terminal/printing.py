@@ -2,7 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
 from rich.console import Console
@@ -24,6 +25,7 @@ STATUS_STYLES = {
 LEAST_WIDTH = 20
 
 Part = str | tuple[str, str]
+T = TypeVar("T")
 
 
 def text_of(parts: Iterable[Part]) -> Text:
@@ -86,6 +88,27 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
     plain = to_jsonable_python(value, timedelta_mode="float")
     sys.stdout.write(json.dumps(plain, indent=indent) + "\n")
     sys.stdout.flush()
+
+
+def print_list(
+    found: Sequence[T],
+    nothing: str,
+    row: Callable[[T], Sequence[str]],
+    columns: tuple[Sequence[str], Callable[[T], Sequence[Part]]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print JSON, or a table on a terminal, or rows anywhere else. `columns` are titles, and the cells below them."""
+    printer = Printer()
+    titles, cells = columns
+    if as_json:
+        print_json(found)
+    elif not found:
+        Printer(stderr=True).line(nothing)
+    elif printer.is_plain:
+        printer.rows(map(row, found))
+    else:
+        printer.table(titles, map(cells, found))
 
 
 def status_part(status: PlanStatus) -> Part:

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -147,10 +147,9 @@ def _responder(way: Answers, client: Client, printer: Printer, woken: asyncio.Ev
 async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:
     """Print how the plan stands, and return the exit code that says the same."""
     progress = Printer(stderr=True)
-    try:
-        plan: PlanDetails | None = await client.plan(plan_id)
-    except NotFound:
-        plan = None
+    plan: PlanDetails | None = None
+    with suppress(NotFound):
+        plan = await client.plan(plan_id)
     waits = await waits_of(client, plan_id)
     if goal.as_json:
         outcome = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}

@@ -1,6 +1,7 @@
 """One plan followed from its goal to its end, and printed as it goes on."""
 
 import asyncio
+from contextlib import suppress
 
 from soorma_ai.cli.follow.responders import Responder
 from soorma_ai.core.report.lines import Line, LineKind, flatten
@@ -52,7 +53,9 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
     while True:
         looked_at = clock.monotonic()
         waits = await waits_of(client, plan_id)
-        trace = await _trace_once_begun(client, plan_id)
+        trace: Trace | None = None
+        with suppress(NotFound):  # while no planner has taken the goal
+            trace = await client.trace(plan_id)
         if trace is not None:
             story.print_new(trace)
             is_answered_here = await responder.attend(waits)
@@ -63,14 +66,6 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
         # Looking takes the longer the longer the plan is, and the agents run in this process: leave them most of it.
         await clock.sleep(PAUSE_PER_LOOK * (clock.monotonic() - looked_at))
         await until(woken, clock, POLL_SECONDS)
-
-
-async def _trace_once_begun(client: Client, plan_id: str) -> Trace | None:
-    """Return None while no planner has taken the goal."""
-    try:
-        return await client.trace(plan_id)
-    except NotFound:
-        return None
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
