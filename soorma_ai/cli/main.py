@@ -1,7 +1,6 @@
 """The command line. Commands are loaded when they are called, so that help and completion need only click."""
 
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -10,6 +9,7 @@ import click
 from soorma_ai.errors import SoormaError
 from soorma_ai.terminal.escapes import one_line
 
+# The module of `commands`, and the line of help, for each.
 _COMMANDS = {
     "run": ("run", "Run agents, and pursue a goal with them if one is given."),
     "plans": ("plans", "List, show and cancel plans."),
@@ -26,21 +26,19 @@ _COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """`places` are the module of `commands` and the one line of help for each command."""
-
-    def __init__(self, *, places: Mapping[str, tuple[str, str]], help: str) -> None:
-        stubs = {name: click.Command(name, short_help=line) for name, (_, line) in places.items()}
-        super().__init__("soorma", commands=stubs, help=help)
-        self._places = places
+    """Takes stubs with a short help, and loads a command when it is called."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, stub, rest = super().resolve_command(ctx, args)
-        return name, self._load(name) if name is not None else stub, rest
+        if name is None:
+            return name, stub, rest
+        module = import_module(f"soorma_ai.cli.commands.{_COMMANDS[name][0]}")
+        return name, getattr(module, name.replace("-", "_")), rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._places)
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -48,13 +46,10 @@ class LazyGroup(click.Group):
         except SoormaError as error:
             raise click.ClickException(one_line(str(error))) from error
 
-    def _load(self, name: str) -> click.Command:
-        module = import_module(f"soorma_ai.cli.commands.{self._places[name][0]}")
-        return getattr(module, name.replace("-", "_"))
-
 
 cli = LazyGroup(
-    places=_COMMANDS,
+    "soorma",
+    commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.

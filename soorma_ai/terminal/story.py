@@ -111,10 +111,6 @@ def _took(line: Line) -> Part:
 
 def _shares(trace: Trace) -> str:
     shares = trace.shares
-    parts = (
-        f"people {span(shares.people)}",
-        f"model {span(shares.model)}",
-        f"agents {span(shares.agents)}",
-        f"between {span(shares.between)}",
-    )
-    return f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}: {', '.join(parts)}"
+    total = f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}"
+    ours = f"model {span(shares.model)}, agents {span(shares.agents)}, between {span(shares.between)}"
+    return f"{total}: people {span(shares.people)}, {ours}"

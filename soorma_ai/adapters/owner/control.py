@@ -231,15 +231,12 @@ def _describe(error: SoormaError) -> JsonObject:
     known = set(_tree())
     code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
     described: JsonObject = {"code": code, "message": str(error)}
-    match error:
-        case LimitExceeded():
-            described["limit"] = error.limit
-        case PlanFailed():
-            described |= {"plan_id": error.plan_id, "reason": error.reason}
-        case TransientError(retry_after=timedelta() as wait):
-            described["retry_after"] = wait.total_seconds()
-        case _:
-            pass
+    if isinstance(error, LimitExceeded):
+        described["limit"] = error.limit
+    elif isinstance(error, PlanFailed):
+        described |= {"plan_id": error.plan_id, "reason": error.reason}
+    elif isinstance(error, TransientError) and error.retry_after is not None:
+        described["retry_after"] = error.retry_after.total_seconds()
     return described
 
 
@@ -247,14 +244,11 @@ def _rebuild(described: JsonObject) -> SoormaError:
     """Return the error, made without its constructor, which would put the message together a second time."""
     kind = {kind.code: kind for kind in _tree()}.get(str(described.get("code")), SoormaError)
     error = kind.__new__(kind, described.get("message", ""))
-    match error:
-        case LimitExceeded():
-            error.limit = str(described.get("limit", ""))
-        case PlanFailed():
-            error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
-        case TransientError():
-            wait = described.get("retry_after")
-            error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
-        case _:
-            pass
+    if isinstance(error, LimitExceeded):
+        error.limit = str(described.get("limit", ""))
+    elif isinstance(error, PlanFailed):
+        error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
+    elif isinstance(error, TransientError):
+        wait = described.get("retry_after")
+        error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
     return error

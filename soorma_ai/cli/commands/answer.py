@@ -8,7 +8,6 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_json, with_access
 from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
 from soorma_ai.cli.view.forms import answer_payload
-from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, AnswerDecision
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.client.client import Client
@@ -83,6 +82,5 @@ def _answer(
 async def _question(client: Client, beginning: str) -> tuple[str, JsonObject]:
     """Return the question's id, and the schema of its answer."""
     wait_id = await find_wait(client, beginning)
-    expectation = await client.services.store.expectation(wait_id)
-    wait = Wait.of(expectation) if expectation else None
-    return wait_id, wait.response_schema if wait else {}
+    asked = await client.services.store.expectation(wait_id)
+    return wait_id, asked.ask.response_schema if asked and asked.ask else {}

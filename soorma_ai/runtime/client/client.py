@@ -11,7 +11,7 @@ from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, completion_of, new_event, topic_of
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.memory import SessionSummary
+from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
@@ -20,7 +20,7 @@ from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
 from soorma_ai.runtime.client.intake import check_data, request_of, take_answer, take_in
-from soorma_ai.runtime.client.memory import PlanMemory, new_session
+from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -202,11 +202,11 @@ class Client:
     ) -> SessionSummary:
         """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
         must_be_outside()
-        given = session_id or self.services.clock.new_id()
-        opening = new_session(given, self.person, name, metadata, self._now())
-        await self.services.store.memorize([opening], self._now())
-        found = await self.services.store.session(self.person.tenant_id, given)
-        return found or opening.session
+        person, now = self.person, self._now()
+        about = json_object("the metadata of a session", metadata or {})
+        made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
+        await self.services.store.memorize([OpenSession(person.tenant_id, made)], now)
+        return await self.services.store.session(person.tenant_id, made.session_id) or made
 
     @property
     def memory(self) -> PlanMemory:
