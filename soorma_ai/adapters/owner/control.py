@@ -104,7 +104,13 @@ class ControlServer:
         """Answer always; an error that is none of ours goes on to the event loop's handler as well."""
         answer = _line({"error": {"code": SoormaError.code, "message": "the owner failed; its log says why"}})
         try:
-            answer = _answer_line(await self._handle(_request(line)))
+            if not line:
+                raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
+            answer = _line(await self._handle(_parse(line, "the request")))
+            if len(answer) > LONGEST_LINE:
+                raise LocalProtocolError(
+                    f"the answer has {len(answer)} bytes, at most {LONGEST_LINE} fit: ask for less"
+                )
         except SoormaError as error:
             answer = _line({"error": _describe(error)})
         except asyncio.CancelledError:
@@ -195,12 +201,6 @@ async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
             return line if fits else b""
 
 
-def _request(line: bytes) -> JsonObject:
-    if not line:
-        raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
-    return _parse(line, "the request")
-
-
 def _parse(line: bytes, what: str) -> JsonObject:
     try:
         return _OBJECT.validate_json(line)
@@ -210,13 +210,6 @@ def _parse(line: bytes, what: str) -> JsonObject:
 
 def _line(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-
-
-def _answer_line(answer: JsonObject) -> bytes:
-    line = _line(answer)
-    if len(line) > LONGEST_LINE:
-        raise LocalProtocolError(f"the answer has {len(line)} bytes, at most {LONGEST_LINE} fit: ask for less")
-    return line
 
 
 def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:

@@ -118,9 +118,7 @@ async def _ask_person(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple
             case None:
                 return None
             case "y" | "yes":
-                more = [
-                    field for field in fields(wait.response_schema) if field.is_required and field.name != "approved"
-                ]
+                more = [one for one in fields(wait.response_schema) if one.is_required and one.name != "approved"]
                 payload = await _ask_fields(more, keyboard, printer) if more else {}
                 return None if payload is None else (AnswerDecision.APPROVE, {"approved": True, **payload})
             case "n" | "no":
@@ -136,17 +134,15 @@ async def _ask_fields(wanted: Sequence[Field], keyboard: Keyboard, printer: Prin
     if not wanted:
         return await _ask_object("answer (JSON): ", keyboard, printer)
     payload: JsonObject = {}
-    for field in wanted:
+    for one in wanted:
         while True:
-            text = await keyboard.line(
-                f"{one_line(field.name)} ({field.kind}{'' if field.is_required else ', optional'}): "
-            )
+            text = await keyboard.line(f"{one_line(one.name)} ({one.kind}{'' if one.is_required else ', optional'}): ")
             if text is None:
                 return None
-            if not text and not field.is_required:
+            if not text and not one.is_required:
                 break
             try:
-                payload[field.name] = field.parse(text)
+                payload[one.name] = one.parse(text)
                 break
             except ValueError as error:
                 printer.line((str(error), BAD))
