@@ -5,6 +5,7 @@ The lock is an flock on a small file next to the database. It falls with its pro
 
 import fcntl
 import hashlib
+import json
 import os
 import stat
 import tempfile
@@ -30,9 +31,6 @@ class OwnerInfo:
     pid: int
     purpose: str
     socket: Path
-
-
-_INFO = TypeAdapter(OwnerInfo)
 
 
 class AlreadyOwned(ConfigError):
@@ -159,9 +157,10 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
 
 
 def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
+    content = json.dumps({"pid": info.pid, "purpose": info.purpose, "socket": str(info.socket)}).encode()
     try:
         os.ftruncate(descriptor, 0)
-        os.pwrite(descriptor, _INFO.dump_json(info), 0)
+        os.pwrite(descriptor, content, 0)
     except OSError as error:
         raise ConfigError(
             f"{database}.owner, which says who owns the database, cannot be written: {error.strerror}; "
@@ -172,7 +171,7 @@ def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:
 def _read(descriptor: int, database: Path) -> OwnerInfo:
     """Return what the owner wrote; between its lock and its writing there is nothing to read yet."""
     try:
-        return _INFO.validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+        return TypeAdapter(OwnerInfo).validate_json(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
     except ValidationError:
         return OwnerInfo(0, "just started", _socket_of(database))
 

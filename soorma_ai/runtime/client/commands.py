@@ -8,10 +8,9 @@ from datetime import timedelta
 from typing import ClassVar, Protocol, TypeVar
 
 from pydantic import StrictInt, TypeAdapter, ValidationError
-from pydantic_core import to_jsonable_python
 
 from soorma_ai.domain.people import AnswerOutcome, Person
-from soorma_ai.domain.values import JsonObject, clip
+from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.client import CANCELLED, Client
@@ -131,8 +130,18 @@ COMMANDS: dict[str, type[Command[object]]] = {
 
 def spell(command: Command[object], person: Person) -> JsonObject:
     """Return the request that `carry_out` takes, with spans in seconds."""
-    fields = to_jsonable_python(vars(command), timedelta_mode="float")
+    fields = {name: _json(value) for name, value in vars(command).items()}
     return {"call": command.name, **fields, "tenant_id": person.tenant_id, "user_id": person.user_id}
+
+
+def _json(value: Json | timedelta | tuple[str, ...]) -> Json:
+    match value:
+        case timedelta():
+            return value.total_seconds()
+        case tuple():
+            return list(value)
+        case _:
+            return value
 
 
 def parse(request: JsonObject) -> Command[object]:
