@@ -90,9 +90,7 @@ class Platform(Client):
     async def _open(self, opened: AsyncExitStack) -> None:
         """Open what a platform needs; `opened` closes it, the last one first, whatever one of them raises."""
         signals = Signals()
-        owner = Owner.take(self._path, purpose=self._purpose) if self._path is not None else None
-        if owner is not None:
-            opened.callback(owner.release)
+        owner = opened.enter_context(Owner.take(self._path, purpose=self._purpose)) if self._path else None
         opened.callback(self._forget)
         store = self._store or SqliteStore(self._path)
         opened.push_async_callback(store.close)
@@ -122,13 +120,18 @@ def run(*agents: Agent) -> None:
 
 
 async def _serve(agents: tuple[Agent, ...]) -> None:
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
+    stop = stop_by_signal()
     async with Platform(purpose=", ".join(agent.name for agent in agents)) as platform:
         await platform.start(*agents)
         await stop.wait()
+
+
+def stop_by_signal() -> asyncio.Event:
+    """Return an event that SIGINT or SIGTERM sets from now on, instead of ending the process."""
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+    for name in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(name, stop.set)
+    return stop
 
 
 def _must_be_an_agent(given: object) -> None:

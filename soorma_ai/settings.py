@@ -34,16 +34,14 @@ def read_settings(store_url: str | None = None, bus_url: str | None = None) -> S
         store_url=store_url or os.environ.get(STORE_URL) or DEFAULT_STORE_URL,
         bus_url=bus_url or os.environ.get(BUS_URL) or DEFAULT_BUS_URL,
         prompts_dirs=tuple(Path(folder) for folder in folders.split(os.pathsep) if folder),
-        max_backlog=_number(BACKLOG, MAX_BACKLOG),
+        max_backlog=_max_backlog(),
     )
 
 
-def _number(name: str, default: int) -> int:
-    given = os.environ.get(name)
-    if not given:
-        return default
+def _max_backlog() -> int:
+    given = os.environ.get(BACKLOG) or str(MAX_BACKLOG)
     if not given.isascii() or not given.isdigit() or int(given) < 1:
-        raise ConfigError(f"{name}={given!r}: give a number from 1")
+        raise ConfigError(f"{BACKLOG}={given!r}: give a number from 1")
     return int(given)
 
 

@@ -1,7 +1,6 @@
 """The command line. Commands are loaded when they are called, so that help and completion need only click."""
 
 import sys
-from collections.abc import Mapping
 from importlib import import_module
 from io import TextIOWrapper
 
@@ -10,40 +9,36 @@ import click
 from soorma_ai.errors import SoormaError
 from soorma_ai.terminal.escapes import one_line
 
+# The module of `commands`, and the line of help, for each.
 _COMMANDS = {
-    "run": ("soorma_ai.cli.commands.run:run", "Run agents, and pursue a goal with them if one is given."),
-    "plans": ("soorma_ai.cli.commands.plans:plans", "List, show and cancel plans."),
-    "why": ("soorma_ai.cli.commands.why:why", "Show what a model decided in a plan, and what it was told."),
-    "inbox": ("soorma_ai.cli.commands.inbox:inbox", "List what waits for a person, the most urgent first."),
-    "approve": ("soorma_ai.cli.commands.answer:approve", "Let go what a plan holds back for approval."),
-    "reject": ("soorma_ai.cli.commands.answer:reject", "Refuse what a plan holds back for approval."),
-    "answer": ("soorma_ai.cli.commands.answer:answer", "Answer a question with data."),
-    "dead-letters": (
-        "soorma_ai.cli.commands.dead_letters:dead_letters",
-        "List, show, redrive and discard what could not be handled.",
-    ),
-    "prune": ("soorma_ai.cli.commands.prune:prune", "Remove plans that have ended, and old events."),
-    "backup": ("soorma_ai.cli.commands.backup:backup", "Copy the store to a file, while it is in use."),
-    "events": ("soorma_ai.cli.commands.events:events", "Look at the events of all plans and agents."),
+    "run": ("run", "Run agents, and pursue a goal with them if one is given."),
+    "plans": ("plans", "List, show and cancel plans."),
+    "why": ("why", "Show what a model decided in a plan, and what it was told."),
+    "inbox": ("inbox", "List what waits for a person, the most urgent first."),
+    "approve": ("answer", "Let go what a plan holds back for approval."),
+    "reject": ("answer", "Refuse what a plan holds back for approval."),
+    "answer": ("answer", "Answer a question with data."),
+    "dead-letters": ("dead_letters", "List, show, redrive and discard what could not be handled."),
+    "prune": ("prune", "Remove plans that have ended, and old events."),
+    "backup": ("backup", "Copy the store to a file, while it is in use."),
+    "events": ("events", "Look at the events of all plans and agents."),
 }
 
 
 class LazyGroup(click.Group):
-    """`places` are `module:attribute` and the one line of help for each command."""
-
-    def __init__(self, *, places: Mapping[str, tuple[str, str]], help: str) -> None:
-        stubs = {name: click.Command(name, short_help=line) for name, (_, line) in places.items()}
-        super().__init__("soorma", commands=stubs, help=help)
-        self._places = places
+    """Takes stubs with a short help, and loads a command when it is called."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         name, stub, rest = super().resolve_command(ctx, args)
-        return name, self._load(name) if name is not None else stub, rest
+        if name is None:
+            return name, stub, rest
+        module = import_module(f"soorma_ai.cli.commands.{_COMMANDS[name][0]}")
+        return name, getattr(module, name.replace("-", "_")), rest
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(self._places)
+        return list(self.commands)
 
     def invoke(self, ctx: click.Context) -> object:
         try:
@@ -51,13 +46,10 @@ class LazyGroup(click.Group):
         except SoormaError as error:
             raise click.ClickException(one_line(str(error))) from error
 
-    def _load(self, name: str) -> click.Command:
-        module, _, attribute = self._places[name][0].partition(":")
-        return getattr(import_module(module), attribute)
-
 
 cli = LazyGroup(
-    places=_COMMANDS,
+    "soorma",
+    commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.

@@ -2,8 +2,8 @@
 
 import json
 import sys
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
 
 from pydantic_core import to_jsonable_python
 from rich.console import Console
@@ -25,15 +25,7 @@ STATUS_STYLES = {
 LEAST_WIDTH = 20
 
 Part = str | tuple[str, str]
-
-
-@dataclass(frozen=True)
-class Node:
-    """One entry of a tree: parts, each plain or with a style; on a terminal `more` stands on lines of its own."""
-
-    parts: Sequence[Part]
-    more: Sequence[Part] = ()
-    below: Sequence["Node"] = field(default=())
+T = TypeVar("T")
 
 
 def text_of(parts: Iterable[Part]) -> Text:
@@ -63,11 +55,14 @@ class Printer:
             self.console.print(before + piece, no_wrap=True, overflow="ignore", crop=False)
             before = Text(" " * len(before))
 
-    def tree(self, node: Node) -> None:
-        if self.is_plain:
-            self._plain_tree(node, 0)
-        else:
-            self.console.print(_grow(Tree("", guide_style=DIM), node))
+    def tree(self, tree: Tree, depth: int = 0) -> None:
+        """Print it; where it is plain, an entry is one whole line, and `depth` indents it."""
+        if not self.is_plain:
+            self.console.print(tree)
+            return
+        self._write("  " * depth + str(tree.label).replace("\n", "  "))
+        for below in tree.children:
+            self.tree(below, depth + 1)
 
     def rows(self, rows: Iterable[Sequence[str]]) -> None:
         """Print them tab-separated, for programs that read lines."""
@@ -83,12 +78,6 @@ class Printer:
             table.add_row(*(text_of((part,)) for part in row))
         self.console.print(table)
 
-    def _plain_tree(self, node: Node, depth: int) -> None:
-        more = f"  {text_of(node.more).plain}" if node.more else ""
-        self._write("  " * depth + text_of(node.parts).plain + more)
-        for below in node.below:
-            self._plain_tree(below, depth + 1)
-
     def _write(self, text: str) -> None:
         self._file.write(f"{text}\n")
         self._file.flush()
@@ -101,14 +90,26 @@ def print_json(value: object, *, indent: int | None = 2) -> None:
     sys.stdout.flush()
 
 
+def print_list(
+    found: Sequence[T],
+    nothing: str,
+    row: Callable[[T], Sequence[str]],
+    columns: tuple[Sequence[str], Callable[[T], Sequence[Part]]],
+    *,
+    as_json: bool,
+) -> None:
+    """Print JSON, or a table on a terminal, or rows anywhere else. `columns` are titles, and the cells below them."""
+    printer = Printer()
+    titles, cells = columns
+    if as_json:
+        print_json(found)
+    elif not found:
+        Printer(stderr=True).line(nothing)
+    elif printer.is_plain:
+        printer.rows(map(row, found))
+    else:
+        printer.table(titles, map(cells, found))
+
+
 def status_part(status: PlanStatus) -> Part:
     return (status, STATUS_STYLES.get(status, BOLD))
-
-
-def _grow(tree: Tree, node: Node) -> Tree:
-    """Make `tree` itself the node, and return it."""
-    label = text_of(node.parts)
-    tree.label = label.append("\n").append(text_of(node.more)) if node.more else label
-    for below in node.below:
-        _grow(tree.add(""), below)
-    return tree

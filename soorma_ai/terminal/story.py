@@ -3,11 +3,13 @@
 from collections.abc import Sequence
 from datetime import timedelta
 
+from rich.tree import Tree
+
 from soorma_ai.core.report.lines import Asked, Line, LineKind
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Node, Part, Printer, status_part
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
 from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset, portion, short_id, span, spending
 
 PAYLOAD = 240
@@ -27,22 +29,19 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     printer.line()
     for line in trace.lines:
-        printer.tree(_node(line, (f"{offset(line.time):<9} ", DIM)))
+        printer.tree(_tree(line, (f"{offset(line.time):<9} ", DIM)))
 
 
-def _node(line: Line, *before: Part) -> Node:
-    return Node((*before, *headline(line)), explanation(line), [_node(below) for below in line.lines])
+def _tree(line: Line, *before: Part) -> Tree:
+    why = explanation(line)
+    tree = Tree(text_of((*before, *headline(line), *(("\n", *why) if why else ()))), guide_style=DIM)
+    tree.children += [_tree(below) for below in line.lines]
+    return tree
 
 
 def headline(line: Line) -> Sequence[Part]:
     """Say what happened."""
-    who, what, note, took, payload = (
-        one_line(line.who),
-        one_line(line.what),
-        _note(line),
-        _duration(line),
-        _payload(line),
-    )
+    who, what, note, took, payload = one_line(line.who), one_line(line.what), _note(line), _took(line), _payload(line)
     style = BAD if line.is_failure else BOLD
     match line.kind:
         case LineKind.TURN:
@@ -106,16 +105,12 @@ def _note(line: Line) -> Part:
     return f": {one_line(line.note)}" if line.note else ""
 
 
-def _duration(line: Line) -> Part:
+def _took(line: Line) -> Part:
     return (f" after {span(line.took)}", DIM) if line.took is not None else ""
 
 
 def _shares(trace: Trace) -> str:
     shares = trace.shares
-    parts = (
-        f"people {span(shares.people)}",
-        f"model {span(shares.model)}",
-        f"agents {span(shares.agents)}",
-        f"between {span(shares.between)}",
-    )
-    return f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}: {', '.join(parts)}"
+    total = f"{'took' if trace.status.is_final else 'lasts'} {span(shares.total)}"
+    ours = f"model {span(shares.model)}, agents {span(shares.agents)}, between {span(shares.between)}"
+    return f"{total}: people {span(shares.people)}, {ours}"

@@ -12,7 +12,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Store
-from soorma_ai.runtime.client import answers
+from soorma_ai.runtime.client.intake import take_answer
 
 ANN = Person(user_id="ann")
 
@@ -28,7 +28,7 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     await running(store, asked)
     await do(store, Schedule("t-1", later(3600), event("expiry"), guards="a-1"))
     given = answer("act-1")
-    assert await answers.answer(store.plans, "a-1", given, ANN, later(5)) == "accepted"
+    assert await take_answer(store.plans, "a-1", given, ANN, later(5)) == "accepted"
     found = await stored(store, "a-1")
     wake = wake_for(ANSWERED, asked, later(5))
     assert (found.status, found.answer, found.closed_at) == (ExpectationStatus.MET, given, later(5))
@@ -46,8 +46,8 @@ async def answered_by_two_at_once(store: Store) -> None:
     await running(store, gate("a-1"))
     yes, no = answer("act-1", user="ann"), answer("act-2", AnswerDecision.REJECT, "bob")
     outcomes = await asyncio.gather(
-        answers.answer(store.plans, "a-1", yes, ANN, NOW),
-        answers.answer(store.plans, "a-1", no, Person(user_id="bob"), NOW),
+        take_answer(store.plans, "a-1", yes, ANN, NOW),
+        take_answer(store.plans, "a-1", no, Person(user_id="bob"), NOW),
     )
     assert sorted(outcomes) == ["accepted", "duplicate"]
     winner = yes if outcomes[0] == "accepted" else no
@@ -59,7 +59,7 @@ async def test_of_a_crowd_at_once_one_counts(store: Store) -> None:
     await running(store, gate("a-1"))
     crowd = [answer(f"act-{n}", user=f"user-{n}") for n in range(25)]
     outcomes = await asyncio.gather(
-        *(answers.answer(store.plans, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
+        *(take_answer(store.plans, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
     )
     assert sorted(outcomes) == ["accepted"] + ["duplicate"] * 24
     assert (await stored(store, "a-1")).answer == crowd[[*map(str, outcomes)].index("accepted")]
@@ -69,9 +69,9 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     await running(store, *(gate(f"a-{n}") for n in range(10)))
     await do(store, *(Schedule(f"t-{n}", NOW, event(f"x-{n}"), guards=f"a-{n}") for n in range(10)))
     results = await asyncio.gather(
-        *(answers.answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
+        *(take_answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
         store.queue.fire(NOW, 50),
-        *(answers.answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
+        *(take_answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
     )
     for n in range(10):
         found = await stored(store, f"a-{n}")
@@ -88,7 +88,7 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
 async def test_what_is_not_asked_of_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
     await running(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
-        await answers.answer(store.plans, wait_id, answer("act-1"), person, NOW)
+        await take_answer(store.plans, wait_id, answer("act-1"), person, NOW)
 
 
 async def test_cancelling_asks_the_plan_to_stop_and_wakes_it(store: Store) -> None:

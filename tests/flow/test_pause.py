@@ -23,7 +23,7 @@ from soorma_ai import (
 from soorma_ai.domain.people import Answer, AnswerDecision, Person
 from soorma_ai.domain.registry import AgentKind, EventRole, Registration
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.runtime.client import answers
+from soorma_ai.runtime.client.intake import take_answer
 from soorma_ai.testing.scripted import complete
 
 CHARGE = "payment.charge.requested"
@@ -118,7 +118,7 @@ async def test_an_answer_that_comes_while_a_handler_resumes_is_the_one_that_coun
         if context.attempt == 1:
             store, now = platform.services.store, platform.services.clock.now()
             answer = Answer("a-1", {"approved_amount": 8}, AnswerDecision.RESPOND, "local", now)
-            assert await answers.answer(store.plans, question.wait_id, answer, Person(), now) == "accepted"
+            assert await take_answer(store.plans, question.wait_id, answer, Person(), now) == "accepted"
 
     await platform.start(planner, payments())
     plan = await platform.submit("buy.wanted", {})

@@ -104,7 +104,13 @@ class ControlServer:
         """Answer always; an error that is none of ours goes on to the event loop's handler as well."""
         answer = _line({"error": {"code": SoormaError.code, "message": "the owner failed; its log says why"}})
         try:
-            answer = _answer_line(await self._handle(_request(line)))
+            if not line:
+                raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
+            answer = _line(await self._handle(_parse(line, "the request")))
+            if len(answer) > LONGEST_LINE:
+                raise LocalProtocolError(
+                    f"the answer has {len(answer)} bytes, at most {LONGEST_LINE} fit: ask for less"
+                )
         except SoormaError as error:
             answer = _line({"error": _describe(error)})
         except asyncio.CancelledError:
@@ -195,12 +201,6 @@ async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
             return line if fits else b""
 
 
-def _request(line: bytes) -> JsonObject:
-    if not line:
-        raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
-    return _parse(line, "the request")
-
-
 def _parse(line: bytes, what: str) -> JsonObject:
     try:
         return _OBJECT.validate_json(line)
@@ -210,13 +210,6 @@ def _parse(line: bytes, what: str) -> JsonObject:
 
 def _line(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-
-
-def _answer_line(answer: JsonObject) -> bytes:
-    line = _line(answer)
-    if len(line) > LONGEST_LINE:
-        raise LocalProtocolError(f"the answer has {len(line)} bytes, at most {LONGEST_LINE} fit: ask for less")
-    return line
 
 
 def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
@@ -231,15 +224,12 @@ def _describe(error: SoormaError) -> JsonObject:
     known = set(_tree())
     code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
     described: JsonObject = {"code": code, "message": str(error)}
-    match error:
-        case LimitExceeded():
-            described["limit"] = error.limit
-        case PlanFailed():
-            described |= {"plan_id": error.plan_id, "reason": error.reason}
-        case TransientError(retry_after=timedelta() as wait):
-            described["retry_after"] = wait.total_seconds()
-        case _:
-            pass
+    if isinstance(error, LimitExceeded):
+        described["limit"] = error.limit
+    elif isinstance(error, PlanFailed):
+        described |= {"plan_id": error.plan_id, "reason": error.reason}
+    elif isinstance(error, TransientError) and error.retry_after is not None:
+        described["retry_after"] = error.retry_after.total_seconds()
     return described
 
 
@@ -247,14 +237,11 @@ def _rebuild(described: JsonObject) -> SoormaError:
     """Return the error, made without its constructor, which would put the message together a second time."""
     kind = {kind.code: kind for kind in _tree()}.get(str(described.get("code")), SoormaError)
     error = kind.__new__(kind, described.get("message", ""))
-    match error:
-        case LimitExceeded():
-            error.limit = str(described.get("limit", ""))
-        case PlanFailed():
-            error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
-        case TransientError():
-            wait = described.get("retry_after")
-            error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
-        case _:
-            pass
+    if isinstance(error, LimitExceeded):
+        error.limit = str(described.get("limit", ""))
+    elif isinstance(error, PlanFailed):
+        error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
+    elif isinstance(error, TransientError):
+        wait = described.get("retry_after")
+        error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
     return error

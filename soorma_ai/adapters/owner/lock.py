@@ -11,10 +11,9 @@ import stat
 import tempfile
 import time
 import weakref
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -51,13 +50,14 @@ class AlreadyOwned(ConfigError):
         self.info = info
 
 
-class Owner:
+class Owner(AbstractContextManager["Owner"]):
     """Holds the lock of one database file until `release`, or until its process ends."""
 
     def __init__(self, descriptor: int, info: OwnerInfo) -> None:
         self._descriptor: int | None = descriptor
         self.info = info
-        _let_go_in_children(self)
+        let_go = weakref.WeakMethod(self.let_go)
+        os.register_at_fork(after_in_child=lambda: (inherited := let_go()) and inherited())
 
     @classmethod
     def take(cls, database: Path, *, purpose: str) -> Self:
@@ -91,12 +91,7 @@ class Owner:
             os.close(self._descriptor)
             self._descriptor = None
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
 
@@ -204,13 +199,3 @@ def _make_private(directory: Path, database: Path) -> None:
     found = directory.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid() or stat.S_IMODE(found.st_mode) & 0o077:
         raise ConfigError(f"{directory} must be a directory of this user with mode 0700 for the socket: remove it")
-
-
-def _let_go_in_children(owner: Owner) -> None:
-    known = weakref.ref(owner)
-
-    def let_go() -> None:
-        if (inherited := known()) is not None:
-            inherited.let_go()
-
-    os.register_at_fork(after_in_child=let_go)

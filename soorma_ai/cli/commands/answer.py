@@ -8,7 +8,6 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_json, with_access
 from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
 from soorma_ai.cli.view.forms import answer_payload
-from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, AnswerDecision
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.client.client import Client
@@ -23,28 +22,22 @@ _user = click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show
 _data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="What else the answer says.")
 
 
-@click.command()
-@_wait
-@_note
-@_data
-@_user
-@as_json
-@with_access
-def approve(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
-    """Let go what a plan holds back for approval."""
-    _answer(access, wait, AnswerDecision.APPROVE, data or {}, **given)
+def _command(decision: AnswerDecision, help: str) -> click.Command:
+    @click.command(str(decision), help=help)
+    @_wait
+    @_note
+    @_data
+    @_user
+    @as_json
+    @with_access
+    def decide(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
+        _answer(access, wait, decision, data or {}, **given)
+
+    return decide
 
 
-@click.command()
-@_wait
-@_note
-@_data
-@_user
-@as_json
-@with_access
-def reject(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
-    """Refuse what a plan holds back for approval."""
-    _answer(access, wait, AnswerDecision.REJECT, data or {}, **given)
+approve = _command(AnswerDecision.APPROVE, "Let go what a plan holds back for approval.")
+reject = _command(AnswerDecision.REJECT, "Refuse what a plan holds back for approval.")
 
 
 @click.command()
@@ -89,6 +82,5 @@ def _answer(
 async def _question(client: Client, beginning: str) -> tuple[str, JsonObject]:
     """Return the question's id, and the schema of its answer."""
     wait_id = await find_wait(client, beginning)
-    expectation = await client.services.store.plans.expectation(wait_id)
-    wait = Wait.of(expectation) if expectation else None
-    return wait_id, wait.response_schema if wait else {}
+    asked = await client.services.store.plans.expectation(wait_id)
+    return wait_id, asked.ask.response_schema if asked and asked.ask else {}

@@ -11,10 +11,11 @@ from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.commands import DiscardLetter, RedriveLetter
 from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json
+from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.terminal.wording import ago, json_line, local_time, short_id
 
 _STYLES = {LetterStatus.DEAD: BAD, LetterStatus.REDRIVEN: WAITING, LetterStatus.HANDLED: GOOD}
+_TITLES = ("ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON")
 _INDENT = 2
 _LABEL = 10
 
@@ -35,15 +36,8 @@ def dead_letters() -> None:
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
-    letters, printer = look_up(access, lambda client: client.dead_letters(limit=limit)), Printer()
-    if as_json:
-        print_json(letters)
-    elif not letters:
-        Printer(stderr=True).line("no dead letters")
-    elif printer.is_plain:
-        printer.rows(_row(letter) for letter in letters)
-    else:
-        _print_table(printer, letters)
+    letters = look_up(access, lambda client: client.dead_letters(limit=limit))
+    print_list(letters, "no dead letters", _row, (_TITLES, _cells), as_json=as_json)
 
 
 @dead_letters.command()
@@ -129,21 +123,14 @@ def _row(letter: Letter) -> tuple[str, ...]:
     )
 
 
-def _print_table(printer: Printer, letters: list[Letter]) -> None:
-    now = SystemClock().now()
-    printer.table(
-        ("ID", "AGENT", "EVENT", "DIED", "TRIED", "REASON"),
-        (
-            (
-                str(letter.letter_id),
-                clip(one_line(letter.agent), 24) or ("nobody", DIM),
-                clip(one_line(letter.event.type), 40),
-                ago(letter.at, now),
-                _tries(letter),
-                clip(one_line(letter.reason), 200),
-            )
-            for letter in letters
-        ),
+def _cells(letter: Letter) -> tuple[Part, ...]:
+    return (
+        str(letter.letter_id),
+        clip(one_line(letter.agent), 24) or ("nobody", DIM),
+        clip(one_line(letter.event.type), 40),
+        ago(letter.at, SystemClock().now()),
+        _tries(letter),
+        clip(one_line(letter.reason), 200),
     )
 
 

@@ -11,9 +11,11 @@ from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import CancelPlan
 from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import Printer, print_json, status_part
+from soorma_ai.terminal.printing import Part, Printer, print_json, print_list, status_part
 from soorma_ai.terminal.story import print_trace
 from soorma_ai.terminal.wording import ago, short_id
+
+_TITLES = ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON")
 
 
 @click.group()
@@ -29,18 +31,7 @@ def plans() -> None:
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
     records = look_up(access, lambda client: client.plans(status=status, limit=limit))
-    printer = Printer()
-    if as_json:
-        print_json(records)
-    elif not records:
-        Printer(stderr=True).line("no plans")
-    elif printer.is_plain:
-        printer.rows(
-            (r.plan_id, r.status, *map(one_line, (r.goal_event, r.agent, r.created_at.isoformat(), r.reason or "")))
-            for r in records
-        )
-    else:
-        _print_table(printer, records)
+    print_list(records, "no plans", _row, (_TITLES, _cells), as_json=as_json)
 
 
 @plans.command()
@@ -79,19 +70,17 @@ def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-def _print_table(printer: Printer, records: list[PlanRecord]) -> None:
-    now = SystemClock().now()
-    printer.table(
-        ("PLAN", "GOAL", "STATUS", "AGENT", "BEGUN", "REASON"),
-        (
-            (
-                short_id(record.plan_id),
-                clip(one_line(record.goal_event), 40),
-                status_part(record.status),
-                clip(one_line(record.agent), 24),
-                ago(record.created_at, now),
-                clip(one_line(record.reason or ""), 200),
-            )
-            for record in records
-        ),
+def _row(plan: PlanRecord) -> tuple[str, ...]:
+    rest = (plan.goal_event, plan.agent, plan.created_at.isoformat(), plan.reason or "")
+    return (plan.plan_id, plan.status, *map(one_line, rest))
+
+
+def _cells(plan: PlanRecord) -> tuple[Part, ...]:
+    return (
+        short_id(plan.plan_id),
+        clip(one_line(plan.goal_event), 40),
+        status_part(plan.status),
+        clip(one_line(plan.agent), 24),
+        ago(plan.created_at, SystemClock().now()),
+        clip(one_line(plan.reason or ""), 200),
     )

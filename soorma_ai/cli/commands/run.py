@@ -2,10 +2,9 @@
 
 import asyncio
 import logging
-import signal
 import sys
 from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -15,7 +14,7 @@ import click
 from soorma_ai.adapters.owner.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
-from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Nobody, Responder
+from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Responder
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.options import LOCAL_USER, Access, JsonObjectParam, as_json, with_access
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
@@ -23,7 +22,7 @@ from soorma_ai.cli.view.waits import print_commands, print_wait
 from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.errors import NotFound
-from soorma_ai.platform import Platform
+from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.printing import BAD, DIM, Printer, print_json
@@ -83,44 +82,38 @@ def run(
     """
     _log_to_stderr()
     agents = load_agents(app)
-    if goal is None:
-        if data is not None or key is not None or answers is not None or not waits_for_end:
-            raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
-        code = asyncio.run(_serve(access, agents))
-    else:
-        way = Answers(answers) if answers else _usual_way()
-        code = asyncio.run(_pursue(access, agents, Goal(goal, data or {}, key, way, waits_for_end, as_json)))
-    raise click.exceptions.Exit(code)
+    if goal is None and (data is not None or key is not None or answers is not None or not waits_for_end):
+        raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
+    way = Answers(answers) if answers else _usual_way()
+    pursued = Goal(goal, data or {}, key, way, waits_for_end, as_json) if goal is not None else None
+    raise click.exceptions.Exit(asyncio.run(_run(access, agents, pursued)))
 
 
 def _usual_way() -> Answers:
     return Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
 
 
-async def _serve(access: Access, agents: Sequence[Agent]) -> int:
-    stop = _stop_by_signal()
+async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None) -> int:
+    stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await _open_platform(stack, access, agents)
         await platform.start(*agents)
+        if goal is not None:
+            return await _pursue(Client(platform.services, Person(access.tenant_id, LOCAL_USER)), goal, access, stop)
         names = ", ".join(one_line(agent.name) for agent in agents)
         Printer(stderr=True).line((f"{names} on {access.store_url}; Ctrl-C stops", DIM))
         await stop.wait()
-    return 0
+        return DONE
 
 
-async def _pursue(access: Access, agents: Sequence[Agent], goal: Goal) -> int:
-    stop = _stop_by_signal()
-    async with AsyncExitStack() as stack:
-        platform = await _open_platform(stack, access, agents)
-        await platform.start(*agents)
-        client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
-        handle = await client.submit(goal.event, goal.data, idempotency_key=goal.key)
-        Printer(stderr=True).line((f"plan {handle.plan_id}", DIM))
-        if goal.waits_for_end:
-            await _follow(client, handle.plan_id, goal, stop)
-            return await _print_end(client, handle.plan_id, goal, access)
-        print_json({"plan_id": handle.plan_id}) if goal.as_json else Printer().line(handle.plan_id)
-        return 0
+async def _pursue(client: Client, goal: Goal, access: Access, stop: asyncio.Event) -> int:
+    handle = await client.submit(goal.event, goal.data, idempotency_key=goal.key)
+    Printer(stderr=True).line((f"plan {handle.plan_id}", DIM))
+    if goal.waits_for_end:
+        await _follow(client, handle.plan_id, goal, stop)
+        return await _print_end(client, handle.plan_id, goal, access)
+    print_json({"plan_id": handle.plan_id}) if goal.as_json else Printer().line(handle.plan_id)
+    return DONE
 
 
 async def _follow(client: Client, plan_id: str, goal: Goal, stop: asyncio.Event) -> None:
@@ -145,21 +138,18 @@ def _responder(way: Answers, client: Client, printer: Printer, woken: asyncio.Ev
     match way:
         case Answers.ASK:
             return AtTheKeyboard(client, printer, woken.set)
-        case Answers.APPROVE:
-            return Always(AnswerDecision.APPROVE, client, printer)
-        case Answers.REJECT:
-            return Always(AnswerDecision.REJECT, client, printer)
+        case Answers.APPROVE | Answers.REJECT:
+            return Always(AnswerDecision(way), client, printer)
         case Answers.NONE:
-            return Nobody()
+            return Responder()
 
 
 async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -> int:
     """Print how the plan stands, and return the exit code that says the same."""
     progress = Printer(stderr=True)
-    try:
-        plan: PlanDetails | None = await client.plan(plan_id)
-    except NotFound:
-        plan = None
+    plan: PlanDetails | None = None
+    with suppress(NotFound):
+        plan = await client.plan(plan_id)
     waits = await waits_of(client, plan_id)
     if goal.as_json:
         outcome = {"status": plan.status, "result": plan.result, "reason": plan.reason} if plan else {"status": None}
@@ -192,13 +182,6 @@ async def _open_platform(stack: AsyncExitStack, access: Access, agents: Sequence
                 raise
         await asyncio.sleep(PAUSE_SECONDS)
     return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
-
-
-def _stop_by_signal() -> asyncio.Event:
-    stop, loop = asyncio.Event(), asyncio.get_running_loop()
-    for name in (signal.SIGINT, signal.SIGTERM):
-        loop.add_signal_handler(name, stop.set)
-    return stop
 
 
 class _ForTerminals(logging.Formatter):

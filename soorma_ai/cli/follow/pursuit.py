@@ -1,9 +1,10 @@
 """One plan followed from its goal to its end, and printed as it goes on."""
 
 import asyncio
+from contextlib import suppress
 
 from soorma_ai.cli.follow.responders import Responder
-from soorma_ai.core.report.lines import Line, LineKind, flatten
+from soorma_ai.core.report.lines import LineKind, flatten
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
@@ -20,41 +21,19 @@ MOST_PLANS = 10_000
 INDENT = 11
 
 
-class LiveStory:
-    """Prints what is new in a trace, in order of time. What began a turn stands there already, so of turns only that
-    of the goal is printed."""
-
-    def __init__(self, printer: Printer) -> None:
-        self._printer = printer
-        self._seen: set[tuple[object, ...]] = set()
-
-    def print_new(self, trace: Trace) -> None:
-        new = [line for line in flatten(trace.lines) if self._is_new(line)]
-        for line in sorted(new, key=lambda line: line.time):
-            self._printer.line(*headline(line), label=f"{offset(line.time):<{INDENT}}")
-            if why := explanation(line):
-                self._printer.line(*why, indent=INDENT)
-
-    def _is_new(self, line: Line) -> bool:
-        if line.kind is LineKind.OPEN or (line.kind is LineKind.TURN and line.data is None):
-            return False
-        # What is done twice at the same moment differs in its event.
-        mark = (line.kind, line.time, line.who, line.what, line.event_id, line.plan_id)
-        is_new = mark not in self._seen
-        self._seen.add(mark)
-        return is_new
-
-
 async def pursue(client: Client, plan_id: str, responder: Responder, printer: Printer, woken: asyncio.Event) -> None:
     """Return when the plan has ended, or when only people can move it and nobody here will. `woken` is set whenever
     something may have changed."""
-    story, clock = LiveStory(printer), client.services.clock
+    seen: set[tuple[object, ...]] = set()
+    clock = client.services.clock
     while True:
         looked_at = clock.monotonic()
         waits = await waits_of(client, plan_id)
-        trace = await _trace_once_begun(client, plan_id)
+        trace: Trace | None = None
+        with suppress(NotFound):  # while no planner has taken the goal
+            trace = await client.trace(plan_id)
         if trace is not None:
-            story.print_new(trace)
+            _print_new(trace, seen, printer)
             is_answered_here = await responder.attend(waits)
             if trace.status.is_final:
                 return
@@ -65,12 +44,19 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
         await until(woken, clock, POLL_SECONDS)
 
 
-async def _trace_once_begun(client: Client, plan_id: str) -> Trace | None:
-    """Return None while no planner has taken the goal."""
-    try:
-        return await client.trace(plan_id)
-    except NotFound:
-        return None
+def _print_new(trace: Trace, seen: set[tuple[object, ...]], printer: Printer) -> None:
+    """Print what was not `seen` yet, in order of time. What began a turn stands there already, so of turns only that
+    of the goal is printed."""
+    for line in sorted(flatten(trace.lines), key=lambda line: line.time):
+        # What is done twice at the same moment differs in its event.
+        mark = (line.kind, line.time, line.who, line.what, line.event_id, line.plan_id)
+        is_told = line.kind is LineKind.OPEN or (line.kind is LineKind.TURN and line.data is None)
+        if is_told or mark in seen:
+            continue
+        seen.add(mark)
+        printer.line(*headline(line), label=f"{offset(line.time):<{INDENT}}")
+        if why := explanation(line):
+            printer.line(*why, indent=INDENT)
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:

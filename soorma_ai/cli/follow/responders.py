@@ -3,7 +3,6 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
-from typing import Protocol
 
 from soorma_ai.cli.view.forms import Field, answer_payload, fields
 from soorma_ai.cli.view.waits import print_wait
@@ -17,23 +16,18 @@ from soorma_ai.terminal.printing import BAD, WAITING, Printer
 from soorma_ai.terminal.wording import short_id
 
 
-class Responder(Protocol):
+class Responder:
+    """Answers nothing here, and leaves all questions to others."""
+
     async def attend(self, waits: Sequence[Wait]) -> bool:
         """Take note of what is open, again and again. False: none of these will be answered here."""
-        ...
-
-    async def leave(self) -> None: ...
-
-
-class Nobody:
-    async def attend(self, waits: Sequence[Wait]) -> bool:
         return False
 
     async def leave(self) -> None:
-        return
+        """Ask no more."""
 
 
-class Always:
+class Always(Responder):
     """The same answer to every question; one that does not take it stays open."""
 
     def __init__(self, decision: AnswerDecision, client: Client, printer: Printer) -> None:
@@ -52,11 +46,8 @@ class Always:
                     _print_refusal(self._printer, wait, outcome)
         return any(wait.wait_id not in self._given_up for wait in waits)
 
-    async def leave(self) -> None:
-        return
 
-
-class AtTheKeyboard:
+class AtTheKeyboard(Responder):
     """Asks one question after the other. A question that is answered elsewhere meanwhile is taken back."""
 
     def __init__(self, client: Client, printer: Printer, on_answer: Callable[[], None]) -> None:
@@ -127,9 +118,7 @@ async def _ask_person(wait: Wait, keyboard: Keyboard, printer: Printer) -> tuple
             case None:
                 return None
             case "y" | "yes":
-                more = [
-                    field for field in fields(wait.response_schema) if field.is_required and field.name != "approved"
-                ]
+                more = [one for one in fields(wait.response_schema) if one.is_required and one.name != "approved"]
                 payload = await _ask_fields(more, keyboard, printer) if more else {}
                 return None if payload is None else (AnswerDecision.APPROVE, {"approved": True, **payload})
             case "n" | "no":
@@ -145,17 +134,15 @@ async def _ask_fields(wanted: Sequence[Field], keyboard: Keyboard, printer: Prin
     if not wanted:
         return await _ask_object("answer (JSON): ", keyboard, printer)
     payload: JsonObject = {}
-    for field in wanted:
+    for one in wanted:
         while True:
-            text = await keyboard.line(
-                f"{one_line(field.name)} ({field.kind}{'' if field.is_required else ', optional'}): "
-            )
+            text = await keyboard.line(f"{one_line(one.name)} ({one.kind}{'' if one.is_required else ', optional'}): ")
             if text is None:
                 return None
-            if not text and not field.is_required:
+            if not text and not one.is_required:
                 break
             try:
-                payload[field.name] = field.parse(text)
+                payload[one.name] = one.parse(text)
                 break
             except ValueError as error:
                 printer.line((str(error), BAD))

@@ -10,7 +10,7 @@ from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.wording import json_line
 
-_YES, _NO = ("y", "yes", "true"), ("n", "no", "false")
+_YES_OR_NO = {"y": True, "yes": True, "true": True, "n": False, "no": False, "false": False}
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,9 @@ class Field:
         if values is not None:
             return _among(values, text)
         if kinds == ["boolean"]:
-            return _yes_or_no(text)
+            if text.lower() not in _YES_OR_NO:
+                raise ValueError(f"{one_line(text)!r} is neither yes nor no")
+            return _YES_OR_NO[text.lower()]
         if "string" in kinds:
             return text
         try:
@@ -78,14 +80,6 @@ def _among(values: list[Json], text: str) -> Json:
         if text == (value if isinstance(value, str) else json.dumps(value)):
             return value
     raise ValueError(f"{one_line(text)!r} is none of {', '.join(json_line(value) for value in values)}")
-
-
-def _yes_or_no(text: str) -> bool:
-    if text.lower() in _YES:
-        return True
-    if text.lower() in _NO:
-        return False
-    raise ValueError(f"{one_line(text)!r} is neither yes nor no")
 
 
 def answer_payload(decision: str | None, data: JsonObject, schema: JsonObject) -> JsonObject:

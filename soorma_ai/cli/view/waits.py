@@ -40,16 +40,11 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
 
 
 def print_commands(printer: Printer, wait: Wait, flags: str) -> None:
-    for command in commands(wait, flags):
-        printer.line((command, DIM), indent=INDENT)
-
-
-def commands(wait: Wait, flags: str) -> list[str]:
-    """Return the commands that answer it, to copy."""
-    id = short_id(wait.wait_id)
-    if wait.proposed_event is not None:
-        return [f"soorma approve {id}{flags}", f"soorma reject {id}{flags}"]
-    return [f"soorma answer {id}{flags} --data '{{...}}'"]
+    """Print the commands that answer it, to copy."""
+    id = f"{short_id(wait.wait_id)}{flags}"
+    held = wait.proposed_event is not None
+    for command in (f"approve {id}", f"reject {id}") if held else (f"answer {id} --data '{{...}}'",):
+        printer.line((f"soorma {command}", DIM), indent=INDENT)
 
 
 def row(wait: Wait, now: datetime) -> tuple[str, ...]:

@@ -1,7 +1,6 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, cast
 
@@ -9,29 +8,19 @@ from soorma_ai.core.deciding.offer import merge_definitions
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.events import (
-    CLIENT,
-    EventEnvelope,
-    EventTopic,
-    Lineage,
-    ReplyAddress,
-    completion_of,
-    new_event,
-    topic_of,
-)
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, completion_of, new_event, topic_of
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.memory import SessionSummary
+from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
-from soorma_ai.runtime.client import answers
-from soorma_ai.runtime.client import dead_letters as letters
-from soorma_ai.runtime.client.intake import check_data, take_in
-from soorma_ai.runtime.client.memory import PlanMemory, new_session
+from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
+from soorma_ai.runtime.client.intake import check_data, request_of, take_answer, take_in
+from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
@@ -82,7 +71,8 @@ class Client:
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
         given = check_data(registered.definition, data)
-        event = self._request(registered.definition, given, event_id, session_id, target=registered.agent)
+        lineage, now = self._lineage(session_id), self._now()
+        event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
         await take_in(self.services, event)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
@@ -101,8 +91,11 @@ class Client:
         """
         definition = await self._request_type(event_type)
         event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
-        event = self._request(definition, check_data(definition, data), event_id, session_id)
-        expectation = self._expected_reply(event, self._now() + timedelta(seconds=at_most))
+        given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
+        event = request_of(definition, given, event_id, lineage, now, None)
+        spec = ExpectationSpec(event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type)
+        waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
+        expectation = expectation_of(waiter, spec, event.time)
         until_when = self.services.clock.monotonic() + at_most
         with self.services.signals.awaiting(event.id) as answered:
             await take_in(self.services, event, expectation)
@@ -141,9 +134,8 @@ class Client:
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
         given = check_data(definition, data)
-        lineage = replace(self._lineage(session_id), plan_id=plan_id)
         event = new_event(
-            lineage,
+            self._lineage(session_id, plan_id),
             event_id=self._event_id(event_type, idempotency_key),
             source=CLIENT,
             topic=where,
@@ -187,7 +179,7 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await answers.answer(self.services.store.plans, wait_id, given, self.person, now)
+        return await take_answer(self.services.store.plans, wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""
@@ -210,11 +202,11 @@ class Client:
     ) -> SessionSummary:
         """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
         must_be_outside()
-        given = session_id or self.services.clock.new_id()
-        opening = new_session(given, self.person, name, metadata, self._now())
-        await self.services.store.memory.memorize([opening], self._now())
-        found = await self.services.store.memory.session(self.person.tenant_id, given)
-        return found or opening.session
+        person, now = self.person, self._now()
+        about = json_object("the metadata of a session", metadata or {})
+        made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
+        await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
+        return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
 
     @property
     def memory(self) -> PlanMemory:
@@ -247,12 +239,12 @@ class Client:
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
-        return await letters.dead_letters(self.services, self.person, limit)
+        return [letter_of(row) for row in await self.services.store.letters.dead_letters(self.person.tenant_id, limit)]
 
     async def dead_letter(self, letter_id: int) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
-        return await letters.dead_letter(self.services, self.person, letter_id)
+        return letter_of(await own_row(self.services, self.person, letter_id))
 
     async def redrive(self, letter_id: int) -> bool:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
@@ -262,12 +254,14 @@ class Client:
         not take a second one, and `request` with the same `idempotency_key` goes on finding the first.
         """
         must_be_outside()
-        return await letters.redrive(self.services, self.person, letter_id)
+        return await redrive(self.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
-        return await letters.discard(self.services, self.person, letter_id, note)
+        await own_row(self.services, self.person, letter_id)
+        said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
+        return await self.services.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
         self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
@@ -304,45 +298,21 @@ class Client:
                 if is_live
                 else store.registry.known_events(tenant_id)
             )
-            requests = [e.definition for e in known if e.role in _TAKEN and _is_request(e.definition)]
+            taken = [event.definition for event in known if event.role in _TAKEN]
+            requests = [definition for definition in taken if definition.topic is EventTopic.ACTION_REQUESTS]
             named = [definition for definition in requests if definition.event_name == event_type]
             if named:
                 return merge_definitions(named)
         names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
         raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
 
-    def _request(
-        self,
-        definition: EventDefinition,
-        data: JsonObject,
-        event_id: str,
-        session_id: str | None,
-        target: str | None = None,
-    ) -> EventEnvelope:
-        return new_event(
-            self._lineage(session_id),
-            event_id=event_id,
-            source=CLIENT,
-            topic=definition.topic,
-            type=definition.event_name,
-            data=data,
-            time=self._now(),
-            reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
-            dataschema=definition.dataschema,
-            target=target,
-        )
-
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
 
-    def _lineage(self, session_id: str | None) -> Lineage:
-        return Lineage(tenant_id=self.person.tenant_id, user_id=self.person.user_id, session_id=session_id)
-
-    def _expected_reply(self, event: EventEnvelope, deadline: datetime) -> Expectation:
-        spec = ExpectationSpec(event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type)
-        return expectation_of(Waiter(CLIENT, event.lineage, deadline), spec, event.time)
+    def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
+        return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
 
     async def _reply(self, request_id: str) -> EventEnvelope | None:
         expectation = await self.services.store.plans.expectation(request_id)
@@ -361,7 +331,3 @@ def _roles(given: object) -> frozenset[str]:
     if listed is None or not all(isinstance(role, str) for role in listed):
         raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
     return frozenset(str(role) for role in listed)
-
-
-def _is_request(definition: EventDefinition) -> bool:
-    return definition.topic is EventTopic.ACTION_REQUESTS

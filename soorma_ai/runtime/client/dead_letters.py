@@ -1,4 +1,4 @@
-"""Dead letters, as one person of one tenant sees them and decides about them."""
+"""Dead letters, as one person of one tenant sees them and redrives them."""
 
 from soorma_ai.core.delivery.dead_letters import hindrance
 from soorma_ai.domain.letters import Letter, LetterStatus
@@ -8,17 +8,9 @@ from soorma_ai.ports import DeadLetterRow
 from soorma_ai.runtime.handling.handling import Services
 
 
-async def dead_letters(services: Services, person: Person, limit: int) -> list[Letter]:
-    return [_letter(row) for row in await services.store.letters.dead_letters(person.tenant_id, limit)]
-
-
-async def dead_letter(services: Services, person: Person, letter_id: int) -> Letter:
-    return _letter(await _row(services, person, letter_id))
-
-
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
-    """Raises LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
-    row, is_redriven = await _row(services, person, letter_id), False
+    """Raise LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
+    row, is_redriven = await own_row(services, person, letter_id), False
     while row.status is LetterStatus.DEAD:
         hinders = _hindrance(row)
         if hinders is not None:
@@ -26,18 +18,13 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
         is_redriven = await services.store.letters.redrive(row)
         if is_redriven:
             break
-        row = await _row(services, person, letter_id)
+        row = await own_row(services, person, letter_id)
     services.signals.wake_agents(frozenset({row.agent}))
     return is_redriven
 
 
-async def discard(services: Services, person: Person, letter_id: int, note: str) -> bool:
-    await dead_letter(services, person, letter_id)
-    said = f"discarded by {person.user_id}: {note}" if note else f"discarded by {person.user_id}"
-    return await services.store.letters.discard(letter_id, said, services.clock.now())
-
-
-async def _row(services: Services, person: Person, letter_id: int) -> DeadLetterRow:
+async def own_row(services: Services, person: Person, letter_id: int) -> DeadLetterRow:
+    """Return what is stored of a letter. Raise NotFound, also for one of another tenant."""
     row = await services.store.letters.dead_letter(letter_id)
     if row is None or row.event.tenant_id != person.tenant_id:
         raise NotFound(
@@ -50,7 +37,7 @@ def _hindrance(row: DeadLetterRow) -> str | None:
     return hindrance(row.unreadable, row.came_for, row.plan_status)
 
 
-def _letter(row: DeadLetterRow) -> Letter:
+def letter_of(row: DeadLetterRow) -> Letter:
     return Letter(
         letter_id=row.seq,
         status=row.status,

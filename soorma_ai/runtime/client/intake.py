@@ -1,14 +1,19 @@
-"""Events and tasks from outside of every handler: into the store, unless too much waits."""
+"""Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
+from soorma_ai.core.expecting.answers import judge_answer
+from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation
+from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject, json_object
-from soorma_ai.errors import LocalProtocolError, Overloaded
+from soorma_ai.errors import LocalProtocolError, NotFound, Overloaded
+from soorma_ai.ports import Plans
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
 
@@ -35,30 +40,48 @@ def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObje
     return given
 
 
-async def send_task(
-    services: Services,
-    worker: str,
-    definition: EventDefinition,
-    data: Mapping[str, Any],
-    lineage: Lineage,
-) -> str:
-    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
-    given = check_data(definition, data)
-    task_id = services.clock.new_id()
-    event = new_event(
+def request_of(
+    definition: EventDefinition, data: JsonObject, event_id: str, lineage: Lineage, now: datetime, target: str | None
+) -> EventEnvelope:
+    """Return a request from outside. Its id is the key of its reply."""
+    return new_event(
         lineage,
-        event_id=task_id,
+        event_id=event_id,
         source=CLIENT,
         topic=definition.topic,
         type=definition.event_name,
-        data=given,
-        time=services.clock.now(),
-        reply_to=ReplyAddress(task_id, completion_of(definition.event_name)),
+        data=data,
+        time=now,
+        reply_to=ReplyAddress(event_id, completion_of(definition.event_name)),
         dataschema=definition.dataschema,
-        target=worker,
+        target=target,
     )
-    await take_in(services, event)
+
+
+async def send_task(
+    services: Services, worker: str, definition: EventDefinition, data: Mapping[str, Any], lineage: Lineage
+) -> str:
+    """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
+    given, task_id = check_data(definition, data), services.clock.new_id()
+    await take_in(services, request_of(definition, given, task_id, lineage, services.clock.now(), worker))
     return task_id
+
+
+async def take_answer(plans: Plans, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """Judge and record what a person says about a question: the first valid answer wins.
+
+    Raise NotFound for what is no question, or one of another tenant.
+    """
+    while True:
+        asked = await plans.expectation(wait_id)
+        if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
+            raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
+        outcome = judge_answer(asked, given, person, now)
+        if outcome != ACCEPTED or asked.answer is not None:
+            return outcome
+        if await plans.answer(wait_id, given, wake_for(ANSWERED, asked, now), now):
+            return outcome
+        # Somebody was first since the question was read: judged again, on what stands now.
 
 
 async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:

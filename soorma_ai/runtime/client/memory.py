@@ -1,7 +1,5 @@
-"""Working memory and sessions from outside of every handler, where a call acts at once."""
+"""Working memory from outside of every handler, where a call acts at once."""
 
-from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from soorma_ai.core.memory import json_value, number
@@ -11,23 +9,12 @@ from soorma_ai.domain.memory import (
     IncrementMemory,
     MemoryChange,
     MemoryKey,
-    OpenSession,
-    SessionSummary,
     StoreMemory,
 )
-from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import Json, json_object
+from soorma_ai.domain.values import Json
 from soorma_ai.errors import VersionConflict
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
-
-
-def new_session(
-    session_id: str, person: Person, name: str | None, metadata: Mapping[str, Any] | None, now: datetime
-) -> OpenSession:
-    """Return what opens it. Raise LocalProtocolError for metadata that is no JSON."""
-    about = json_object("the metadata of a session", metadata or {})
-    return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, name, about))
 
 
 class PlanMemory:

@@ -1,6 +1,7 @@
 """One plan, followed from outside."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
+from contextlib import aclosing
 from datetime import timedelta
 
 from soorma_ai.domain.events import EventEnvelope
@@ -45,39 +46,37 @@ class PlanHandle:
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
         """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has."""
-        services = self._services
-        watcher = services.signals.watch()
-        seen = 0
-        try:
-            while True:
-                services.signals.check()
-                plan = await services.store.plans.plan(self.plan_id)
+        store, seen = self._services.store, 0
+        async with aclosing(self._looks()) as looks:
+            async for plan in looks:
                 root = plan.root_plan_id if plan else self.plan_id
-                rows = await services.store.events.events(after=seen, tenant_id=self._tenant_id, root_plan_id=root)
-                for row in rows:
-                    seen = row.seq
-                    yield row.event
-                if not rows and plan is not None and plan.status.is_final:
+                while rows := await store.events.events(after=seen, tenant_id=self._tenant_id, root_plan_id=root):
+                    for row in rows:
+                        seen = row.seq
+                        yield row.event
+                if plan is not None and plan.status.is_final:
                     return
-                if not rows:
-                    await until(watcher, services.clock, POLL_SECONDS)
-        finally:
-            services.signals.unwatch(watcher)
 
     async def next_wait(self) -> Wait | None:
         """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
-        services = self._services
-        watcher = services.signals.watch()
-        try:
-            while True:
-                services.signals.check()
-                plan = await services.store.plans.plan(self.plan_id)
+        async with aclosing(self._looks()) as looks:
+            async for plan in looks:
                 if plan is not None:
-                    open_now = await services.store.plans.expectations(tenant_id=self._tenant_id)
+                    open_now = await self._services.store.plans.expectations(tenant_id=self._tenant_id)
                     waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
                     question = next((wait for wait in waits if wait), None)
                     if question or plan.status.is_final:
                         return question
+        return None
+
+    async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
+        """Yield the plan, None before a planner took it, and again whenever something may have changed."""
+        services = self._services
+        watcher = services.signals.watch()
+        try:
+            while True:
+                services.signals.check()
+                yield await services.store.plans.plan(self.plan_id)
                 await until(watcher, services.clock, POLL_SECONDS)
         finally:
             services.signals.unwatch(watcher)
