@@ -13,7 +13,7 @@ from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
@@ -23,30 +23,13 @@ LONGEST_WAIT = timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class SubRequest:
-    """What is asked of another agent, and where its answer goes."""
-
-    event_type: str
-    data: JsonObject
-    response_event: str
-    response_topic: EventTopic = EventTopic.ACTION_RESULTS
-    assigned_to: str | None = None
-    timeout: timedelta | None = None
-
-
-@dataclass(frozen=True)
 class TaskQuestion:
-    """What a worker asks a person, for a bounded time; `Ask` explains the rest."""
+    """What a worker asks a person, for a bounded time. `about` is announced with it."""
 
-    message: str
+    ask: Ask
     response_event: str
     timeout: timedelta
-    response_schema: JsonObject
     about: JsonObject
-    approvers: tuple[str, ...] = ()
-    reminders: tuple[timedelta, ...] = ()
-    escalate_after: timedelta | None = None
-    escalate_to: tuple[str, ...] = ()
 
 
 def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetime) -> TaskRecord:
@@ -69,7 +52,13 @@ def waiter_of(task: TaskRecord) -> Waiter:
 
 
 def delegate(
-    task: TaskRecord, request: SubRequest, moment: Moment, *, group: str | None
+    task: TaskRecord,
+    request: DelegationSpec,
+    moment: Moment,
+    *,
+    response_topic: EventTopic,
+    timeout: timedelta | None,
+    group: str | None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
     event_id = moment.event_id(request.event_type)
@@ -82,16 +71,16 @@ def delegate(
         data=request.data,
         time=moment.now,
         causation_id=moment.cause.id,
-        reply_to=ReplyAddress(event_id, request.response_event, request.response_topic),
+        reply_to=ReplyAddress(event_id, request.response_event, response_topic),
         target=request.assigned_to,
     )
     spec = ExpectationSpec(
         event_id,
         ExpectationKind.REPLY,
         request.response_event,
-        topic=request.response_topic,
+        topic=response_topic,
         subject=request.event_type,
-        timeout=request.timeout,
+        timeout=timeout,
         group_id=group,
     )
     info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
@@ -112,35 +101,21 @@ def ask(
         timeout=question.timeout,
         keys=(f"reply:{task.task_id}", f"reply:{wait_id}"),
         producers=producers,
-        ask=Ask(
-            reason="input_required",
-            message=question.message,
-            response_schema=question.response_schema,
-            allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
-            approvers=question.approvers,
-            reminders=question.reminders,
-            escalate_after=question.escalate_after,
-            escalate_to=question.escalate_to,
-        ),
+        ask=question.ask,
     )
     return wait_id, open_expectation(waiter_of(task), spec, moment, about=question.about)
 
 
-def with_result(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
-    """The sub-task as it is when what it waited for has come, or its time is over."""
+def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:
+    """The reply of a sub-task: what it waited for has come, or its time is over."""
     if met.status is ExpectationStatus.EXPIRED:
-        data = failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
-    else:
-        data = event.data
-    status = "failed" if data.get("success") is False else "completed"
-    return SubTaskInfo(
-        sub_task.sub_task_id,
-        sub_task.event_type,
-        sub_task.response_event,
-        status,
-        sub_task.parallel_group_id,
-        data,
-    )
+        return failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
+    return event.data
+
+
+def put_result(sub_task: SubTaskInfo, reply: JsonObject) -> None:
+    sub_task.result = reply
+    sub_task.status = "failed" if reply.get("success") is False else "completed"
 
 
 def end(
@@ -202,17 +177,17 @@ def question_of(data: JsonObject) -> TaskQuestion | str:
     after = escalate_after[0] if escalate_after else None
     if fault := ladder_fault(reminders, after, escalate_to):
         return fault
-    return TaskQuestion(
+    ask = Ask(
+        reason="input_required",
         message=str(data.get("question") or data.get("message") or ""),
-        response_event=response_event,
-        timeout=timedelta(seconds=seconds),
         response_schema=schema if isinstance(schema, dict) else ANY_OBJECT,
-        about=data,
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
         approvers=approvers,
         reminders=reminders,
         escalate_after=after,
         escalate_to=escalate_to,
     )
+    return TaskQuestion(ask, response_event, timedelta(seconds=seconds), data)
 
 
 def _schema_fault(schema: Json) -> str:

@@ -2,15 +2,16 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from datetime import timedelta
 
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED
-from soorma_ai.core.task import SubRequest, TaskQuestion, ask, delegate, end, task_of, with_result
+from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import failure_reply
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
@@ -47,9 +48,14 @@ class TaskInHand:
         record = handling.task = await store.task(*key)
         return cls(handling, record, await store.sub_tasks(*key), stored=True) if record else None
 
-    def delegate(self, request: SubRequest, *, group: str | None = None) -> str:
+    def delegate(
+        self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
+    ) -> str:
         self._must_be_open()
-        info, effects = delegate(self.record, request, self.handling.moment(), group=group)
+        moment = self.handling.moment()
+        info, effects = delegate(
+            self.record, request, moment, response_topic=response_topic, timeout=timeout, group=group
+        )
         self.sub_tasks[info.sub_task_id] = info
         self.handling.record(*effects)
         return info.sub_task_id
@@ -72,14 +78,10 @@ class TaskInHand:
         met = await handling.services.store.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
 
-    def receive(self, met: Expectation, event: EventEnvelope) -> SubTaskInfo | None:
-        """The sub-task that it is the answer of, with its result; None for a question to a person."""
-        info = self.sub_tasks.get(met.id)
-        if info is None:
-            return None
-        done = with_result(info, met, event)
-        info.status, info.result = done.status, done.result
-        return info
+    def receive(self, met: Expectation, event: EventEnvelope) -> None:
+        """Put what a sub-task came to in its place; what a person said has none."""
+        if info := self.sub_tasks.get(met.id):
+            put_result(info, reply_to_keep(met, event))
 
     async def end(self, answer: JsonObject, *, stop: bool = False) -> None:
         self._must_be_open()

@@ -9,7 +9,6 @@ from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
     AgentRequest,
     Move,
-    Question,
     View,
     end,
     enter,
@@ -23,7 +22,7 @@ from soorma_ai.core.machine.step import (
     without_way,
 )
 from soorma_ai.core.plan.lifecycle import complete, fail
-from soorma_ai.core.plan.requests import ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import Question, ask, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
@@ -159,15 +158,12 @@ class MachineInHand:
 
     async def _ask(self, question: Question) -> str:
         handling, plan = self._handling, self._handling.plan
-        asked = question.of(await handling.services.store.known_events(plan.lineage.tenant_id))
-        decision = PlannerDecision(
-            next_action=WaitAction(
-                expected_event=question.reply.event_type, message=question.message, timeout_seconds=None
-            )
-        )
-        mark = fingerprint(decision, self._what_is_known())
-        must_be_within_limits(decision, await situation_now(handling, Offer(), mark))
-        outcome = ask(plan, asked, handling.moment(), fingerprint=mark)
+        known = await handling.services.store.known_events(plan.lineage.tenant_id)
+        name, message = question.reply.event_type, question.message
+        waiting = PlannerDecision(next_action=WaitAction(expected_event=name, message=message, timeout_seconds=None))
+        mark = fingerprint(waiting, self._what_is_known())
+        must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
+        outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
         return expectation_in(outcome).id
 
