@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
@@ -141,11 +142,6 @@ class Handling:
         return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
 
     @property
-    def fingerprints_recorded(self) -> list[str | None]:
-        """What was decided in this handling."""
-        return [step.fingerprint for step in self.steps_recorded]
-
-    @property
     def steps_recorded(self) -> list[Step]:
         return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
 
@@ -216,6 +212,14 @@ class Handling:
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
         return await self.services.store.pending(self.agent, self.delivery.owner) > 1
+
+    async def closing_event(self) -> EventEnvelope:
+        """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
+        and that this agent handled then as a subscriber, can come to its owner only by such a wake-up."""
+        event = self.event
+        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
+            return await self.services.store.event(event.causation_id) or event
+        return event
 
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.steps(self.plan.plan_id, limit)

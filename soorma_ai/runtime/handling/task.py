@@ -4,7 +4,7 @@ from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
 
-from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED
+from soorma_ai.core.expecting.wakeups import ABANDONED
 from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
@@ -71,11 +71,8 @@ class TaskInHand:
 
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
         """What this delivery closed, and the event that did; None when it is nothing that this task waits for."""
-        handling = self.handling
-        event = handling.event
-        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-            event = await handling.services.store.event(event.causation_id) or event
-        met = await handling.services.store.met_by(self.record.task_id, event.id)
+        event = await self.handling.closing_event()
+        met = await self.handling.services.store.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
 
     def receive(self, met: Expectation, event: EventEnvelope) -> None:

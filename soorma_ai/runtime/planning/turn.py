@@ -6,12 +6,11 @@ from dataclasses import replace
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.deciding.offer import make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS
-from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import Facts, Turn, decision_of, is_stranded, must_have_time, release, take_turn
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
@@ -87,7 +86,7 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
         return Facts(event, open_now=await handling.open_now(), done=done)
     if is_stranded(event):
         return Facts(event, open_now=await handling.open_now())
-    event = await _closing_event(handling)
+    event = await handling.closing_event()
     met = await store.met_by(plan.plan_id, event.id)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
@@ -97,15 +96,6 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
         return Facts(event, met, fired=fired)
     came = await store.repeats(plan.plan_id, came_mark(join_id))
     return Facts(event, met, join=await store.expectation(join_id), came=came)
-
-
-async def _closing_event(handling: Handling) -> EventEnvelope:
-    """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
-    and that this agent handled then as a subscriber, can come to the plan only by such a wake-up."""
-    event = handling.event
-    if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-        return await handling.services.store.event(event.causation_id) or event
-    return event
 
 
 async def _fire(handling: Handling, join: Expectation) -> Trigger:
