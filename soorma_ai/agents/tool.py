@@ -192,15 +192,11 @@ class _Invocation:
         )
         result = await self.run(handling, request)
         written = self.gives.write(f"the result of {event.type!r}", result)
-        handling.record(
-            reply(
-                handling, {"request_id": request.request_id, **success_reply(written)}, default_event=self.default_event
-            )
-        )
+        handling.record(reply(handling, success_reply(written), default_event=self.default_event))
 
     async def failed(self, handling: Handling, failure: Failure) -> None:
-        answer = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
-        handling.record(reply(handling, answer, default_event=self.default_event))
+        told = failure_reply(failure.code, failure.message)
+        handling.record(reply(handling, told, default_event=self.default_event))
 
 
 def _outside_effects(given: OutsideEffects | str) -> OutsideEffects:

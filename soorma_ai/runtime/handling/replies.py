@@ -7,7 +7,7 @@ from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.handling.handling import Handling
 
 
-def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publish:
+def reply(handling: Handling, answer: JsonObject, *, default_event: str) -> Publish:
     request, moment = handling.event, handling.moment()
     type = request.response_event or default_event
     return Publish(
@@ -17,7 +17,7 @@ def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publis
             source=handling.agent,
             topic=request.response_topic or EventTopic.ACTION_RESULTS,
             type=type,
-            data=data,
+            data={"request_id": request_id_of(handling), **answer},
             time=moment.now,
             correlation_id=request.correlation_id or request.id,
             causation_id=request.id,
@@ -33,5 +33,5 @@ def request_id_of(handling: Handling) -> str:
 async def tell_requester(handling: Handling, failure: Failure) -> None:
     """Whoever asked is told; a fact has nobody to tell, and its failure stands in the dead letters."""
     if handling.event.topic is EventTopic.ACTION_REQUESTS:
-        told = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
+        told = failure_reply(failure.code, failure.message)
         handling.record(reply(handling, told, default_event=completion_of(handling.event.type)))
