@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
+from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.replies import failure_reply
@@ -62,15 +62,12 @@ def delegate(
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
     event_id = moment.event_id(request.event_type)
-    event = new_event(
+    event = moment.event(
         task.lineage,
+        EventTopic.ACTION_REQUESTS,
+        request.event_type,
+        request.data,
         event_id=event_id,
-        source=moment.agent,
-        topic=EventTopic.ACTION_REQUESTS,
-        type=request.event_type,
-        data=request.data,
-        time=moment.now,
-        causation_id=moment.cause.id,
         reply_to=ReplyAddress(event_id, request.response_event, response_topic),
         target=request.assigned_to,
     )
@@ -127,35 +124,16 @@ def end(
     if stop:
         asked = [expectation for expectation in open_now if expectation.kind is ExpectationKind.REPLY]
         closed += [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
-    event = new_event(
-        task.lineage,
-        event_id=moment.event_id(task.answer_event),
-        source=moment.agent,
-        topic=task.answer_topic,
-        type=task.answer_event,
-        data={"task_id": task.task_id, **answer},
-        time=moment.now,
-        correlation_id=task.answer_key,
-        causation_id=moment.cause.id,
-    )
+    data: JsonObject = {"task_id": task.task_id, **answer}
+    event = moment.event(task.lineage, task.answer_topic, task.answer_event, data, correlation_id=task.answer_key)
     return (*closed, Publish(event), EndTask(task.agent, task.task_id))
 
 
 def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publish:
     """Everybody may know that a question was not answered in time."""
-    return Publish(
-        new_event(
-            task.lineage,
-            event_id=moment.event_id(TASK_TIMEOUT),
-            source=moment.agent,
-            topic=EventTopic.TASK_EVENTS,
-            type=TASK_TIMEOUT,
-            data={"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type},
-            time=moment.now,
-            causation_id=moment.cause.id,
-            correlation_id=task.task_id,
-        )
-    )
+    data: JsonObject = {"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type}
+    topic = EventTopic.TASK_EVENTS
+    return Publish(moment.event(task.lineage, topic, TASK_TIMEOUT, data, correlation_id=task.task_id))
 
 
 def question_of(data: JsonObject) -> TaskQuestion | str:

@@ -3,16 +3,27 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypedDict, Unpack
 
 from soorma_ai.core.expecting.reminders import reminders
 from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, caused_id, new_event
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 WAIT_OPENED = "plan.wait.opened"
+
+
+class EventFields(TypedDict, total=False):
+    """What an event may carry beside its data; see `new_event`."""
+
+    correlation_id: str | None
+    reply_to: ReplyAddress | None
+    subject: str | None
+    dataschema: str | None
+    target: str | None
 
 
 @dataclass(frozen=True)
@@ -26,6 +37,29 @@ class Moment:
 
     def event_id(self, type: str) -> str:
         return caused_id(self.cause.id, self.agent, next(self.ordinals), type)
+
+    def event(
+        self,
+        lineage: Lineage,
+        topic: EventTopic,
+        type: str,
+        data: JsonObject,
+        *,
+        event_id: str | None = None,
+        **fields: Unpack[EventFields],
+    ) -> EventEnvelope:
+        """Make an event of this agent, now and for this cause; see `new_event`."""
+        return new_event(
+            lineage,
+            event_id=event_id or self.event_id(type),
+            source=self.agent,
+            topic=topic,
+            type=type,
+            data=data,
+            time=self.now,
+            causation_id=self.cause.id,
+            **fields,
+        )
 
     def expectation_id(self, what: str) -> str:
         """The id of one that is opened without an event of its own: a wait, a join, an offer."""
@@ -120,17 +154,8 @@ def announcement(
         data |= {"response_schema": ask.response_schema, "digest": ask.proposal.digest if ask.proposal else None}
     if opened.deadline:
         data["deadline"] = opened.deadline.isoformat()
-    return new_event(
-        lineage,
-        event_id=derived_id("announced", opened.id),
-        source=moment.agent,
-        topic=EventTopic.NOTIFICATION_EVENTS,
-        type=WAIT_OPENED,
-        data=data,
-        time=moment.now,
-        causation_id=moment.cause.id,
-        subject=opened.id,
-    )
+    topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
+    return moment.event(lineage, topic, WAIT_OPENED, data, event_id=event_id, subject=opened.id)
 
 
 def earliest(*moments: datetime | None) -> datetime | None:

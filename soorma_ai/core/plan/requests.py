@@ -10,7 +10,7 @@ from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.decisions import DelegateAction, Judged, PublishAction, WaitAction
 from soorma_ai.domain.effects import Expect, Outcome, Publish, Spend
-from soorma_ai.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of, new_event
+from soorma_ai.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
@@ -78,15 +78,12 @@ def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
 def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:
     """A child's plan draws on the budget of this one's root."""
     event_id = moment.event_id(request.event_type)
-    event = new_event(
+    event = moment.event(
         plan.lineage,
+        EventTopic.ACTION_REQUESTS,
+        request.event_type,
+        request.data,
         event_id=event_id,
-        source=moment.agent,
-        topic=EventTopic.ACTION_REQUESTS,
-        type=request.event_type,
-        data=request.data,
-        time=moment.now,
-        causation_id=moment.cause.id,
         reply_to=ReplyAddress(event_id, request.reply.event_type),
         dataschema=request.definition.dataschema if request.definition else None,
         target=request.target,
