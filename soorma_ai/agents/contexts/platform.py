@@ -6,7 +6,7 @@ from typing import Any
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
-from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
+from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import HUMAN_INPUT
@@ -51,28 +51,18 @@ class BusClient:
         reply_to = None
         if response_event:
             reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
-        event = new_event(
-            self._lineage,
+        event = moment.event(
+            self._handling.working_lineage,
+            topic_of(topic),
+            event_type,
+            payload,
             event_id=event_id,
-            source=self._handling.agent,
-            topic=topic_of(topic),
-            type=event_type,
-            data=payload,
-            time=moment.now,
             correlation_id=correlation_id,
-            causation_id=self._handling.event.id,
             reply_to=reply_to,
             subject=subject,
         )
         self._handling.record(Publish(event))
         return event_id
-
-    @property
-    def _lineage(self) -> Lineage:
-        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
-        if self._handling.has_plan:
-            return self._handling.plan.lineage
-        return self._task.record.lineage if self._task else self._handling.event.lineage
 
     async def _ask(self, data: JsonObject) -> str:
         if self._task is None:

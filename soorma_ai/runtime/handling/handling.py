@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import itertools
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -40,15 +40,6 @@ class Services:
     max_backlog: int = MAX_BACKLOG
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """How far a handling was before it handed over to a handler."""
-
-    effects: int
-    plan: PlanRecord | None
-    touched: bool
-
-
 class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
@@ -73,15 +64,16 @@ class Handling:
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
 
-    def checkpoint(self) -> Checkpoint:
-        return Checkpoint(len(self._effects), self._plan, self._touched)
+    def checkpoint(self) -> Callable[[], None]:
+        """Return what undoes all that is recorded from now on."""
+        recorded, plan, touched = len(self._effects), self._plan, self._touched
 
-    def roll_back(self, to: Checkpoint) -> None:
-        """Undo what a handler has recorded since then."""
-        del self._effects[to.effects :]
-        self._plan, self._touched = to.plan, to.touched
-        self._values = None
-        self.memory = MemoryInHand(self.services.store)
+        def roll_back() -> None:
+            del self._effects[recorded:]
+            self._plan, self._touched, self._values = plan, touched, None
+            self.memory = MemoryInHand(self.services.store)
+
+        return roll_back
 
     @property
     def event(self) -> EventEnvelope:
@@ -94,10 +86,16 @@ class Handling:
     @property
     def lineage(self) -> Lineage:
         """The lineage of whoever the delivery is for. A wake-up names whom it wakes, and tells no more."""
-        if self.event.source != SYSTEM:
-            return self.event.lineage
+        return self.event.lineage if self.event.source != SYSTEM else self.working_lineage
+
+    @property
+    def working_lineage(self) -> Lineage:
+        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
         owner = self._plan or self.task
         return owner.lineage if owner else self.event.lineage
+
+    def works_on(self, plan_id: str) -> bool:
+        return self._plan is not None and self._plan.plan_id == plan_id
 
     @property
     def is_in_doubt(self) -> bool:

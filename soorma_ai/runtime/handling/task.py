@@ -39,7 +39,8 @@ class TaskInHand:
     @classmethod
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
         now = handling.services.clock.now()
-        return cls(handling, task_of(handling.event, handling.agent, default_event, now), [], stored=False)
+        record = handling.task = task_of(handling.event, handling.agent, default_event, now)
+        return cls(handling, record, [], stored=False)
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":

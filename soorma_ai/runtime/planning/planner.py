@@ -113,13 +113,13 @@ class PlanningEngine:
 
     async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
         """Run the author's handler, and do for it what it left undone."""
-        before = handling.checkpoint()
+        roll_back = handling.checkpoint()
         try:
             await handler
         except Parked:
             return
         except PutOff as put_off:
-            handling.roll_back(before)
+            roll_back()
             await handling.read_values()
             MachineInHand(handling).drop()
             # Its first step is still to be made: see `go_on`.
