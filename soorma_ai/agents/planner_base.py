@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
 
-from soorma_ai.agents.agent import Agent, EventLike, H, definition_of, several
+from soorma_ai.agents.agent import Agent, EventLike, H, definitions_of
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, call
@@ -116,15 +116,13 @@ class BasePlanner(Agent):
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
-        self._awaits = tuple(
-            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("external_events", external_events)
-        )
+        self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Handler] = {}
         self._transition_handler: Handler | None = None
         self._context_handler: Handler | None = None
-        for goal in several("goals", goals):
-            self._pursue(definition_of(goal, EventTopic.ACTION_REQUESTS))
+        for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
+            self._pursue(goal)
         self._routes.append(Route(None, "", self._engine.go_on, self._engine.fail, continues=True))
 
     def on_goal(self, event_type: str, *, state_machine: StateMachine | None = None) -> Callable[[H], H]:

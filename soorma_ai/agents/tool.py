@@ -110,7 +110,8 @@ class Tool(Agent):
                 gives=gives if gives.schema else Shape(None, self._promised(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
-            self._take(invocation.route(event_type, finds_out=reconcile is not None), definition)
+            decide, failed, finds_out = invocation.decide, invocation.failed, reconcile is not None
+            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, decide, failed, finds_out=finds_out), definition)
             return handler
 
         return register
@@ -171,9 +172,6 @@ class _Invocation:
     takes: Shape
     gives: Shape
     default_event: str
-
-    def route(self, event_type: str, *, finds_out: bool) -> Route:
-        return Route(EventTopic.ACTION_REQUESTS, event_type, self.decide, self.failed, finds_out=finds_out)
 
     async def decide(self, handling: Handling) -> None:
         await must_be_wanted(handling)
