@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
 
-from soorma_ai.core.expecting.reminders import reminders
 from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
@@ -14,6 +13,8 @@ from soorma_ai.domain.people import Ask
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 WAIT_OPENED = "plan.wait.opened"
+WAIT_REMINDED = "plan.wait.reminded"
+WAIT_ESCALATED = "plan.wait.escalated"
 
 
 class EventFields(TypedDict, total=False):
@@ -70,8 +71,7 @@ class Moment:
 class Waiter:
     """Whoever waits: a plan, a task, a delivery in doubt, a client.
 
-    Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said. `is_timed`: something
-    else sees to the deadline already.
+    Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said.
     """
 
     agent: str
@@ -80,7 +80,6 @@ class Waiter:
     plan_id: str | None = None
     task_id: str | None = None
     longest: timedelta | None = None
-    is_timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -134,7 +133,7 @@ def open_expectation(
     if opened.ask is None:
         return (Expect(opened), *_deadline_timer(waiter, opened))
     announced = announcement(waiter.lineage, opened, moment, about=about)
-    return (Expect(opened), Publish(announced), *_deadline_timer(waiter, opened), *reminders(opened, announced))
+    return (Expect(opened), Publish(announced), *_deadline_timer(waiter, opened), *_reminders(opened, announced))
 
 
 def announcement(
@@ -163,7 +162,45 @@ def earliest(*moments: datetime | None) -> datetime | None:
 
 
 def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]:
+    """The timer of its deadline; none for what ends with its plan, whose deadline has a timer already."""
     due = opened.deadline
-    if due is None or (waiter.is_timed and waiter.deadline is not None and due >= waiter.deadline):
+    if due is None or (waiter.plan_id is not None and waiter.deadline is not None and due >= waiter.deadline):
         return ()
     return (Schedule(f"deadline:{opened.id}", due, wake_for(EXPIRED, opened, due), guards=opened.id),)
+
+
+def _reminders(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]:
+    """The timers by which people are reminded of a question that nobody answers, and others told that they may answer
+    too; what would be due at its deadline or later comes to nothing. Their events move nothing: who may answer is
+    judged by the question's record and the time, so that it holds whether or not a timer fired."""
+    ask = asked.ask
+    if ask is None:
+        return ()
+    timers = [
+        Schedule(
+            f"remind:{asked.id}:{number}",
+            asked.opened_at + after,
+            _reminder(announced, WAIT_REMINDED, asked, asked.opened_at + after, {"reminder": number}),
+            guards=asked.id,
+            series="reminder",
+        )
+        for number, after in enumerate(sorted(ask.reminders), 1)
+    ]
+    if ask.escalate_after is not None:
+        due = asked.opened_at + ask.escalate_after
+        roles: list[Json] = [*ask.escalate_to]
+        event = _reminder(announced, WAIT_ESCALATED, asked, due, {"escalated_to": roles})
+        timers.append(Schedule(f"escalate:{asked.id}", due, event, guards=asked.id, series="escalation"))
+    return tuple(timer for timer in timers if asked.deadline is None or timer.due < asked.deadline)
+
+
+def _reminder(
+    announced: EventEnvelope, type: str, asked: Expectation, due: datetime, more: JsonObject
+) -> EventEnvelope:
+    changed = {
+        "id": derived_id(type, asked.id, due.isoformat()),
+        "type": type,
+        "time": due,
+        "data": {**announced.data, **more},
+    }
+    return announced.model_copy(update=changed)

@@ -31,8 +31,7 @@ _ANSWERS_OF_A_WAIT = (AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecis
 
 
 def waiter_of(plan: PlanRecord) -> Waiter:
-    """The plan's own deadline has a timer already."""
-    return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id, is_timed=True)
+    return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
 @dataclass(frozen=True)
