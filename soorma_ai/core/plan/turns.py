@@ -46,14 +46,12 @@ class Facts:
 @dataclass(frozen=True)
 class Turn:
     """What a turn comes to. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a
-    join whose results are to be put together; `released` a request that a person let go, for `branch` of a join if it
-    was one."""
+    join whose results are to be put together; `released` a request that a person let go."""
 
     outcome: Outcome | None = None
     trigger: Trigger | None = None
     fires: Expectation | None = None
     released: Proposal | None = None
-    branch: Expectation | None = None
 
 
 def is_stranded(event: EventEnvelope) -> bool:
@@ -107,7 +105,7 @@ def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Mo
     line behind what came before."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.fired)
     if trigger.released:
-        return Turn(outcome, released=trigger.released, branch=met)
+        return Turn(outcome, released=trigger.released)
     join = None if facts.fired else facts.join
     is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.came + 1 >= need_of(join)
     return Turn(outcome, fires=join if is_full else None)

@@ -9,10 +9,11 @@ from soorma_ai.core.deciding.prompt import HISTORY_STEPS
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, Turn, decision_of, is_stranded, must_have_time, release, take_turn
+from soorma_ai.core.plan.turns import Facts, decision_of, is_stranded, must_have_time, release, take_turn
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
@@ -54,7 +55,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     if turn.outcome:
         handling.apply(turn.outcome)
     if turn.released and facts.met:
-        await _release(handling, turn, facts.met)
+        await _release(handling, turn.released, facts.met)
     return await _fire(handling, turn.fires) if turn.fires else turn.trigger
 
 
@@ -107,14 +108,12 @@ async def _fire(handling: Handling, join: Expectation) -> Trigger:
     return trigger
 
 
-async def _release(handling: Handling, turn: Turn, gate: Expectation) -> None:
+async def _release(handling: Handling, released: Proposal, gate: Expectation) -> None:
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
-    store, plan, released = handling.services.store, handling.plan, turn.released
-    if released is None:
-        return
+    store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.known_events(plan.lineage.tenant_id), (), None)
     spent = await store.spent(plan.root_plan_id)
-    if turn.branch is not None:
+    if gate.branch_of is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
