@@ -62,11 +62,9 @@ def begin(
         deadline=deadline,
         prompt=prompt,
     )
-    effects: tuple[Effect, ...] = ()
-    if deadline:
-        effects = (Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline)),)
+    timer = [Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
-    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), stepped.effects + effects)
+    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:

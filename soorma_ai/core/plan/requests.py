@@ -8,7 +8,7 @@ from soorma_ai.core.expecting.keys import keys_of_wait
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
-from soorma_ai.domain.decisions import DelegateAction, Judged, PublishAction, WaitAction
+from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction, WaitAction
 from soorma_ai.domain.effects import Expect, Outcome, Publish, Spend
 from soorma_ai.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -72,6 +72,13 @@ def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
         case other:
             raise LocalProtocolError(f"a request or a goal is asked of an agent, and {other.action!r} is neither")
     return Request(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
+
+
+def decision_of(event_type: str, data: JsonObject, target: str | None) -> PlannerDecision:
+    """The decision to publish this request; with a `target`, to delegate this goal to that planner."""
+    if target is None:
+        return PlannerDecision(next_action=PublishAction(event_type=event_type, data=data))
+    return PlannerDecision(next_action=DelegateAction(target_planner=target, goal_event=event_type, goal_data=data))
 
 
 def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:

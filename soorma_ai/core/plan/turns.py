@@ -15,7 +15,7 @@ from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_over
 from soorma_ai.core.plan.requests import expectation_in, publish_or_hold
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
-from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction
+from soorma_ai.domain.decisions import Judged
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -81,13 +81,6 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
     called = moment.cause.type == DEADLINE_REACHED and moment.cause.source == SYSTEM
     if called or is_overdue(plan, moment.now):
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
-
-
-def decision_of(proposal: Proposal) -> PlannerDecision:
-    name, data = proposal.event_type, proposal.data
-    if proposal.target is None:
-        return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
-    return PlannerDecision(next_action=DelegateAction(target_planner=proposal.target, goal_event=name, goal_data=data))
 
 
 def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:

@@ -22,9 +22,9 @@ from soorma_ai.core.machine.step import (
     without_way,
 )
 from soorma_ai.core.plan.lifecycle import complete, fail
-from soorma_ai.core.plan.requests import Question, ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import Question, ask, decision_of, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, fingerprint
+from soorma_ai.domain.decisions import PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -200,8 +200,6 @@ def _decision(offer: Offer, asked: AgentRequest) -> PlannerDecision | None:
     """A request to whoever takes the event; a goal, to the planner that pursues it."""
     name, data = asked.event_type, asked.data
     if offer.event(name):
-        return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
+        return decision_of(name, data, None)
     planner = next((d.planner for d in offer.delegates if d.goal.event_name == name), None)
-    if planner is None:
-        return None
-    return PlannerDecision(next_action=DelegateAction(target_planner=planner, goal_event=name, goal_data=data))
+    return decision_of(name, data, planner) if planner is not None else None

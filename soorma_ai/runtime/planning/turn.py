@@ -8,8 +8,9 @@ from soorma_ai.core.deciding.offer import make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS
 from soorma_ai.core.plan.joins import came_mark, fire, fired_mark
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
+from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, decision_of, is_stranded, must_have_time, release, take_turn
+from soorma_ai.core.plan.turns import Facts, is_stranded, must_have_time, release, take_turn
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
@@ -117,16 +118,14 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
-    judged = judge(decision_of(released), situation)
+    judged = judge(decision_of(released.event_type, released.data, released.target), situation)
     handling.apply(release(plan, judged, released, gate, handling.moment()))
 
 
 async def _begin(handling: Handling, settings: PlannerSettings) -> None:
     goal, store = handling.event, handling.services.store
-    parent: PlanRecord | None = None
-    if goal.plan_id is not None:
-        named = await store.plan(goal.plan_id)
-        parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
+    named = await store.plan(goal.plan_id) if goal.plan_id is not None else None
+    parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
     prompt = _label(handling, settings.prompt_id)
     begun = begin(goal, parent, settings.limits, settings.version, handling.moment(), prompt=prompt)
     reason = await store.cancellation(begun.plan.plan_id)
