@@ -35,8 +35,6 @@ class MemoryClient:
         self._handling = handling
         self._task = task
 
-    # Working memory
-
     async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
 
@@ -66,8 +64,6 @@ class MemoryClient:
     async def append(self, key: str, value: Any, plan_id: str | None = None) -> None:
         """To a list; what is not there counts as an empty one."""
         self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
-
-    # Tasks
 
     async def get_task_context(self, task_id: str) -> JsonObject | None:
         """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
@@ -106,8 +102,6 @@ class MemoryClient:
         if await self.get_task_context(task_id) is None:
             return False
         raise LocalProtocolError(f"task {task_id} has not ended; complete() or fail() it, and its row goes")
-
-    # Plans
 
     async def get_plan_context(self, plan_id: str) -> JsonObject | None:
         """The plan's row with its working memory as `state`; None when there is none in this tenant."""
@@ -171,8 +165,6 @@ class MemoryClient:
         """Newest first. `status` may be 'active' too: every plan that has not ended."""
         found = await reading.plans(self._handling.services, self._tenant_id, status, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
-
-    # Sessions
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None

@@ -109,7 +109,9 @@ class PlanContext:
 
         Raises ConfigError, which names every fault of the state machine.
         """
-        handling, begun = context.handling, _status(status)
+        handling = context.handling
+        if status not in list(PlanStatus):
+            raise LocalProtocolError(f"status={status!r} is none of {', '.join(PlanStatus)}")
         must_be_in_hand(goal, handling)
         made = await cls.of(handling)
         if state_machine:
@@ -119,8 +121,8 @@ class PlanContext:
         else:
             made._machine.drop()
             made.current_state = current_state or START
-        if begun is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
-            handling.apply(Outcome(move(made.record, _TRIGGERS[begun], handling.services.clock.now())))
+        if status != PlanStatus.PENDING:  # a plan whose goal was taken is past that
+            handling.apply(Outcome(move(made.record, _TRIGGERS[PlanStatus(status)], handling.services.clock.now())))
         return made
 
     @classmethod
@@ -303,12 +305,6 @@ class TransitionContext:
 def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
     if goal.goal_id != handling.plan.goal_id:
         raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
-
-
-def _status(given: str) -> PlanStatus:
-    if given not in list(PlanStatus):
-        raise LocalProtocolError(f"status={given!r} is none of {', '.join(PlanStatus)}")
-    return PlanStatus(given)
 
 
 def _handling(context: PlatformContext | None) -> Handling:

@@ -1,7 +1,7 @@
 """What a handler works with. Everything it does here is recorded, and happens when the handler has returned."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.core.task import question_of
@@ -118,15 +118,14 @@ class RegistryClient(Directory):
         """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
         anew. What it always makes belongs into its `events_produced`. It is the agent's, not the tenant's in hand: that
         of an agent which all tenants share is seen by all of them."""
-        self._handling.record(Declare(self._handling.agent, _event_to_make(definition)))
-
-
-def _event_to_make(given: object) -> EventDefinition:
-    if not isinstance(given, EventDefinition):
-        raise LocalProtocolError(f"register_event({given!r}): give an EventDefinition, with the event's name and topic")
-    if given.topic is EventTopic.ACTION_REQUESTS:
-        raise LocalProtocolError(f"{given.event_name!r} is a request: whoever has its handler registers it")
-    return given
+        given = cast("object", definition)
+        if not isinstance(given, EventDefinition):
+            raise LocalProtocolError(
+                f"register_event({given!r}): give an EventDefinition, with the event's name and topic"
+            )
+        if given.topic is EventTopic.ACTION_REQUESTS:
+            raise LocalProtocolError(f"{given.event_name!r} is a request: whoever has its handler registers it")
+        self._handling.record(Declare(self._handling.agent, given))
 
 
 class PlatformContext:

@@ -197,10 +197,5 @@ def _reminders(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, 
 def _reminder(
     announced: EventEnvelope, type: str, asked: Expectation, due: datetime, more: JsonObject
 ) -> EventEnvelope:
-    changed = {
-        "id": derived_id(type, asked.id, due.isoformat()),
-        "type": type,
-        "time": due,
-        "data": {**announced.data, **more},
-    }
-    return announced.model_copy(update=changed)
+    id, data = derived_id(type, asked.id, due.isoformat()), {**announced.data, **more}
+    return announced.model_copy(update={"id": id, "type": type, "time": due, "data": data})

@@ -120,9 +120,8 @@ class TaskInHand:
         return [*stored, *(e.expectation for e in self.handling.recorded if isinstance(e, Expect))]
 
     async def _must_wait_for_something(self) -> None:
-        if any(not info.has_ended for info in self.sub_tasks.values()) or await self._open():
-            return
-        if await self.handling.has_more_to_come():
+        is_asking = any(not info.has_ended for info in self.sub_tasks.values())
+        if is_asking or await self._open() or await self.handling.has_more_to_come():
             return
         raise LocalProtocolError(
             f"the handler of {self.handling.event.type!r} returned and left its task open with nothing to wait for; "
