@@ -7,7 +7,7 @@ import pytest
 
 from soorma_ai import EventEnvelope, PlanDefinition, StateConfig
 from soorma_ai.core.machine.machine import check, expected_reply, names_of, next_state
-from soorma_ai.core.machine.templates import Values, fill
+from soorma_ai.core.machine.templates import fill
 from soorma_ai.domain.states import states_of
 from soorma_ai.errors import ConfigError, PayloadMismatch
 
@@ -124,7 +124,12 @@ def test_an_event_is_known_by_these_names(came: EventEnvelope, names: set[str]) 
     assert names_of(came, states_of(ONE)["start"]) == names
 
 
-VIEW = Values({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+VIEW: dict[str, Any] = {
+    "goal_data": {"limit": 3, "tag": "{results.s}"},
+    "results": {"s": {"n": [1, 2]}},
+    "state": {"seen": True},
+    "plan_id": "p",
+}
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from difflib import get_close_matches
 
-from soorma_ai.core.machine.templates import ROOTS, Values, templates_in
+from soorma_ai.core.machine.templates import ROOTS, templates_in
 from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -205,10 +205,10 @@ def result_in(event: EventEnvelope) -> Json:
     return {"error": said} if is_failure(event) else said
 
 
-def next_state(config: StateConfig, event: EventEnvelope, view: Values) -> str | None:
+def next_state(config: StateConfig, event: EventEnvelope, view: JsonObject) -> str | None:
     """The first transition, as they are written, whose event it is and whose condition holds. None: no way leads on."""
     names = names_of(event, config)
-    seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view.values}
+    seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view}
     for transition in config.transitions:
         if transition.on_event in names and (transition.condition is None or holds(transition.condition, seen)):
             return transition.to_state

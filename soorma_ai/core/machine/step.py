@@ -9,7 +9,7 @@ from datetime import datetime
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.machine.machine import as_seen, error_of, expected_reply, is_failure, next_state, result_in
-from soorma_ai.core.machine.templates import Values, fill
+from soorma_ai.core.machine.templates import fill
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.requests import Question
 from soorma_ai.core.plan.status import StatusTrigger, move
@@ -52,10 +52,11 @@ class View:
         return as_seen(*self.closed) if self.closed else None
 
     @property
-    def values(self) -> Values:
+    def values(self) -> JsonObject:
+        """What conditions and templates see of the plan."""
         plan = self.plan
-        ids: JsonObject = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
-        return Values(plan.goal_data, self.results, self.state, ids)
+        ids = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
+        return {"goal_data": plan.goal_data, "results": self.results, "state": self.state, **ids}
 
     @property
     def is_held(self) -> bool:
@@ -237,7 +238,7 @@ def without_way(plan: PlanRecord, seen: EventEnvelope | None) -> Failure:
     return Failure(NO_TRANSITION, f"{seen.type} came {where}, and no transition takes it")
 
 
-def _asks(config: StateConfig, action: StateAction, values: Values) -> AgentRequest | Question:
+def _asks(config: StateConfig, action: StateAction, values: JsonObject) -> AgentRequest | Question:
     data = fill(action.data or {}, values)
     assert isinstance(data, dict)
     if not action.is_question:
