@@ -12,8 +12,6 @@ from soorma_ai.core.machine.step import (
     View,
     end,
     enter,
-    hold,
-    keep_result,
     lead,
     pause,
     rest,
@@ -58,9 +56,6 @@ class MachineInHand:
         """The plan goes by no machine."""
         self._handling.values.declare({})
         self._handling.apply(Outcome(replace(self._handling.plan, is_due=False)))
-
-    def keep_result(self) -> None:
-        self._handling.record(*keep_result(self.view([])))
 
     def view(self, open_now: list[Expectation]) -> View:
         handling, values = self._handling, self._handling.values
@@ -113,9 +108,6 @@ class MachineInHand:
         wait_id = await self._ask(question)
         handling.apply(Outcome(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
         return wait_id
-
-    def hold(self, view: View) -> None:
-        self._handling.apply(hold(view, self._handling.services.clock.now()))
 
     async def resume(self, data: JsonObject) -> None:
         """Go on with this input. Nothing happens to a plan that waits for nobody (any more)."""
@@ -179,11 +171,10 @@ class MachineInHand:
 
     async def _result_schema(self) -> JsonObject:
         plan = self._handling.plan
-        for known in await self._handling.services.store.known_events(plan.lineage.tenant_id):
-            is_goal = known.role is EventRole.TAKES_AS_GOAL and known.agent == plan.agent
-            if is_goal and known.definition.event_name == plan.goal_event and known.definition.response_schema:
-                return known.definition.response_schema
-        return {}
+        known = await self._handling.services.store.known_events(plan.lineage.tenant_id)
+        goals = [e.definition for e in known if e.role is EventRole.TAKES_AS_GOAL and e.agent == plan.agent]
+        schemas = (goal.response_schema for goal in goals if goal.event_name == plan.goal_event)
+        return next((schema for schema in schemas if schema), None) or {}
 
     async def _fail(self, failure: Failure) -> None:
         handling = self._handling

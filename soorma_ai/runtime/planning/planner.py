@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from soorma_ai.core.machine.step import View
+from soorma_ai.core.machine.step import View, hold, keep_result
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
@@ -72,10 +72,10 @@ class PlanningEngine:
         handling.trigger = trigger
         await handling.read_values()
         machine, transition = MachineInHand(handling), self._author.transition
-        machine.keep_result()
+        handling.record(*keep_result(machine.view([])))
         view = await machine.view_now()
         if (view.states or transition is None) and view.is_held:
-            machine.hold(view)
+            handling.apply(hold(view, handling.services.clock.now()))
         elif handling.plan.is_due and not view.states:
             machine.drop()
             await self._make_first_step(handling, await goal_of(handling), trigger)
