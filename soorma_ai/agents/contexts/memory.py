@@ -147,12 +147,9 @@ class MemoryClient:
         if self._handling.has_plan:
             plan = self._handling.plan
             is_its_goal = (goal_event, dict(goal_data)) == (plan.goal_event, plan.goal_data)
-            if (
-                is_its_goal
-                and response_event in (None, plan.answer_event)
-                and session_id in (None, plan.lineage.session_id)
-                and parent_plan_id in (None, plan.parent_plan_id)
-            ):
+            is_answered = response_event in (None, plan.answer_event)
+            belongs = session_id in (None, plan.lineage.session_id) and parent_plan_id in (None, plan.parent_plan_id)
+            if is_its_goal and is_answered and belongs:
                 return PlanSummary.of(plan)
         raise LocalProtocolError(
             f"the plan of {goal_event!r} is made when the goal comes to its planner: send it there with bus.request(), "
