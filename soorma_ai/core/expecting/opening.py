@@ -129,28 +129,30 @@ def open_expectation(
 ) -> tuple[Effect, ...]:
     """The expectation, the timer of its deadline, and for a question the announcement and the reminders. `about` is
     announced with it."""
-    opened = expectation_of(waiter, spec, moment.now)
-    if opened.ask is None:
-        return (Expect(opened), *_deadline_timer(waiter, opened))
-    announced = announcement(waiter.lineage, opened, moment, about=about)
-    return (Expect(opened), Publish(announced), *_deadline_timer(waiter, opened), *_reminders(opened, announced))
+    opened, ask = expectation_of(waiter, spec, moment.now), spec.ask
+    timer = _deadline_timer(waiter, opened)
+    if ask is None:
+        return (Expect(opened), *timer)
+    announced = _announcement(waiter.lineage, opened, ask, moment, about)
+    return (Expect(opened), Publish(announced), *timer, *_reminders(opened, ask, announced))
 
 
-def announcement(
-    lineage: Lineage, opened: Expectation, moment: Moment, *, about: JsonObject | None = None
+def _announcement(
+    lineage: Lineage, opened: Expectation, ask: Ask, moment: Moment, about: JsonObject | None
 ) -> EventEnvelope:
     """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own."""
-    ask = opened.ask
-    data: dict[str, Json] = {
+    decisions: list[Json] = list(ask.allowed_decisions)
+    data: JsonObject = {
         **(about or {}),
         "wait_id": opened.id,
         "kind": opened.kind,
         "expected_event": opened.event_type,
+        "reason": ask.reason,
+        "message": ask.message,
+        "allowed_decisions": decisions,
+        "response_schema": ask.response_schema,
+        "digest": ask.proposal.digest if ask.proposal else None,
     }
-    if ask:
-        decisions: list[Json] = list(ask.allowed_decisions)
-        data |= {"reason": ask.reason, "message": ask.message, "allowed_decisions": decisions}
-        data |= {"response_schema": ask.response_schema, "digest": ask.proposal.digest if ask.proposal else None}
     if opened.deadline:
         data["deadline"] = opened.deadline.isoformat()
     topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
@@ -169,13 +171,10 @@ def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]
     return (Schedule(f"deadline:{opened.id}", due, wake_for(EXPIRED, opened, due), guards=opened.id),)
 
 
-def _reminders(asked: Expectation, announced: EventEnvelope) -> tuple[Schedule, ...]:
+def _reminders(asked: Expectation, ask: Ask, announced: EventEnvelope) -> tuple[Schedule, ...]:
     """The timers by which people are reminded of a question that nobody answers, and others told that they may answer
     too; what would be due at its deadline or later comes to nothing. Their events move nothing: who may answer is
     judged by the question's record and the time, so that it holds whether or not a timer fired."""
-    ask = asked.ask
-    if ask is None:
-        return ()
     timers = [
         Schedule(
             f"remind:{asked.id}:{number}",
