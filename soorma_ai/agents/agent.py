@@ -66,9 +66,7 @@ class Agent:
         self.tenant_id = tenant_id
         self.max_in_flight = max_in_flight
         self.capabilities = list(several("capabilities", capabilities))
-        self._made = [
-            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("events_produced", events_produced)
-        ]
+        self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
         self._routes: list[Route] = []
         self._on_startup: list[Hook] = []
@@ -156,9 +154,8 @@ class Agent:
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
             raise ConfigError(f"{self.name} has two handlers for {route.event_type!r} on {route.topic}; keep one")
         self._routes.append(route)
-        if definition is None:
-            return
-        self._taken.append((role, self._described(definition)))
+        if definition is not None:
+            self._taken.append((role, self._described(definition)))
 
     async def _hear(self, handling: Handling, handler: Handler) -> None:
         await call(handler, handling.event, PlatformContext(handling))
@@ -189,5 +186,9 @@ def several(name: str, given: Iterable[T]) -> Iterable[T]:
     return given
 
 
-def definition_of(event: EventLike, topic: EventTopic) -> EventDefinition:
-    return event if isinstance(event, EventDefinition) else EventDefinition(event_name=event, topic=topic)
+def definitions_of(name: str, given: Iterable[EventLike], topic: EventTopic) -> list[EventDefinition]:
+    """The events that the parameter `name` gives, of which those without a definition are on this topic."""
+    return [
+        event if isinstance(event, EventDefinition) else EventDefinition(event_name=event, topic=topic)
+        for event in several(name, given)
+    ]

@@ -64,11 +64,9 @@ def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalC
 
 def _published(judged: Judged) -> str | None:
     match judged.decision.next_action:
-        case PublishAction(event_type=name):
+        case PublishAction(event_type=name) | DelegateAction(goal_event=name):
             return None if judged.approval else name
         case PublishAllAction():
             return next((name for part in judged.parts if (name := _published(part))), None)
-        case DelegateAction(goal_event=name):
-            return None if judged.approval else name
         case WaitAction() | CompleteAction():
             return None

@@ -1,6 +1,6 @@
 """What all planners have in common: a goal begins a plan, and what the plan waited for carries it on."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
 
-from soorma_ai.agents.agent import Agent, EventLike, H, definition_of, several
+from soorma_ai.agents.agent import Agent, EventLike, H, definitions_of
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, call
@@ -35,7 +35,7 @@ from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.draft import draft, material_now
-from soorma_ai.runtime.planning.planner import FirstStep, Parked, PlanningEngine, PutOff, Transition
+from soorma_ai.runtime.planning.planner import Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 from soorma_ai.runtime.planning.turn import fail_taken_up
 
@@ -116,15 +116,13 @@ class BasePlanner(Agent):
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
-        self._awaits = tuple(
-            definition_of(event, EventTopic.BUSINESS_FACTS) for event in several("external_events", external_events)
-        )
-        self._engine = PlanningEngine(_Author(self))
+        self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Handler] = {}
-        self.transition_handler: Handler | None = None
+        self._transition_handler: Handler | None = None
         self._context_handler: Handler | None = None
-        for goal in several("goals", goals):
-            self._pursue(definition_of(goal, EventTopic.ACTION_REQUESTS))
+        for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
+            self._pursue(goal)
         self._routes.append(Route(None, "", self._engine.go_on, self._engine.fail, continues=True))
 
     def on_goal(self, event_type: str, *, state_machine: StateMachine | None = None) -> Callable[[H], H]:
@@ -153,7 +151,7 @@ class BasePlanner(Agent):
         owns every step from then on. A running plan that it leaves without anything to wait for fails."""
 
         def register(handler: H) -> H:
-            self.transition_handler = handler
+            self._transition_handler = handler
             return handler
 
         return register
@@ -229,6 +227,24 @@ class BasePlanner(Agent):
         given = await call(self._context_handler, await PlanContext.of(handling), PlatformContext(handling))
         return json_object("the custom context", given)
 
+    def first_step(self, handling: Handling, goal: EventEnvelope) -> Awaitable[None] | None:
+        handler = self.goal_handlers.get(goal.type)
+        return call(handler, GoalContext.of(handling, goal), PlatformContext(handling)) if handler else None
+
+    @property
+    def transition(self) -> Transition | None:
+        handler = self._transition_handler
+        if handler is None:
+            return None
+
+        async def transition(handling: Handling, trigger: Trigger, view: View) -> None:
+            seen = view.seen if view.states else None
+            plan = await PlanContext.of(handling)
+            what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
+            await call(handler, what, PlatformContext(handling))
+
+        return transition
+
     async def _begin(self, handling: Handling) -> None:
         goal = handling.event
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
@@ -257,48 +273,6 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}; did you mean {close[0]!r}?")
             if not has_model:
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
-
-
-class _Author:
-    """What the engine asks of a planner's author: the handlers that there are, called with what they work with."""
-
-    def __init__(self, planner: BasePlanner) -> None:
-        self._planner = planner
-
-    @property
-    def settings(self) -> PlannerSettings:
-        return self._planner.settings
-
-    @property
-    def machines(self) -> Mapping[str, tuple[States, str]]:
-        return self._planner.machines
-
-    def first_step(self, goal_event: str) -> FirstStep | None:
-        handler = self._planner.goal_handlers.get(goal_event)
-        if handler is None:
-            return None
-
-        async def first_step(handling: Handling, goal: EventEnvelope) -> None:
-            await call(handler, GoalContext.of(handling, goal), PlatformContext(handling))
-
-        return first_step
-
-    @property
-    def transition(self) -> Transition | None:
-        handler = self._planner.transition_handler
-        if handler is None:
-            return None
-
-        async def transition(handling: Handling, trigger: Trigger, view: View) -> None:
-            seen = view.seen if view.states else None
-            plan = await PlanContext.of(handling)
-            what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
-            await call(handler, what, PlatformContext(handling))
-
-        return transition
-
-    async def custom_context(self, handling: Handling) -> JsonObject:
-        return await self._planner.ask_custom_context(handling)
 
 
 def _reply_timeout(name: str, given: timedelta | None) -> timedelta | None:

@@ -1,6 +1,6 @@
 """Tools answer: a request comes, the handler returns the result, the reply goes out."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
@@ -105,54 +105,18 @@ class Tool(Agent):
                 version=version,
             )
             invocation = _Invocation(
-                run=_at_most_once(handler, reconcile) if once else _again_and_again(handler),
+                handler=handler,
+                reconcile=reconcile,
+                is_once=once,
                 takes=takes,
                 gives=gives if gives.schema else Shape(None, self._promised(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
-            self._take(invocation.route(event_type, finds_out=reconcile is not None), definition)
+            decide, failed, finds_out = invocation.decide, invocation.failed, reconcile is not None
+            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, decide, failed, finds_out=finds_out), definition)
             return handler
 
         return register
-
-
-Run = Callable[[Handling, InvocationContext[Any]], Awaitable[Any]]
-
-
-def _again_and_again(handler: Handler) -> Run:
-    """Whatever was done outside is done under one key."""
-
-    async def run(handling: Handling, request: InvocationContext[Any]) -> Any:
-        handling.resolve()
-        return await call(handler, request, PlatformContext(handling))
-
-    return run
-
-
-def _at_most_once(handler: Handler, reconcile: Handler | None) -> Run:
-    async def run(handling: Handling, request: InvocationContext[Any]) -> Any:
-        context = PlatformContext(handling)
-        finding: Finding = NotDone()
-        was_in_doubt = handling.is_in_doubt
-        if was_in_doubt:
-            finding = await find_out(handling, partial(_look, reconcile, request, context) if reconcile else None)
-        match finding:
-            case Done(result):
-                handling.resolve()
-                return result
-            case Failed(message):
-                handling.resolve()
-                raise Reject(message, code="in_doubt")
-            case StillUnknown(reason):
-                raise OutcomeUnknown(reason or f"{request.event_type} may or may not have been done")
-            case NotDone():
-                if was_in_doubt:
-                    handling.resolve()
-                    await must_be_wanted(handling)
-                await handling.begin()
-                return await call(handler, request, context)
-
-    return run
 
 
 async def _look(reconcile: Handler, request: InvocationContext[Any], context: PlatformContext) -> Finding:
@@ -167,13 +131,12 @@ async def _look(reconcile: Handler, request: InvocationContext[Any], context: Pl
 
 @dataclass(frozen=True)
 class _Invocation:
-    run: Run
+    handler: Handler
+    reconcile: Handler | None
+    is_once: bool
     takes: Shape
     gives: Shape
     default_event: str
-
-    def route(self, event_type: str, *, finds_out: bool) -> Route:
-        return Route(EventTopic.ACTION_REQUESTS, event_type, self.decide, self.failed, finds_out=finds_out)
 
     async def decide(self, handling: Handling) -> None:
         await must_be_wanted(handling)
@@ -190,17 +153,42 @@ class _Invocation:
             idempotency_key=handling.idempotency_key,
             attempt=handling.delivery.attempt,
         )
-        result = await self.run(handling, request)
+        run = self._run_once if self.is_once else self._run
+        result = await run(handling, request, PlatformContext(handling))
         written = self.gives.write(f"the result of {event.type!r}", result)
-        handling.record(
-            reply(
-                handling, {"request_id": request.request_id, **success_reply(written)}, default_event=self.default_event
-            )
-        )
+        handling.record(reply(handling, success_reply(written), default_event=self.default_event))
+
+    async def _run(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
+        """Run it, for the first time or again: whatever was done outside is done under one key."""
+        handling.resolve()
+        return await call(self.handler, request, context)
+
+    async def _run_once(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
+        """Run it unless it has begun before; then find out what became of it."""
+        finding: Finding = NotDone()
+        was_in_doubt = handling.is_in_doubt
+        if was_in_doubt:
+            hook = partial(_look, self.reconcile, request, context) if self.reconcile else None
+            finding = await find_out(handling, hook)
+        match finding:
+            case Done(result):
+                handling.resolve()
+                return result
+            case Failed(message):
+                handling.resolve()
+                raise Reject(message, code="in_doubt")
+            case StillUnknown(reason):
+                raise OutcomeUnknown(reason or f"{request.event_type} may or may not have been done")
+            case NotDone():
+                if was_in_doubt:
+                    handling.resolve()
+                    await must_be_wanted(handling)
+                await handling.begin()
+                return await call(self.handler, request, context)
 
     async def failed(self, handling: Handling, failure: Failure) -> None:
-        answer = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
-        handling.record(reply(handling, answer, default_event=self.default_event))
+        told = failure_reply(failure.code, failure.message)
+        handling.record(reply(handling, told, default_event=self.default_event))
 
 
 def _outside_effects(given: OutsideEffects | str) -> OutsideEffects:

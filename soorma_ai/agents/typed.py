@@ -31,8 +31,7 @@ class Shape:
 
     def read(self, what: str, data: JsonObject) -> Any:
         """Raises RemoteProtocolError for what does not fit."""
-        faults = violations(self.schema, data) if self.schema else []
-        if faults:
+        if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
             return data
@@ -47,8 +46,7 @@ class Shape:
             data: Json = to_jsonable_python(value)
         except ValueError as error:
             raise LocalProtocolError(f"{what} is no JSON: {error}") from error
-        faults = violations(self.schema, data) if self.schema else []
-        if faults:
+        if self.schema and (faults := violations(self.schema, data)):
             raise LocalProtocolError(f"{what} is off its schema: {describe(faults)}")
         return data
 

@@ -116,8 +116,7 @@ class Worker(Agent):
         taken = self._task_handlers[handling.event.type]
         in_hand = TaskInHand.take(handling, taken.default_event)
         task = self._context(in_hand)
-        await call(taken.handler, task, _with(handling, task))
-        self._must_hear_answers(handling)
+        await self._hand_over(taken.handler, task, task)
         await in_hand.save()
 
     async def _continue(self, handling: Handling) -> None:
@@ -135,12 +134,13 @@ class Worker(Agent):
         task = self._context(in_hand)
         name = await self._name_of(met, in_hand)
         if name is not None:
-            result = _result(name, met, event.data, task)
-            await call(self._result_handlers[name], result, _with(handling, task))
-            self._must_hear_answers(handling)
+            await self._hand_over(self._result_handlers[name], _result(name, met, event.data, task), task)
         await in_hand.save()
 
-    def _must_hear_answers(self, handling: Handling) -> None:
+    async def _hand_over(self, handler: Handler, given: object, task: TaskContext[Any]) -> None:
+        """Raises LocalProtocolError for a question whose answer nobody would take."""
+        handling = task.in_hand.handling
+        await call(handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]
         if deaf := [name for name in asked if name not in self._result_handlers]:
             raise LocalProtocolError(f"{self.name} has no handler for the answer: register on_result({deaf[0]!r})")
@@ -160,12 +160,11 @@ class Worker(Agent):
 
     async def _failed(self, handling: Handling, failure: Failure) -> None:
         """Whoever asked for the task is told, and it waits for nothing more."""
-        in_hand = await TaskInHand.load(handling)
+        in_hand, taken = await TaskInHand.load(handling), self._task_handlers.get(handling.event.type)
+        if in_hand is None and taken is not None and handling.delivery.owner == handling.event.id:
+            in_hand = TaskInHand.take(handling, taken.default_event)
         if in_hand is not None:
             await in_hand.fail(failure.code, failure.message)
-        elif handling.event.type in self._task_handlers and handling.delivery.owner == handling.event.id:
-            taken = self._task_handlers[handling.event.type]
-            await TaskInHand.take(handling, taken.default_event).fail(failure.code, failure.message)
         else:
             await tell_requester(handling, failure)
 
@@ -202,10 +201,6 @@ class _Task:
     takes: Shape
     gives: Shape
     default_event: str
-
-
-def _with(handling: Handling, task: TaskContext[Any]) -> PlatformContext:
-    return PlatformContext(handling, task.in_hand, task)
 
 
 def _result(name: str, met: Expectation, came: JsonObject, task: TaskContext[Any]) -> ResultContext:

@@ -7,13 +7,13 @@ from datetime import datetime, timedelta
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress, new_event
+from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
@@ -23,30 +23,13 @@ LONGEST_WAIT = timedelta(days=7)
 
 
 @dataclass(frozen=True)
-class SubRequest:
-    """What is asked of another agent, and where its answer goes."""
-
-    event_type: str
-    data: JsonObject
-    response_event: str
-    response_topic: EventTopic = EventTopic.ACTION_RESULTS
-    assigned_to: str | None = None
-    timeout: timedelta | None = None
-
-
-@dataclass(frozen=True)
 class TaskQuestion:
-    """What a worker asks a person, for a bounded time; `Ask` explains the rest."""
+    """What a worker asks a person, for a bounded time. `about` is announced with it."""
 
-    message: str
+    ask: Ask
     response_event: str
     timeout: timedelta
-    response_schema: JsonObject
     about: JsonObject
-    approvers: tuple[str, ...] = ()
-    reminders: tuple[timedelta, ...] = ()
-    escalate_after: timedelta | None = None
-    escalate_to: tuple[str, ...] = ()
 
 
 def task_of(request: EventEnvelope, agent: str, default_event: str, now: datetime) -> TaskRecord:
@@ -69,29 +52,32 @@ def waiter_of(task: TaskRecord) -> Waiter:
 
 
 def delegate(
-    task: TaskRecord, request: SubRequest, moment: Moment, *, group: str | None
+    task: TaskRecord,
+    request: DelegationSpec,
+    moment: Moment,
+    *,
+    response_topic: EventTopic,
+    timeout: timedelta | None,
+    group: str | None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
     event_id = moment.event_id(request.event_type)
-    event = new_event(
+    event = moment.event(
         task.lineage,
+        EventTopic.ACTION_REQUESTS,
+        request.event_type,
+        request.data,
         event_id=event_id,
-        source=moment.agent,
-        topic=EventTopic.ACTION_REQUESTS,
-        type=request.event_type,
-        data=request.data,
-        time=moment.now,
-        causation_id=moment.cause.id,
-        reply_to=ReplyAddress(event_id, request.response_event, request.response_topic),
+        reply_to=ReplyAddress(event_id, request.response_event, response_topic),
         target=request.assigned_to,
     )
     spec = ExpectationSpec(
         event_id,
         ExpectationKind.REPLY,
         request.response_event,
-        topic=request.response_topic,
+        topic=response_topic,
         subject=request.event_type,
-        timeout=request.timeout,
+        timeout=timeout,
         group_id=group,
     )
     info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
@@ -112,35 +98,21 @@ def ask(
         timeout=question.timeout,
         keys=(f"reply:{task.task_id}", f"reply:{wait_id}"),
         producers=producers,
-        ask=Ask(
-            reason="input_required",
-            message=question.message,
-            response_schema=question.response_schema,
-            allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
-            approvers=question.approvers,
-            reminders=question.reminders,
-            escalate_after=question.escalate_after,
-            escalate_to=question.escalate_to,
-        ),
+        ask=question.ask,
     )
     return wait_id, open_expectation(waiter_of(task), spec, moment, about=question.about)
 
 
-def with_result(sub_task: SubTaskInfo, met: Expectation, event: EventEnvelope) -> SubTaskInfo:
-    """The sub-task as it is when what it waited for has come, or its time is over."""
+def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:
+    """The reply of a sub-task: what it waited for has come, or its time is over."""
     if met.status is ExpectationStatus.EXPIRED:
-        data = failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
-    else:
-        data = event.data
-    status = "failed" if data.get("success") is False else "completed"
-    return SubTaskInfo(
-        sub_task.sub_task_id,
-        sub_task.event_type,
-        sub_task.response_event,
-        status,
-        sub_task.parallel_group_id,
-        data,
-    )
+        return failure_reply("deadline_exceeded", f"no answer to {met.subject} came in time")
+    return event.data
+
+
+def put_result(sub_task: SubTaskInfo, reply: JsonObject) -> None:
+    sub_task.result = reply
+    sub_task.status = "failed" if reply.get("success") is False else "completed"
 
 
 def end(
@@ -152,35 +124,16 @@ def end(
     if stop:
         asked = [expectation for expectation in open_now if expectation.kind is ExpectationKind.REPLY]
         closed += [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
-    event = new_event(
-        task.lineage,
-        event_id=moment.event_id(task.answer_event),
-        source=moment.agent,
-        topic=task.answer_topic,
-        type=task.answer_event,
-        data={"task_id": task.task_id, **answer},
-        time=moment.now,
-        correlation_id=task.answer_key,
-        causation_id=moment.cause.id,
-    )
+    data: JsonObject = {"task_id": task.task_id, **answer}
+    event = moment.event(task.lineage, task.answer_topic, task.answer_event, data, correlation_id=task.answer_key)
     return (*closed, Publish(event), EndTask(task.agent, task.task_id))
 
 
 def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publish:
     """Everybody may know that a question was not answered in time."""
-    return Publish(
-        new_event(
-            task.lineage,
-            event_id=moment.event_id(TASK_TIMEOUT),
-            source=moment.agent,
-            topic=EventTopic.TASK_EVENTS,
-            type=TASK_TIMEOUT,
-            data={"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type},
-            time=moment.now,
-            causation_id=moment.cause.id,
-            correlation_id=task.task_id,
-        )
-    )
+    data: JsonObject = {"task_id": task.task_id, "wait_id": question.id, "response_event": question.event_type}
+    topic = EventTopic.TASK_EVENTS
+    return Publish(moment.event(task.lineage, topic, TASK_TIMEOUT, data, correlation_id=task.task_id))
 
 
 def question_of(data: JsonObject) -> TaskQuestion | str:
@@ -202,17 +155,17 @@ def question_of(data: JsonObject) -> TaskQuestion | str:
     after = escalate_after[0] if escalate_after else None
     if fault := ladder_fault(reminders, after, escalate_to):
         return fault
-    return TaskQuestion(
+    ask = Ask(
+        reason="input_required",
         message=str(data.get("question") or data.get("message") or ""),
-        response_event=response_event,
-        timeout=timedelta(seconds=seconds),
         response_schema=schema if isinstance(schema, dict) else ANY_OBJECT,
-        about=data,
+        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND),
         approvers=approvers,
         reminders=reminders,
         escalate_after=after,
         escalate_to=escalate_to,
     )
+    return TaskQuestion(ask, response_event, timedelta(seconds=seconds), data)
 
 
 def _schema_fault(schema: Json) -> str:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.domain.plans import PlanStatus
 
 

@@ -15,7 +15,7 @@ from soorma_ai.core.arrival.endings import (
     stop_children,
     takes_children_along,
 )
-from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.core.expecting.wakeups import (
     ABANDONED,
     CANCEL_REQUESTED,

@@ -6,7 +6,6 @@ import pytest
 
 from soorma_ai import EventEnvelope, PlanDefinition, StateAction, StateConfig
 from soorma_ai.core.machine.machine import check, expected_reply, names_after, names_of, next_state
-from soorma_ai.core.machine.templates import Values
 from soorma_ai.domain.states import initial_of, states_of
 from soorma_ai.errors import ConfigError
 from unit.kit import event, failed
@@ -114,7 +113,12 @@ def test_an_event_is_known_by_these_names(came: EventEnvelope, names: set[str]) 
     assert names_of(came, states_of(ONE)["start"]) == names
 
 
-VIEW = Values({"limit": 3}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+VIEW: dict[str, Any] = {
+    "goal_data": {"limit": 3},
+    "results": {"s": {"n": [1, 2]}},
+    "state": {"seen": True},
+    "plan_id": "p",
+}
 
 
 @pytest.mark.parametrize(

@@ -8,13 +8,11 @@ import pytest
 
 from soorma_ai.core.machine import step as machine
 from soorma_ai.core.machine.machine import as_seen
-from soorma_ai.core.machine.step import AgentRequest, Question, View, following
+from soorma_ai.core.machine.step import AgentRequest, View, following
+from soorma_ai.core.plan.requests import Question
 from soorma_ai.domain.effects import Close, DropValue, SaveValue
-from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply, Failure, failure_reply
-from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.states import StateConfig, states_of
 from soorma_ai.errors import LocalProtocolError, PayloadMismatch
 from unit.kit import NOW, answer, event, expectation, failed, gate, moment, of_kind, plan, steps, worked
@@ -322,23 +320,3 @@ def test_what_resumes_a_plan_leads_on_by_its_own_name_or_by_an_awaited_one() -> 
 )
 def test_a_plan_without_a_way_fails_with_what_came(seen: Any, code: str, words: str) -> None:
     assert machine.without_way(view("asking").plan, seen) == Failure(code, words)
-
-
-def test_a_question_is_what_the_registry_knows_of_the_event_that_answers_it() -> None:
-    told = EventDefinition(event_name="user.told", topic=EventTopic.BUSINESS_FACTS, payload_schema={"required": ["x"]})
-    left = EventDefinition(event_name="user.left", topic=EventTopic.BUSINESS_FACTS)
-    known = [
-        RegisteredEvent("teller", AgentKind.AGENT, EventRole.MAKES, told),
-        RegisteredEvent("asker", AgentKind.PLANNER, EventRole.AWAITS, told),
-        RegisteredEvent("leaver", AgentKind.AGENT, EventRole.MAKES, left),
-        RegisteredEvent("taker", AgentKind.AGENT, EventRole.TAKES, told),
-    ]
-    asks = Question(ExpectedReply("user.told", ("user.left",)), "input_required", "?", {"type": "object"})
-    assert (asks.of(known).definition, asks.of(known).producers) == (told, ("client", "teller", "leaver"))
-    assert (asks.of([]).definition.topic, asks.of([]).definition.payload_schema) == (
-        "notification-events",
-        {"type": "object"},
-    )
-    from_clients = Question(ExpectedReply("user.told"), "", "", from_clients=True).of(known)
-    assert (from_clients.definition, from_clients.producers) == (told, ("client",))
-    assert Question(ExpectedReply("x"), "", "").of(known).definition.payload_schema == ANY_OBJECT

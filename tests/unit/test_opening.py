@@ -14,7 +14,7 @@ from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.people import AnswerDecision, Ask
 from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, gate, moment, of_kind, published
 
-PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1", is_timed=True)
+PLAN = Waiter("orders", LINEAGE, END, plan_id="p-1")
 TASK = Waiter("clerk", LINEAGE, None, task_id="t-1", longest=timedelta(days=7))
 ASK = Ask("why", "Which?", {"type": "object"}, (AnswerDecision.RESPOND,), reminders=(HOUR,))
 
@@ -29,7 +29,7 @@ def spec(**changes: Any) -> ExpectationSpec:
         (PLAN, None, END, False),
         (PLAN, HOUR, NOW + HOUR, True),
         (PLAN, timedelta(days=8), END, False),
-        (replace(PLAN, is_timed=False), None, END, True),
+        (replace(PLAN, plan_id=None), None, END, True),
         (replace(PLAN, deadline=None), None, None, False),
         (replace(PLAN, deadline=None), HOUR, NOW + HOUR, True),
         (TASK, None, NOW + timedelta(days=7), True),
@@ -91,3 +91,32 @@ def test_what_is_opened_again_for_the_same_cause_is_the_same() -> None:
     assert [one.event_id("a"), one.expectation_id("wait")] == [two.event_id("a"), two.expectation_id("wait")]
     assert one.event_id("a") != two.expectation_id("a") != one.event_id("a")
     assert earliest(None, END, NOW) == NOW and earliest(None) is None
+
+
+def ladder_of(deadline: datetime | None, **ladder: Any) -> list[Schedule]:
+    asks = replace(ASK, **{"reminders": (), **ladder})
+    waiter = Waiter("orders", LINEAGE, deadline, plan_id="p-1")
+    return of_kind(Schedule, open_expectation(waiter, spec(kind=ExpectationKind.WAIT, ask=asks), moment()))
+
+
+@pytest.mark.parametrize(
+    ("deadline", "ladder", "told"),
+    [
+        (None, {}, []),
+        (None, {"reminders": (2 * HOUR, HOUR)}, [("remind:x-1:1", 1, "reminder"), ("remind:x-1:2", 2, "reminder")]),
+        (None, {"escalate_after": HOUR, "escalate_to": ("boss",)}, [("escalate:x-1", 1, "escalation")]),
+        (NOW + 2 * HOUR, {"reminders": (HOUR, 2 * HOUR, 3 * HOUR)}, [("remind:x-1:1", 1, "reminder")]),
+        (NOW + HOUR, {"escalate_after": HOUR, "escalate_to": ("boss",)}, []),
+    ],
+)
+def test_people_are_reminded_and_others_asked_until_the_deadline(deadline: Any, ladder: Any, told: Any) -> None:
+    timers = ladder_of(deadline, **ladder)
+    assert [(timer.id, (timer.due - NOW) / HOUR, timer.series) for timer in timers] == told
+    assert all((timer.guards, timer.event.time) == ("x-1", timer.due) for timer in timers)
+
+
+def test_a_reminder_is_the_announcement_again_with_its_number_or_the_new_roles() -> None:
+    first, escalated = ladder_of(None, reminders=(HOUR,), escalate_after=HOUR, escalate_to=("boss",))
+    assert (first.event.type, first.event.data["reminder"]) == ("plan.wait.reminded", 1)
+    assert (escalated.event.type, escalated.event.data["escalated_to"]) == ("plan.wait.escalated", ["boss"])
+    assert first.event.data["wait_id"] == "x-1" and first.event.id != escalated.event.id

@@ -7,13 +7,13 @@ import pytest
 
 from soorma_ai.core.expecting.keys import keys_of_wait
 from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.requests import APPROVAL_ANSWER, PlanQuestion, ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import APPROVAL_ANSWER, Question, ask, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
 from soorma_ai.domain.effects import Schedule, Spend
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import Step
-from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import digest
@@ -102,13 +102,38 @@ def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
 
 @pytest.mark.parametrize(("answer_key", "known_as"), [("key", ("reply:p-1", "reply:key")), (None, ("reply:p-1",))])
 def test_a_question_of_a_plan_is_also_found_by_its_id_and_its_goals_reply_key(answer_key: Any, known_as: Any) -> None:
-    question = PlanQuestion(ExpectedReply("told", ("left",), HOUR), "why", "Which?", TOLD, ("client",), {"about": 1})
-    outcome = ask(plan(answer_key=answer_key), question, moment(), fingerprint="f")
+    question = Question(ExpectedReply("told", ("left",), HOUR), "why", "Which?", about={"about": 1})
+    outcome = ask(plan(answer_key=answer_key), question, [made("client's own", TOLD)], moment(), fingerprint="f")
     (wait,) = opened(outcome)
-    assert (wait.event_types, wait.deadline, wait.producers) == (("told", "left"), NOW + HOUR, ("client",))
+    assert (wait.event_types, wait.deadline) == (("told", "left"), NOW + HOUR)
     assert wait.keys == (*keys_of_wait(plan(), wait.id, TOLD), *known_as)
     assert published(outcome)[0].data["about"] == 1
     assert (steps(outcome)[0].fingerprint, outcome.plan.status) == ("f", "paused")
+
+
+def made(agent: str, definition: EventDefinition, role: EventRole = EventRole.MAKES) -> RegisteredEvent:
+    return RegisteredEvent(agent, AgentKind.AGENT, role, definition)
+
+
+def test_a_question_of_a_plan_is_what_the_registry_knows_of_the_event_that_answers_it() -> None:
+    told = EventDefinition(event_name="user.told", topic=EventTopic.BUSINESS_FACTS, payload_schema={"required": ["x"]})
+    left = EventDefinition(event_name="user.left", topic=EventTopic.BUSINESS_FACTS)
+    known = [
+        made("teller", told),
+        made("asker", told, EventRole.AWAITS),
+        made("leaver", left),
+        made("taker", told, EventRole.TAKES),
+    ]
+
+    def wait(known: list[RegisteredEvent], *others: str, **more: Any) -> tuple[Any, tuple[str, ...]]:
+        question = Question(ExpectedReply("user.told", others), "input_required", "?", **more)
+        (wait,) = opened(ask(plan(), question, known, moment()))
+        return wait.ask and wait.ask.response_schema, wait.producers
+
+    assert wait(known, "user.left", schema={"type": "object"}) == ({"required": ["x"]}, ("client", "teller", "leaver"))
+    assert wait(known, from_clients=True) == ({"required": ["x"]}, ("client",))
+    assert wait([], schema={"type": "string"}) == ({"type": "string"}, ("client",))
+    assert wait([]) == (ANY_OBJECT, ("client",))
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from soorma_ai.core import task as tasks
-from soorma_ai.core.task import LONGEST_WAIT, SubRequest, question_of, task_of
+from soorma_ai.core.task import LONGEST_WAIT, put_result, question_of, reply_to_keep, task_of
 from soorma_ai.domain.effects import Close, EndTask, Schedule
+from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import failure_reply, success_reply
-from soorma_ai.domain.tasks import SubTaskInfo
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
 
 REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **vars(LINEAGE))
@@ -32,8 +33,9 @@ def test_a_task_is_known_by_its_request_and_answers_where_that_says() -> None:
 )
 def test_a_part_is_asked_by_its_own_reply_key_and_never_without_end(timeout: Any, until: Any, deadline: Any) -> None:
     task = task_of(REQUEST.model_copy(update={"deadline": until}), "clerk", "note.done", NOW)
-    asked = SubRequest("part", {"n": 1}, "part.done", assigned_to="rare", timeout=timeout)
-    info, effects = tasks.delegate(task, asked, moment(REQUEST), group="g-1")
+    asked = DelegationSpec("part", {"n": 1}, "part.done", assigned_to="rare")
+    results = EventTopic.ACTION_RESULTS
+    info, effects = tasks.delegate(task, asked, moment(REQUEST), response_topic=results, timeout=timeout, group="g-1")
     (sent,), (reply,), (timer,) = published(effects), opened(effects), of_kind(Schedule, effects)
     assert (sent.type, sent.topic, sent.target, sent.data) == ("part", "action-requests", "rare", {"n": 1})
     assert (sent.id, sent.response_event, sent.lineage) == (sent.correlation_id, "part.done", task.lineage)
@@ -95,7 +97,8 @@ def test_a_question_without_an_end_or_with_a_ladder_that_cannot_be_is_told_why(w
     ],
 )
 def test_a_part_ends_with_its_answer_its_failure_or_its_time(met: Any, came: Any, status: Any, result: Any) -> None:
-    ended = tasks.with_result(SubTaskInfo("x-1", "part", "part.done", parallel_group_id="g"), met, came)
+    ended = SubTaskInfo("x-1", "part", "part.done", parallel_group_id="g")
+    put_result(ended, reply_to_keep(met, came))
     assert (ended.status, ended.has_ended, ended.result) == (status, True, result)
     assert (ended.sub_task_id, ended.event_type, ended.parallel_group_id) == ("x-1", "part", "g")
 

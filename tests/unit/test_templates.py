@@ -4,10 +4,16 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.machine.templates import Values, fill, is_template, templates_in
+from soorma_ai.core.machine.templates import fill, is_template, templates_in
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import PayloadMismatch
 
-VIEW = Values({"limit": 3, "tag": "{results.s}"}, {"s": {"n": [1, 2]}}, {"seen": True}, {"plan_id": "p"})
+VIEW: JsonObject = {
+    "goal_data": {"limit": 3, "tag": "{results.s}"},
+    "results": {"s": {"n": [1, 2]}},
+    "state": {"seen": True},
+    "plan_id": "p",
+}
 
 
 @pytest.mark.parametrize(

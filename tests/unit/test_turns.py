@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, STRANDED
-from soorma_ai.core.plan.turns import Facts, decision_of, release, take_turn
+from soorma_ai.core.plan.requests import decision_of
+from soorma_ai.core.plan.turns import Facts, release, take_turn
 from soorma_ai.domain.decisions import DelegateAction, PublishAction
 from soorma_ai.domain.effects import Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
@@ -94,7 +95,6 @@ def test_of_what_came_there_is_something_to_decide_to_fire_to_release_or_nothing
 ) -> None:
     taken = turn(plan("paused"), met, **facts)
     assert said(taken) == expected
-    assert taken.branch == (met if met and met.branch_of and taken.released else None)
     if met is not None and met.branch_of is not None:
         assert taken.outcome.plan.status == "paused", "a branch wakes nobody"
         (step,) = steps(taken.outcome)
@@ -189,7 +189,7 @@ def test_what_a_person_let_go_is_published_and_no_gate_holds_it_again(
 ) -> None:
     assert held.ask is not None and held.ask.proposal is not None
     proposal = replace(held.ask.proposal, target=target)
-    action = decision_of(proposal).next_action
+    action = decision_of(proposal.event_type, proposal.data, proposal.target).next_action
     goal = DelegateAction(target_planner="buyer", goal_event="pay", goal_data={"amount": 9})
     assert action == (goal if target else PublishAction(event_type="pay", data={"amount": 9}))
     outcome = release(record, judged(action, approval=Approval()), proposal, held, moment())

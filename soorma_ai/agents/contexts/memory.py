@@ -16,7 +16,7 @@ from soorma_ai.domain.memory import (
     StoreMemory,
 )
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
+from soorma_ai.domain.values import JsonObject, derived_id, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.task import TaskInHand
@@ -34,8 +34,6 @@ class MemoryClient:
     def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
         self._handling = handling
         self._task = task
-
-    # Working memory
 
     async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
@@ -67,12 +65,11 @@ class MemoryClient:
         """To a list; what is not there counts as an empty one."""
         self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
 
-    # Tasks
-
     async def get_task_context(self, task_id: str) -> JsonObject | None:
         """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
         if self._task is not None and self._task.record.task_id == task_id:
-            return None if self._task.has_ended else self._summary(self._task)
+            task = self._task
+            return None if task.has_ended else task_summary(task.record, task.state, task.sub_tasks.values())
         agents = await self._handling.services.store.plans.agents_of_task(task_id)
         for agent in sorted(agents, key=lambda agent: agent != self._handling.agent):
             found = await self._find_task(agent, task_id)
@@ -106,8 +103,6 @@ class MemoryClient:
             return False
         raise LocalProtocolError(f"task {task_id} has not ended; complete() or fail() it, and its row goes")
 
-    # Plans
-
     async def get_plan_context(self, plan_id: str) -> JsonObject | None:
         """The plan's row with its working memory as `state`; None when there is none in this tenant."""
         plan = await self._plan(plan_id)
@@ -131,7 +126,7 @@ class MemoryClient:
     async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> bool:
         """Each key into the working memory of the plan in hand. Raises LocalProtocolError for any other plan, and for
         a session that it does not belong to."""
-        if not self._handling.has_plan or self._handling.plan.plan_id != plan_id:
+        if not self._handling.works_on(plan_id):
             raise LocalProtocolError(f"{plan_id!r} is not the plan in hand; store(key, value, plan_id) works for any")
         if session_id not in (None, self._handling.plan.lineage.session_id):
             raise LocalProtocolError(f"plan {plan_id} belongs to session {self._handling.plan.lineage.session_id!r}")
@@ -152,12 +147,9 @@ class MemoryClient:
         if self._handling.has_plan:
             plan = self._handling.plan
             is_its_goal = (goal_event, dict(goal_data)) == (plan.goal_event, plan.goal_data)
-            if (
-                is_its_goal
-                and response_event in (None, plan.answer_event)
-                and session_id in (None, plan.lineage.session_id)
-                and parent_plan_id in (None, plan.parent_plan_id)
-            ):
+            is_answered = response_event in (None, plan.answer_event)
+            belongs = session_id in (None, plan.lineage.session_id) and parent_plan_id in (None, plan.parent_plan_id)
+            if is_its_goal and is_answered and belongs:
                 return PlanSummary.of(plan)
         raise LocalProtocolError(
             f"the plan of {goal_event!r} is made when the goal comes to its planner: send it there with bus.request(), "
@@ -170,8 +162,6 @@ class MemoryClient:
         """Newest first. `status` may be 'active' too: every plan that has not ended."""
         found = await reading.plans(self._handling.services, self._tenant_id, status, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
-
-    # Sessions
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None
@@ -197,21 +187,15 @@ class MemoryClient:
         return MemoryKey(self._tenant_id, await self._own(plan_id), key)
 
     async def _own(self, plan_id: str | None) -> str:
-        wanted = plan_id or self._plan_in_hand
+        wanted = plan_id or self._handling.working_lineage.plan_id
         if wanted is None:
             raise LocalProtocolError(f"{self._handling.event.type!r} belongs to no plan; name one with plan_id=")
         if await self._plan(wanted) is None:
             raise NotFound(f"no plan {wanted} in tenant {self._tenant_id!r}")
         return wanted
 
-    @property
-    def _plan_in_hand(self) -> str | None:
-        if self._handling.has_plan:
-            return self._handling.plan.plan_id
-        return self._task.record.lineage.plan_id if self._task else self._handling.event.plan_id
-
     async def _plan(self, plan_id: str) -> PlanRecord | None:
-        if self._handling.has_plan and self._handling.plan.plan_id == plan_id:
+        if self._handling.works_on(plan_id):
             return self._handling.plan
         try:
             return await reading.own_plan(self._handling.services, self._tenant_id, plan_id)
@@ -224,6 +208,3 @@ class MemoryClient:
         if task is None or task.lineage.tenant_id != self._tenant_id:
             return None
         return task_summary(task, task.state, await store.plans.sub_tasks(agent, task_id))
-
-    def _summary(self, task: TaskInHand) -> dict[str, Json]:
-        return task_summary(task.record, task.state, task.sub_tasks.values())

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.core.machine.step import AgentRequest, View, following
 from soorma_ai.core.plan.lifecycle import cancel
-from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.core.plan.status import TABLE, move
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation
@@ -18,15 +18,6 @@ from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
 from soorma_ai.runtime.handling.handling import Handling, current_handling
 from soorma_ai.runtime.planning.machine import MachineInHand
-
-# What a plan becomes that its author gives another status than running.
-_TRIGGERS = {
-    PlanStatus.RUNNING: StatusTrigger.GO,
-    PlanStatus.PAUSED: StatusTrigger.REST,
-    PlanStatus.COMPLETED: StatusTrigger.COMPLETE,
-    PlanStatus.FAILED: StatusTrigger.FAIL,
-    PlanStatus.CANCELLED: StatusTrigger.CANCEL,
-}
 
 # A failure, a timeout or a person's answer is seen under the name that transitions know it by.
 EventContext: TypeAlias = EventEnvelope
@@ -109,7 +100,9 @@ class PlanContext:
 
         Raises ConfigError, which names every fault of the state machine.
         """
-        handling, begun = context.handling, _status(status)
+        handling = context.handling
+        if status not in list(PlanStatus):
+            raise LocalProtocolError(f"status={status!r} is none of {', '.join(PlanStatus)}")
         must_be_in_hand(goal, handling)
         made = await cls.of(handling)
         if state_machine:
@@ -119,8 +112,9 @@ class PlanContext:
         else:
             made._machine.drop()
             made.current_state = current_state or START
-        if begun is not PlanStatus.PENDING:  # a plan whose goal was taken is past that
-            handling.apply(Outcome(move(made.record, _TRIGGERS[begun], handling.services.clock.now())))
+        if status != PlanStatus.PENDING:  # a plan whose goal was taken is past that
+            trigger = next(trigger for trigger, moves in TABLE.items() if status in moves.values())
+            handling.apply(Outcome(move(made.record, trigger, handling.services.clock.now())))
         return made
 
     @classmethod
@@ -303,12 +297,6 @@ class TransitionContext:
 def must_be_in_hand(goal: GoalContext, handling: Handling) -> None:
     if goal.goal_id != handling.plan.goal_id:
         raise LocalProtocolError("the goal is not that of the delivery in hand, and one delivery works on one plan")
-
-
-def _status(given: str) -> PlanStatus:
-    if given not in list(PlanStatus):
-        raise LocalProtocolError(f"status={given!r} is none of {', '.join(PlanStatus)}")
-    return PlanStatus(given)
 
 
 def _handling(context: PlatformContext | None) -> Handling:

@@ -1,12 +1,12 @@
 """What a handler works with. Everything it does here is recorded, and happens when the handler has returned."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
-from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, new_event, topic_of
+from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import HUMAN_INPUT
@@ -51,28 +51,18 @@ class BusClient:
         reply_to = None
         if response_event:
             reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
-        event = new_event(
-            self._lineage,
+        event = moment.event(
+            self._handling.working_lineage,
+            topic_of(topic),
+            event_type,
+            payload,
             event_id=event_id,
-            source=self._handling.agent,
-            topic=topic_of(topic),
-            type=event_type,
-            data=payload,
-            time=moment.now,
             correlation_id=correlation_id,
-            causation_id=self._handling.event.id,
             reply_to=reply_to,
             subject=subject,
         )
         self._handling.record(Publish(event))
         return event_id
-
-    @property
-    def _lineage(self) -> Lineage:
-        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
-        if self._handling.has_plan:
-            return self._handling.plan.lineage
-        return self._task.record.lineage if self._task else self._handling.event.lineage
 
     async def _ask(self, data: JsonObject) -> str:
         if self._task is None:
@@ -128,15 +118,14 @@ class RegistryClient(Directory):
         """An event that this agent may make from now on, so that plans can wait for it; it owns it until it starts
         anew. What it always makes belongs into its `events_produced`. It is the agent's, not the tenant's in hand: that
         of an agent which all tenants share is seen by all of them."""
-        self._handling.record(Declare(self._handling.agent, _event_to_make(definition)))
-
-
-def _event_to_make(given: object) -> EventDefinition:
-    if not isinstance(given, EventDefinition):
-        raise LocalProtocolError(f"register_event({given!r}): give an EventDefinition, with the event's name and topic")
-    if given.topic is EventTopic.ACTION_REQUESTS:
-        raise LocalProtocolError(f"{given.event_name!r} is a request: whoever has its handler registers it")
-    return given
+        given = cast("object", definition)
+        if not isinstance(given, EventDefinition):
+            raise LocalProtocolError(
+                f"register_event({given!r}): give an EventDefinition, with the event's name and topic"
+            )
+        if given.topic is EventTopic.ACTION_REQUESTS:
+            raise LocalProtocolError(f"{given.event_name!r} is a request: whoever has its handler registers it")
+        self._handling.record(Declare(self._handling.agent, given))
 
 
 class PlatformContext:

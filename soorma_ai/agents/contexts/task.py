@@ -1,7 +1,7 @@
 """What a worker's handler works with: its task, and the results of what the task asked others to do."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Generic, cast
 
@@ -9,7 +9,7 @@ from typing_extensions import TypeVar
 
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Shape
-from soorma_ai.core.task import SubRequest
+from soorma_ai.core.task import put_result
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.replies import success_reply
 from soorma_ai.domain.spans import span_of
@@ -98,8 +98,7 @@ class TaskContext(Generic[T]):
         info = self.sub_tasks.get(sub_task_id)
         if info is None:
             raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
-        info.result = json_object("the result of a sub-task", result)
-        info.status = "failed" if info.result.get("success") is False else "completed"
+        put_result(info, json_object("the result of a sub-task", result))
 
     async def aggregate_parallel_results(self, parallel_group_id: str | None) -> dict[str, Any] | None:
         """The replies of a group by sub-task, in the order in which they were asked; None while one is missing.
@@ -156,15 +155,9 @@ class TaskContext(Generic[T]):
     ) -> str:
         if spec.assigned_to is not None:
             must_be_text("assigned_to", spec.assigned_to)
-        request = SubRequest(
-            spec.event_type,
-            json_object(f"the data of {spec.event_type!r}", spec.data),
-            spec.response_event,
-            topic,
-            spec.assigned_to,
-            None if timeout is None else span_of("timeout", timeout),
-        )
-        return self.in_hand.delegate(request, group=group)
+        request = replace(spec, data=json_object(f"the data of {spec.event_type!r}", spec.data))
+        span = None if timeout is None else span_of("timeout", timeout)
+        return self.in_hand.delegate(request, topic, span, group=group)
 
 
 def _specs(given: object) -> list[DelegationSpec]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from soorma_ai.core.deciding.drafts import QUESTION_DATA, STATE_NAME, Material
 from soorma_ai.core.deciding.judge import describe_unknown
 from soorma_ai.core.machine.machine import faults_of, states_before
-from soorma_ai.core.machine.templates import Values, fill, is_template, templates_in
+from soorma_ai.core.machine.templates import fill, is_template, templates_in
 from soorma_ai.core.schema.portable import inline
 from soorma_ai.domain.conditions import loops_of
 from soorma_ai.domain.schemas import describe, violations
@@ -106,7 +106,7 @@ def _fill_from_goal(template: Json, goal_data: JsonObject) -> Json:
     if not isinstance(template, str):
         return template
     try:
-        return fill(template, Values(goal_data, {}, {}, {}))
+        return fill(template, {"goal_data": goal_data, "results": {}, "state": {}})
     except PayloadMismatch:
         return template
 
@@ -123,7 +123,7 @@ def _path_fault(path: str, name: str, states: States, material: Material, goal_d
     match root, rest:
         case "goal_data", _:
             try:
-                fill(f"{{{path}}}", Values(goal_data, {}, {}, {}))
+                fill(f"{{{path}}}", {"goal_data": goal_data})
             except PayloadMismatch:
                 return f"the goal has {', '.join(goal_data) or 'no data'}"
         case "results", [asker, *fields] if asker in states and asker != USER_INPUT:

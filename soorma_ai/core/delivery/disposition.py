@@ -1,12 +1,14 @@
-"""How a handling ends that did not go well: the class of the error decides."""
+"""How a handling ends that did not go well, by the class of the error, and what may be done about a dead letter."""
 
 from dataclasses import dataclass
 from datetime import timedelta
 
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import (
     ConfigError,
+    ContentFiltered,
     DecisionError,
     LimitExceeded,
     LocalProtocolError,
@@ -19,7 +21,6 @@ from soorma_ai.errors import (
     TransientError,
     VersionConflict,
 )
-from soorma_ai.errors import ContentFiltered as Filtered
 
 MAX_ATTEMPTS = 5
 FIRST_DELAY = timedelta(milliseconds=500)
@@ -49,7 +50,7 @@ def dispose(error: Exception, attempt: int) -> Disposal:
             return Disposal(Ack(), Failure(error.code, str(error)))
         case OutcomeUnknown():
             return Disposal(InDoubt(str(error)))
-        case DecisionError() | ModelRefused() | Filtered() | LimitExceeded():
+        case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
             return Disposal(Ack(), Failure(error.code, str(error), ends_plan=True))
         case RemoteProtocolError():
             return _hopeless(error.code, str(error), "asking again in the same way will not help")
@@ -78,6 +79,19 @@ def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
     if in_doubt:
         return Disposal(InDoubt(what))
     return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
+
+
+def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:
+    """Why handling a dead letter again would be in vain, in words; None: nothing hinders it. The plan is the one that
+    it came for."""
+    if unreadable is not None:
+        return f"{unreadable}; redrive it with the version of this program that wrote it, or discard it"
+    if plan_status is not None and plan_status.is_final:
+        return (
+            f"plan {plan_id}, which it came for, has ended ({plan_status}) and takes nothing more; "
+            "submit the goal again, and discard this"
+        )
+    return None
 
 
 def _again(error: Exception, asked: timedelta | None, attempt: int, code: str, *, undone: bool = False) -> Disposal:

@@ -10,7 +10,7 @@ from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.values import JsonObject, clip, compact, derived_id
+from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
 
 ANSWERED_WITHIN = timedelta(days=7)
 REASON = "in_doubt"
@@ -74,19 +74,10 @@ def dispose_in_vain(question: Expectation, reason: str) -> Disposal:
 
 
 def _answer_schema(result_schema: JsonObject) -> JsonObject:
-    def one(outcome: str, more: JsonObject, required: list[str]) -> JsonObject:
+    def one(outcome: str, more: JsonObject, *required: str) -> JsonObject:
         properties: JsonObject = {"outcome": {"const": outcome}, **more}
-        return {
-            "type": "object",
-            "properties": properties,
-            "required": ["outcome", *required],
-            "additionalProperties": False,
-        }
+        needed: Json = ["outcome", *required]
+        return {"type": "object", "properties": properties, "required": needed, "additionalProperties": False}
 
-    return {
-        "anyOf": [
-            one("done", {"result": result_schema}, ["result"]),
-            one("not_done", {}, []),
-            one("failed", {"message": {"type": "string"}}, []),
-        ]
-    }
+    failed = one("failed", {"message": {"type": "string"}})
+    return {"anyOf": [one("done", {"result": result_schema}, "result"), one("not_done", {}), failed]}

@@ -29,18 +29,18 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
             return AnswerOutcome(ACCEPTED, "this answer was recorded before")
         when = earlier.answered_at.isoformat(timespec="seconds")
         return AnswerOutcome(DUPLICATE, f"{earlier.user_id} was first: {earlier.decision} at {when}")
+    deadline = expectation.deadline
     match expectation.status:
         case ExpectationStatus.MET:
             return AnswerOutcome(DUPLICATE, f"the event {expectation.event_type!r} came before this answer")
         case ExpectationStatus.CLOSED:
             return AnswerOutcome(SUPERSEDED, "the question no longer stands: the plan has moved on or ended")
+        case ExpectationStatus.OPEN if deadline is None or now < deadline:
+            fault = _fault(expectation, answer, person, now)
+            return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
         case ExpectationStatus.EXPIRED | ExpectationStatus.OPEN:
-            pass
-    if expectation.status is ExpectationStatus.EXPIRED or _is_over(expectation.deadline, now):
-        until = expectation.deadline.isoformat(timespec="seconds") if expectation.deadline else "its deadline"
-        return AnswerOutcome(LATE, f"an answer was possible until {until}")
-    fault = _fault(expectation, answer, person, now)
-    return AnswerOutcome(INVALID, fault) if fault else AnswerOutcome(ACCEPTED)
+            until = deadline.isoformat(timespec="seconds") if deadline else "its deadline"
+            return AnswerOutcome(LATE, f"an answer was possible until {until}")
 
 
 def may_meet(wait: Expectation, source: str) -> bool:
@@ -49,10 +49,6 @@ def may_meet(wait: Expectation, source: str) -> bool:
     if source == CLIENT and wait.ask is not None and wait.ask.approvers:
         return False
     return not wait.producers or source in wait.producers
-
-
-def _is_over(deadline: datetime | None, now: datetime) -> bool:
-    return deadline is not None and now >= deadline
 
 
 def _fault(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> str:

@@ -3,16 +3,28 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import TypedDict, Unpack
 
-from soorma_ai.core.expecting.reminders import reminders
 from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, caused_id, new_event
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 WAIT_OPENED = "plan.wait.opened"
+WAIT_REMINDED = "plan.wait.reminded"
+WAIT_ESCALATED = "plan.wait.escalated"
+
+
+class EventFields(TypedDict, total=False):
+    """What an event may carry beside its data; see `new_event`."""
+
+    correlation_id: str | None
+    reply_to: ReplyAddress | None
+    subject: str | None
+    dataschema: str | None
+    target: str | None
 
 
 @dataclass(frozen=True)
@@ -27,6 +39,29 @@ class Moment:
     def event_id(self, type: str) -> str:
         return caused_id(self.cause.id, self.agent, next(self.ordinals), type)
 
+    def event(
+        self,
+        lineage: Lineage,
+        topic: EventTopic,
+        type: str,
+        data: JsonObject,
+        *,
+        event_id: str | None = None,
+        **fields: Unpack[EventFields],
+    ) -> EventEnvelope:
+        """Make an event of this agent, now and for this cause; see `new_event`."""
+        return new_event(
+            lineage,
+            event_id=event_id or self.event_id(type),
+            source=self.agent,
+            topic=topic,
+            type=type,
+            data=data,
+            time=self.now,
+            causation_id=self.cause.id,
+            **fields,
+        )
+
     def expectation_id(self, what: str) -> str:
         """The id of one that is opened without an event of its own: a wait, a join, an offer."""
         return derived_id(what, self.cause.id, self.agent, str(next(self.ordinals)))
@@ -36,8 +71,7 @@ class Moment:
 class Waiter:
     """Whoever waits: a plan, a task, a delivery in doubt, a client.
 
-    Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said. `is_timed`: something
-    else sees to the deadline already.
+    Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said.
     """
 
     agent: str
@@ -46,7 +80,6 @@ class Waiter:
     plan_id: str | None = None
     task_id: str | None = None
     longest: timedelta | None = None
-    is_timed: bool = False
 
 
 @dataclass(frozen=True)
@@ -96,41 +129,34 @@ def open_expectation(
 ) -> tuple[Effect, ...]:
     """The expectation, the timer of its deadline, and for a question the announcement and the reminders. `about` is
     announced with it."""
-    opened = expectation_of(waiter, spec, moment.now)
-    if opened.ask is None:
-        return (Expect(opened), *_deadline_timer(waiter, opened))
-    announced = announcement(waiter.lineage, opened, moment, about=about)
-    return (Expect(opened), Publish(announced), *_deadline_timer(waiter, opened), *reminders(opened, announced))
+    opened, ask = expectation_of(waiter, spec, moment.now), spec.ask
+    timer = _deadline_timer(waiter, opened)
+    if ask is None:
+        return (Expect(opened), *timer)
+    announced = _announcement(waiter.lineage, opened, ask, moment, about)
+    return (Expect(opened), Publish(announced), *timer, *_reminders(opened, ask, announced))
 
 
-def announcement(
-    lineage: Lineage, opened: Expectation, moment: Moment, *, about: JsonObject | None = None
+def _announcement(
+    lineage: Lineage, opened: Expectation, ask: Ask, moment: Moment, about: JsonObject | None
 ) -> EventEnvelope:
     """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own."""
-    ask = opened.ask
-    data: dict[str, Json] = {
+    decisions: list[Json] = list(ask.allowed_decisions)
+    data: JsonObject = {
         **(about or {}),
         "wait_id": opened.id,
         "kind": opened.kind,
         "expected_event": opened.event_type,
+        "reason": ask.reason,
+        "message": ask.message,
+        "allowed_decisions": decisions,
+        "response_schema": ask.response_schema,
+        "digest": ask.proposal.digest if ask.proposal else None,
     }
-    if ask:
-        decisions: list[Json] = list(ask.allowed_decisions)
-        data |= {"reason": ask.reason, "message": ask.message, "allowed_decisions": decisions}
-        data |= {"response_schema": ask.response_schema, "digest": ask.proposal.digest if ask.proposal else None}
     if opened.deadline:
         data["deadline"] = opened.deadline.isoformat()
-    return new_event(
-        lineage,
-        event_id=derived_id("announced", opened.id),
-        source=moment.agent,
-        topic=EventTopic.NOTIFICATION_EVENTS,
-        type=WAIT_OPENED,
-        data=data,
-        time=moment.now,
-        causation_id=moment.cause.id,
-        subject=opened.id,
-    )
+    topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
+    return moment.event(lineage, topic, WAIT_OPENED, data, event_id=event_id, subject=opened.id)
 
 
 def earliest(*moments: datetime | None) -> datetime | None:
@@ -138,7 +164,37 @@ def earliest(*moments: datetime | None) -> datetime | None:
 
 
 def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]:
+    """The timer of its deadline; none for what ends with its plan, whose deadline has a timer already."""
     due = opened.deadline
-    if due is None or (waiter.is_timed and waiter.deadline is not None and due >= waiter.deadline):
+    if due is None or (waiter.plan_id is not None and waiter.deadline is not None and due >= waiter.deadline):
         return ()
     return (Schedule(f"deadline:{opened.id}", due, wake_for(EXPIRED, opened, due), guards=opened.id),)
+
+
+def _reminders(asked: Expectation, ask: Ask, announced: EventEnvelope) -> tuple[Schedule, ...]:
+    """The timers by which people are reminded of a question that nobody answers, and others told that they may answer
+    too; what would be due at its deadline or later comes to nothing. Their events move nothing: who may answer is
+    judged by the question's record and the time, so that it holds whether or not a timer fired."""
+    timers = [
+        Schedule(
+            f"remind:{asked.id}:{number}",
+            asked.opened_at + after,
+            _reminder(announced, WAIT_REMINDED, asked, asked.opened_at + after, {"reminder": number}),
+            guards=asked.id,
+            series="reminder",
+        )
+        for number, after in enumerate(sorted(ask.reminders), 1)
+    ]
+    if ask.escalate_after is not None:
+        due = asked.opened_at + ask.escalate_after
+        roles: list[Json] = [*ask.escalate_to]
+        event = _reminder(announced, WAIT_ESCALATED, asked, due, {"escalated_to": roles})
+        timers.append(Schedule(f"escalate:{asked.id}", due, event, guards=asked.id, series="escalation"))
+    return tuple(timer for timer in timers if asked.deadline is None or timer.due < asked.deadline)
+
+
+def _reminder(
+    announced: EventEnvelope, type: str, asked: Expectation, due: datetime, more: JsonObject
+) -> EventEnvelope:
+    id, data = derived_id(type, asked.id, due.isoformat()), {**announced.data, **more}
+    return announced.model_copy(update={"id": id, "type": type, "time": due, "data": data})

@@ -4,12 +4,11 @@ from collections.abc import Callable, Iterable, Iterator
 from datetime import timedelta
 from difflib import get_close_matches
 
-from soorma_ai.core.machine.templates import ROOTS, Values, templates_in
+from soorma_ai.core.machine.templates import ROOTS, templates_in
 from soorma_ai.domain.conditions import fault_of, holds
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.people import Answer
-from soorma_ai.domain.replies import ExpectedReply, content_of
+from soorma_ai.domain.replies import ExpectedReply, content_of, failure_reply
 from soorma_ai.domain.states import REJECTED, START, TIMEOUT, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
@@ -50,10 +49,10 @@ def _shape_faults(states: States, initial: str) -> Iterator[str]:
 
 def _way_faults(states: States, initial: str) -> Iterator[str]:
     onward = {name: [target for target in _targets(config) if target in states] for name, config in states.items()}
+    sources = _sources(states)
     reached = _reach(initial, onward.__getitem__) if initial in states else set(states)
     if away := [name for name in states if name not in reached]:
         yield f"no way leads to {_list(away)}"
-    sources = {name: [other for other in states if name in onward[other]] for name in states}
     ending = {name for end in states if states[end].is_terminal for name in _reach(end, sources.__getitem__)}
     if stuck := [name for name in states if name in reached and name not in ending]:
         yield f"no terminal state can be reached from {_list(stuck)}"
@@ -88,11 +87,13 @@ def _targets(config: StateConfig) -> list[str]:
 
 def states_before(name: str, states: States) -> set[str]:
     """The states that can have been left when this one is entered."""
-    sources: dict[str, list[str]] = {one: [] for one in states}
-    for one, config in states.items():
-        for target in _targets(config):
-            sources.setdefault(target, []).append(one)
+    sources = _sources(states)
     return {one for source in sources[name] for one in _reach(source, sources.__getitem__)}
+
+
+def _sources(states: States) -> dict[str, list[str]]:
+    """Each state, and those that lead to it."""
+    return {name: [other for other, config in states.items() if name in _targets(config)] for name in states}
 
 
 def _reach(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
@@ -107,12 +108,8 @@ def _reach(start: str, onward: Callable[[str], Iterable[str]]) -> set[str]:
 
 def _reach_by_default(name: str, states: States) -> set[str]:
     """The states that are reached by default_next alone, through states that ask nothing."""
-    passing = {state: _existing(config.passes_on, states) for state, config in states.items()}
+    passing = {one: [to for to in [states[one].passes_on] if to is not None and to in states] for one in states}
     return {state for after in passing[name] for state in _reach(after, passing.__getitem__)}
-
-
-def _existing(name: str | None, states: States) -> list[str]:
-    return [name] if name is not None and name in states else []
 
 
 def _hint(name: str, states: States) -> str:
@@ -140,26 +137,22 @@ def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
         return _failure(event, f"{base_of(met.event_type)}.{TIMEOUT}", TIMEOUT, words)
     if met.answer is not None:
         return _renamed(event, met.event_type, met.answer.payload)
-    if event.data.get("success") is False and event.type == met.event_type:
+    if is_failure(event) and event.type == met.event_type:
         return _renamed(event, base_of(event.type) + _FAILED, event.data)
     return event
 
 
 def _rejection(met: Expectation, event: EventEnvelope) -> EventEnvelope:
-    proposal = met.ask.proposal if met.ask else None
+    proposal, said = met.ask.proposal if met.ask else None, met.answer
     answer = proposal.reply.event_type if proposal and proposal.reply else met.event_type
-    return _failure(event, f"{base_of(answer)}.{REJECTED}", REJECTED, _why_not(met, met.answer))
-
-
-def _why_not(met: Expectation, answer: Answer | None) -> str:
-    if answer is None:
-        return f"nobody let {met.event_type} go in time"
-    return f"{answer.user_id} did not let {met.event_type} go" + (f": {answer.note}" if answer.note else "")
+    why = f"nobody let {met.event_type} go in time"
+    if said is not None:
+        why = f"{said.user_id} did not let {met.event_type} go" + (f": {said.note}" if said.note else "")
+    return _failure(event, f"{base_of(answer)}.{REJECTED}", REJECTED, why)
 
 
 def _failure(event: EventEnvelope, name: str, code: str, message: str) -> EventEnvelope:
-    error: JsonObject = {"code": code, "message": message}
-    return _renamed(event, name, {"success": False, "status": "failed", "error": error})
+    return _renamed(event, name, failure_reply(code, message))
 
 
 def _renamed(event: EventEnvelope, name: str, data: JsonObject) -> EventEnvelope:
@@ -182,7 +175,7 @@ def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
 
 def names_of(event: EventEnvelope, config: StateConfig) -> frozenset[str]:
     """All names by which a transition of this state may mean this event."""
-    if event.data.get("success") is not False:
+    if not is_failure(event):
         return frozenset({event.type})
     code = error_of(event)[0]
     names = {event.type, code}
@@ -212,10 +205,10 @@ def result_in(event: EventEnvelope) -> Json:
     return {"error": said} if is_failure(event) else said
 
 
-def next_state(config: StateConfig, event: EventEnvelope, view: Values) -> str | None:
+def next_state(config: StateConfig, event: EventEnvelope, view: JsonObject) -> str | None:
     """The first transition, as they are written, whose event it is and whose condition holds. None: no way leads on."""
     names = names_of(event, config)
-    seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view.values}
+    seen: JsonObject = {"payload": content_of(event.data), "data": event.data, **view}
     for transition in config.transitions:
         if transition.on_event in names and (transition.condition is None or holds(transition.condition, seen)):
             return transition.to_state

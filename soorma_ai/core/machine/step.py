@@ -8,26 +8,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.machine.machine import (
-    as_seen,
-    error_of,
-    expected_reply,
-    is_failure,
-    next_state,
-    result_in,
-)
-from soorma_ai.core.machine.templates import Values, fill
+from soorma_ai.core.machine.machine import as_seen, error_of, expected_reply, is_failure, next_state, result_in
+from soorma_ai.core.machine.templates import fill
 from soorma_ai.core.plan.history import append_step
-from soorma_ai.core.plan.requests import PlanQuestion
+from soorma_ai.core.plan.requests import Question
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.effects import Close, DropValue, Effect, Outcome, SaveValue
-from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, ValueKind
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply, Failure
-from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
+from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
@@ -60,10 +52,11 @@ class View:
         return as_seen(*self.closed) if self.closed else None
 
     @property
-    def values(self) -> Values:
+    def values(self) -> JsonObject:
+        """What conditions and templates see of the plan."""
         plan = self.plan
-        ids: JsonObject = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
-        return Values(plan.goal_data, self.results, self.state, ids)
+        ids = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
+        return {"goal_data": plan.goal_data, "results": self.results, "state": self.state, **ids}
 
     @property
     def is_held(self) -> bool:
@@ -86,32 +79,6 @@ class View:
         if config is None or config.is_terminal:
             return False
         return (self.plan.is_due or config.default_next is not None) and not self.is_waiting
-
-
-@dataclass(frozen=True)
-class Question:
-    """What people, or an event from outside, are to tell the plan. `schema` counts where nobody registers the event;
-    `from_clients`: whoever makes the event cannot answer."""
-
-    reply: ExpectedReply
-    reason: str
-    message: str
-    schema: JsonObject | None = None
-    about: JsonObject | None = None
-    from_clients: bool = False
-
-    def of(self, known: Sequence[RegisteredEvent]) -> PlanQuestion:
-        """The question, as the registry knows the event that answers it."""
-        names = (self.reply.event_type, *self.reply.others)
-        made = [e for e in known if e.role in (EventRole.MAKES, EventRole.AWAITS) and e.definition.event_name in names]
-        definition = next((e.definition for e in made if e.definition.event_name == self.reply.event_type), None)
-        definition = definition or EventDefinition(
-            event_name=self.reply.event_type,
-            topic=EventTopic.NOTIFICATION_EVENTS,
-            payload_schema=self.schema or ANY_OBJECT,
-        )
-        makers = () if self.from_clients else (e.agent for e in made if e.role is EventRole.MAKES)
-        return PlanQuestion(self.reply, self.reason, self.message, definition, (CLIENT, *makers), self.about)
 
 
 @dataclass(frozen=True)
@@ -271,7 +238,7 @@ def without_way(plan: PlanRecord, seen: EventEnvelope | None) -> Failure:
     return Failure(NO_TRANSITION, f"{seen.type} came {where}, and no transition takes it")
 
 
-def _asks(config: StateConfig, action: StateAction, values: Values) -> AgentRequest | Question:
+def _asks(config: StateConfig, action: StateAction, values: JsonObject) -> AgentRequest | Question:
     data = fill(action.data or {}, values)
     assert isinstance(data, dict)
     if not action.is_question:

@@ -2,27 +2,12 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import PayloadMismatch
 
 _TEMPLATE = re.compile(r"\{\{\s*([A-Za-z_][\w.-]*)\s*\}\}|\{([A-Za-z_][\w.-]*)\}")
 ROOTS = ("goal_data", "results", "state", "plan_id", "goal_id", "session_id")
-
-
-@dataclass(frozen=True)
-class Values:
-    """What conditions and templates see of a plan."""
-
-    goal_data: JsonObject
-    results: JsonObject
-    state: JsonObject
-    ids: JsonObject
-
-    @property
-    def values(self) -> JsonObject:
-        return {"goal_data": self.goal_data, "results": self.results, "state": self.state, **self.ids}
 
 
 def templates_in(value: Json) -> Iterator[str]:
@@ -38,8 +23,9 @@ def templates_in(value: Json) -> Iterator[str]:
             yield from templates_in(item)
 
 
-def fill(template: Json, view: Values) -> Json:
-    """Fill in what templates name, in one pass: what is filled in is data, whatever it looks like.
+def fill(template: Json, view: JsonObject) -> Json:
+    """Fill in what templates name, in one pass: what is filled in is data, whatever it looks like. `view` is what they
+    see of a plan, by `ROOTS`.
 
     Raises PayloadMismatch for what is not there.
     """
@@ -60,8 +46,8 @@ def is_template(text: str) -> bool:
     return _TEMPLATE.fullmatch(text) is not None
 
 
-def _value_at(path: str, view: Values) -> Json:
-    value: Json = view.values
+def _value_at(path: str, view: JsonObject) -> Json:
+    value: Json = view
     for part in path.split("."):
         if isinstance(value, dict) and part in value:
             value = value[part]

@@ -54,12 +54,12 @@ def publish_together(
 
 def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
     """What was asked as number `place` of a join, whose actions are reserved already."""
-    effects: list[Effect] = [
+    effects = tuple(
         Expect(replace(effect.expectation, branch_of=join_id, place=place)) if isinstance(effect, Expect) else effect
         for effect in asked.effects
         if not isinstance(effect, Spend)
-    ]
-    return Outcome(asked.plan, tuple(effects))
+    )
+    return Outcome(asked.plan, effects)
 
 
 def receive_branch(
@@ -71,10 +71,9 @@ def receive_branch(
     if fired is not None and met.place in _withdrawn_at(fired):
         # Let go while the plan was deciding, and told that it never would be: a second one may be on its way by now.
         trigger = replace(trigger, released=None)
-    steps: list[Effect] = [
-        replace(effect, step=_mark(effect.step, met, trigger, fired is not None)) for effect in _steps_of(received)
-    ]
-    return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), tuple(steps)), trigger
+    appended = [effect.step for effect in received.effects if isinstance(effect, AppendStep)]
+    steps = tuple(AppendStep(_mark(step, met, trigger, fired is not None)) for step in appended)
+    return Outcome(replace(plan, steps=received.plan.steps, updated_at=moment.now), steps), trigger
 
 
 def fire(
@@ -89,10 +88,13 @@ def fire(
     kind = StepKind.EXPIRED if overdue else StepKind.JOINED
     name = join.subject if overdue else ""
     running = move(plan, StatusTrigger.GO, moment.now)
-    places: list[Json] = [e.place for e in withdrawn]
-    data: Json = {_WITHDRAWN: places} if places else None
+    data: Json = {_WITHDRAWN: [e.place for e in withdrawn]} if withdrawn else None
     stepped = append_step(running, kind, moment, name=name, data=data, note=text, expectation_id=join.id)
-    fired = (AppendStep(replace(one.step, join_id=join.id, fires=True)) for one in _steps_of(stepped))
+    fired = (
+        AppendStep(replace(one.step, join_id=join.id, fires=True))
+        for one in stepped.effects
+        if isinstance(one, AppendStep)
+    )
     closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
@@ -120,10 +122,6 @@ def _join(action: PublishAllAction, moment: Moment) -> ExpectationSpec:
         timeout=timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None,
         join=Join(asked, action.need or len(asked)),
     )
-
-
-def _steps_of(outcome: Outcome) -> list[AppendStep]:
-    return [effect for effect in outcome.effects if isinstance(effect, AppendStep)]
 
 
 def _mark(step: Step, met: Expectation, trigger: Trigger, fired: bool) -> Step:

@@ -10,13 +10,13 @@ from soorma_ai.core.expecting.wakeups import ABANDONED, DEADLINE_REACHED, wake_f
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.effects import Close, Effect, Outcome, Publish, Schedule, Unschedule
-from soorma_ai.domain.events import EventEnvelope, completion_of, new_event
+from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of, pursuit_of
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.values import Json
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import LocalProtocolError
 
 # The timer of a plan's deadline is called so, with the plan's id behind it.
@@ -62,11 +62,9 @@ def begin(
         deadline=deadline,
         prompt=prompt,
     )
-    effects: tuple[Effect, ...] = ()
-    if deadline:
-        effects = (Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline)),)
+    timer = [Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
-    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), stepped.effects + effects)
+    return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
 
 def before_it_began(goal: EventEnvelope, agent: str) -> PlanRecord:
@@ -131,29 +129,18 @@ def _break_off(
     return Outcome(ended, (*stepped.effects, *_answer({"error": error}, ended, open_now, moment), *told))
 
 
-def _answer(
-    said: dict[str, Json], ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment
-) -> tuple[Effect, ...]:
+def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> tuple[Effect, ...]:
     """The one answer of the goal; what is open is closed, and the deadline is not waited for."""
     closed = [Close(expectation.id, ExpectationStatus.CLOSED, moment.now) for expectation in open_now]
     type = ended.answer_event or completion_of(ended.goal_event)
-    event = new_event(
-        ended.lineage,
-        event_id=moment.event_id(type),
-        source=moment.agent,
-        topic=ended.answer_topic,
-        type=type,
-        data={
-            "request_id": ended.answer_key,
-            "plan_id": ended.plan_id,
-            "success": ended.status is PlanStatus.COMPLETED,
-            "status": ended.status,
-            **said,
-        },
-        time=moment.now,
-        correlation_id=ended.answer_key,
-        causation_id=moment.cause.id,
-    )
+    data: JsonObject = {
+        "request_id": ended.answer_key,
+        "plan_id": ended.plan_id,
+        "success": ended.status is PlanStatus.COMPLETED,
+        "status": ended.status,
+        **said,
+    }
+    event = moment.event(ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key)
     return (*closed, Unschedule(_timer_of(ended)), Publish(event))
 
 

@@ -1,5 +1,6 @@
 """What a plan asks of others: requests to agents, goals for planners, questions to people."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -7,14 +8,14 @@ from soorma_ai.core.expecting.keys import keys_of_wait
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
-from soorma_ai.domain.decisions import DelegateAction, Judged, PublishAction, WaitAction
+from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction, WaitAction
 from soorma_ai.domain.effects import Expect, Outcome, Publish, Spend
-from soorma_ai.domain.events import EventTopic, ReplyAddress, completion_of, new_event
+from soorma_ai.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.registry import Approval, EventDefinition
+from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, digest
@@ -30,8 +31,7 @@ _ANSWERS_OF_A_WAIT = (AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecis
 
 
 def waiter_of(plan: PlanRecord) -> Waiter:
-    """The plan's own deadline has a timer already."""
-    return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id, is_timed=True)
+    return Waiter(plan.agent, plan.lineage, plan.deadline, plan_id=plan.plan_id)
 
 
 @dataclass(frozen=True)
@@ -43,10 +43,6 @@ class Request:
     reply: ExpectedReply
     definition: EventDefinition | None
     target: str | None = None
-
-    @property
-    def kind(self) -> ExpectationKind:
-        return ExpectationKind.CHILD if self.target else ExpectationKind.REPLY
 
 
 def publish_or_hold(
@@ -78,25 +74,29 @@ def _request_of(judged: Judged, reply: ExpectedReply | None) -> Request:
     return Request(name, data, reply or ExpectedReply(completion_of(name)), judged.definition, target)
 
 
+def decision_of(event_type: str, data: JsonObject, target: str | None) -> PlannerDecision:
+    """The decision to publish this request; with a `target`, to delegate this goal to that planner."""
+    if target is None:
+        return PlannerDecision(next_action=PublishAction(event_type=event_type, data=data))
+    return PlannerDecision(next_action=DelegateAction(target_planner=target, goal_event=event_type, goal_data=data))
+
+
 def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: str | None) -> Outcome:
     """A child's plan draws on the budget of this one's root."""
     event_id = moment.event_id(request.event_type)
-    event = new_event(
+    event = moment.event(
         plan.lineage,
+        EventTopic.ACTION_REQUESTS,
+        request.event_type,
+        request.data,
         event_id=event_id,
-        source=moment.agent,
-        topic=EventTopic.ACTION_REQUESTS,
-        type=request.event_type,
-        data=request.data,
-        time=moment.now,
-        causation_id=moment.cause.id,
         reply_to=ReplyAddress(event_id, request.reply.event_type),
         dataschema=request.definition.dataschema if request.definition else None,
         target=request.target,
     )
     spec = ExpectationSpec(
         event_id,
-        request.kind,
+        ExpectationKind.CHILD if request.target else ExpectationKind.REPLY,
         request.reply.event_type,
         subject=request.event_type,
         timeout=request.reply.timeout,
@@ -187,19 +187,34 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 
 
 @dataclass(frozen=True)
-class PlanQuestion:
-    """What people, or an event from outside, are to tell a plan. `about` is announced with it."""
+class Question:
+    """What people, or an event from outside, are to tell a plan. `schema` counts where nobody registers the event;
+    `about` is announced with it; `from_clients`: whoever makes the event cannot answer."""
 
     reply: ExpectedReply
     reason: str
     message: str
-    definition: EventDefinition
-    producers: tuple[str, ...] = ()
+    schema: JsonObject | None = None
     about: JsonObject | None = None
+    from_clients: bool = False
 
 
-def ask(plan: PlanRecord, question: PlanQuestion, moment: Moment, *, fingerprint: str | None = None) -> Outcome:
+def ask(
+    plan: PlanRecord,
+    question: Question,
+    known: Sequence[RegisteredEvent],
+    moment: Moment,
+    *,
+    fingerprint: str | None = None,
+) -> Outcome:
     """Ask as `wait` does; the answer may also carry the plan's id, or its goal's reply key, as its reply key."""
+    names = (question.reply.event_type, *question.reply.others)
+    made = [e for e in known if e.role in (EventRole.MAKES, EventRole.AWAITS) and e.definition.event_name in names]
+    definition = next((e.definition for e in made if e.definition.event_name == names[0]), None)
+    definition = definition or EventDefinition(
+        event_name=names[0], topic=EventTopic.NOTIFICATION_EVENTS, payload_schema=question.schema or ANY_OBJECT
+    )
+    makers = () if question.from_clients else (e.agent for e in made if e.role is EventRole.MAKES)
     known_as = [plan.plan_id, *([plan.answer_key] if plan.answer_key else [])]
     wait_id = moment.expectation_id("wait")
     spec = ExpectationSpec(
@@ -209,9 +224,9 @@ def ask(plan: PlanRecord, question: PlanQuestion, moment: Moment, *, fingerprint
         topic=EventTopic.NOTIFICATION_EVENTS,
         timeout=question.reply.timeout,
         others=question.reply.others,
-        keys=(*keys_of_wait(plan, wait_id, question.definition), *(f"reply:{key}" for key in known_as)),
-        producers=question.producers,
-        ask=Ask(question.reason, question.message, question.definition.payload_schema, _ANSWERS_OF_A_WAIT),
+        keys=(*keys_of_wait(plan, wait_id, definition), *(f"reply:{key}" for key in known_as)),
+        producers=(CLIENT, *makers),
+        ask=Ask(question.reason, question.message, definition.payload_schema, _ANSWERS_OF_A_WAIT),
     )
     return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 
@@ -229,9 +244,7 @@ def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
     )
     names = " or ".join(map(repr, event_types))
     wanted = f"no agent takes {names}" if names else "no live agent offers any event"
-    stepped = append_step(plan, StepKind.PARKED, moment, name=event_type, note=wanted)
-    resting = move(stepped.plan, StatusTrigger.REST, moment.now)
-    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(plan), spec, moment)))
+    return _rest_on(spec, append_step(plan, StepKind.PARKED, moment, name=event_type, note=wanted), moment)
 
 
 def expectation_in(outcome: Outcome) -> Expectation:
@@ -252,5 +265,9 @@ def _ask_people(
     stepped = append_step(
         plan, kind, moment, name=spec.event_type, data=data, expectation_id=spec.id, fingerprint=fingerprint
     )
+    return _rest_on(spec, stepped, moment, about)
+
+
+def _rest_on(spec: ExpectationSpec, stepped: Outcome, moment: Moment, about: JsonObject | None = None) -> Outcome:
     resting = move(stepped.plan, StatusTrigger.REST, moment.now)
-    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(plan), spec, moment, about=about)))
+    return Outcome(resting, (*stepped.effects, *open_expectation(waiter_of(resting), spec, moment, about=about)))

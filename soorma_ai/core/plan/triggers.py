@@ -35,20 +35,20 @@ class Trigger:
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     running = move(plan, StatusTrigger.GO, moment.now)
-    expired = met.status is ExpectationStatus.EXPIRED
     match met.kind:
-        case ExpectationKind.REPLY | ExpectationKind.CHILD | ExpectationKind.CLIENT:
-            return _miss_reply(running, met, moment) if expired else _take_reply(running, met, event, moment)
-        case ExpectationKind.WAIT:
-            return _miss_answer(running, met, moment) if expired else _take_event(running, met, event, moment)
-        case ExpectationKind.GATE:
-            return _miss_verdict(running, met, moment) if expired else _take_verdict(running, met, moment)
-        case ExpectationKind.OFFER:
-            return append_step(running, StepKind.RESUMED, moment, note="the registry changed"), Trigger(
-                "The agents that can be asked have changed."
-            )
         case ExpectationKind.DOUBT | ExpectationKind.JOIN:
             raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")
+        case ExpectationKind.OFFER:
+            outcome = append_step(running, StepKind.RESUMED, moment, note="the registry changed")
+            return outcome, Trigger("The agents that can be asked have changed.")
+        case _ if met.status is ExpectationStatus.EXPIRED:
+            return _miss(running, met, moment)
+        case ExpectationKind.REPLY | ExpectationKind.CHILD | ExpectationKind.CLIENT:
+            return _take_reply(running, met, event, moment)
+        case ExpectationKind.WAIT:
+            return _take_event(running, met, event, moment)
+        case ExpectationKind.GATE:
+            return _take_verdict(running, met, moment)
 
 
 def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
@@ -60,13 +60,6 @@ def _take_reply(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment
     return outcome, Trigger(f"{met.subject} was answered." if worked else f"{met.subject} failed.", said)
 
 
-def _miss_reply(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
-    text = f"No answer to {met.subject} came in time."
-    return append_step(plan, StepKind.EXPIRED, moment, name=met.subject, note=text, expectation_id=met.id), Trigger(
-        text
-    )
-
-
 def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     answer = met.answer
     if answer is None:
@@ -74,13 +67,6 @@ def _take_event(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment
         return outcome, Trigger(f"{event.type} came.", event.data)
     outcome = _append_answer(plan, met, answer, moment)
     return outcome, Trigger(f"A person answered ({answer.decision}) for {met.event_type}.", answer.payload)
-
-
-def _miss_answer(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
-    text = f"The wait for {met.event_type} ended without an answer."
-    return append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id), Trigger(
-        text
-    )
 
 
 def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
@@ -101,11 +87,20 @@ def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[O
             return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.", answer.payload)
 
 
-def _miss_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
-    approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
-    text = f"Nobody decided about {met.event_type} in time; by default that is " + ("a yes." if approve else "a no.")
-    outcome = append_step(plan, StepKind.EXPIRED, moment, name=met.event_type, note=text, expectation_id=met.id)
-    return outcome, Trigger(text, released=_intact(_proposal(met)) if approve else None)
+def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
+    name, released = met.event_type, None
+    match met.kind:
+        case ExpectationKind.GATE:
+            approve = met.ask is not None and met.ask.on_expiry is AnswerDecision.APPROVE
+            text = f"Nobody decided about {name} in time; by default that is " + ("a yes." if approve else "a no.")
+            released = _intact(_proposal(met)) if approve else None
+        case ExpectationKind.WAIT:
+            text = f"The wait for {name} ended without an answer."
+        case _:
+            name = met.subject
+            text = f"No answer to {name} came in time."
+    outcome = append_step(plan, StepKind.EXPIRED, moment, name=name, note=text, expectation_id=met.id)
+    return outcome, Trigger(text, released=released)
 
 
 def _append_answer(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:

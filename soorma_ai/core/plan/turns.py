@@ -15,7 +15,7 @@ from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_over
 from soorma_ai.core.plan.requests import expectation_in, publish_or_hold
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
-from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction
+from soorma_ai.domain.decisions import Judged
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -44,14 +44,12 @@ class Facts:
 @dataclass(frozen=True)
 class Turn:
     """What a turn comes to. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a
-    join whose results are to be put together; `released` a request that a person let go, for `branch` of a join if it
-    was one."""
+    join whose results are to be put together; `released` a request that a person let go."""
 
     outcome: Outcome | None = None
     trigger: Trigger | None = None
     fires: Expectation | None = None
     released: Proposal | None = None
-    branch: Expectation | None = None
 
 
 def is_stranded(event: EventEnvelope) -> bool:
@@ -83,13 +81,6 @@ def must_have_time(plan: PlanRecord, moment: Moment) -> None:
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")
 
 
-def decision_of(proposal: Proposal) -> PlannerDecision:
-    name, data = proposal.event_type, proposal.data
-    if proposal.target is None:
-        return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
-    return PlannerDecision(next_action=DelegateAction(target_planner=proposal.target, goal_event=name, goal_data=data))
-
-
 def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectation, moment: Moment) -> Outcome:
     """Publish what a person let go. Every check ran again, but for the gate: that is what they answered."""
     asked = publish_or_hold(plan, replace(judged, approval=None), moment, reply=released.reply)
@@ -105,7 +96,7 @@ def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Mo
     line behind what came before."""
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
     if trigger.released:
-        return Turn(outcome, released=trigger.released, branch=met)
+        return Turn(outcome, released=trigger.released)
     join = None if facts.progress.fired else facts.join
     is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.progress.came + 1 >= need_of(join)
     return Turn(outcome, fires=join if is_full else None)

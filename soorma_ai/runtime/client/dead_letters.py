@@ -1,6 +1,6 @@
 """Dead letters, as one person of one tenant sees them and redrives them."""
 
-from soorma_ai.core.delivery.dead_letters import hindrance
+from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import LocalProtocolError, NotFound

@@ -30,28 +30,18 @@ async def must_be_wanted(handling: Handling) -> None:
     # What nobody expects an answer to was not asked for the plan's own sake.
     has_failed = plan.status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
     if is_cancelled or has_failed:
-        begun = (
-            "whether it was done is not known, since it had begun"
-            if handling.delivery.fence > 1
-            else "it was not begun"
-        )
+        has_begun = handling.delivery.fence > 1
+        begun = "whether it was done is not known, since it had begun" if has_begun else "it was not begun"
         what = "is cancelled" if is_cancelled else "has failed"
         raise Reject(f"the plan that asked for it {what}; {begun}", code="cancelled")
 
 
 async def validate(handling: Handling) -> None:
     """Requests are checked against the receiver's schema before they are published; facts are not."""
-    requests = [
-        effect.event
-        for effect in handling.recorded
-        if isinstance(effect, Publish) and effect.event.topic is EventTopic.ACTION_REQUESTS
-    ]
-    if not requests:
-        return
-    for event in requests:
+    published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
+    for event in (event for event in published if event.topic is EventTopic.ACTION_REQUESTS):
         for definition in await takers_of(handling, event.type):
-            faults = violations(definition.payload_schema, event.data)
-            if faults:
+            if faults := violations(definition.payload_schema, event.data):
                 raise LocalProtocolError(
                     f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}"
                 )

@@ -1,13 +1,14 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import itertools
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
@@ -39,15 +40,6 @@ class Services:
     max_backlog: int = MAX_BACKLOG
 
 
-@dataclass(frozen=True)
-class Checkpoint:
-    """How far a handling was before it handed over to a handler."""
-
-    effects: int
-    plan: PlanRecord | None
-    touched: bool
-
-
 class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
@@ -72,15 +64,16 @@ class Handling:
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
 
-    def checkpoint(self) -> Checkpoint:
-        return Checkpoint(len(self._effects), self._plan, self._touched)
+    def checkpoint(self) -> Callable[[], None]:
+        """Return what undoes all that is recorded from now on."""
+        recorded, plan, touched = len(self._effects), self._plan, self._touched
 
-    def roll_back(self, to: Checkpoint) -> None:
-        """Undo what a handler has recorded since then."""
-        del self._effects[to.effects :]
-        self._plan, self._touched = to.plan, to.touched
-        self._values = None
-        self.memory = MemoryInHand(self.services.store.memory)
+        def roll_back() -> None:
+            del self._effects[recorded:]
+            self._plan, self._touched, self._values = plan, touched, None
+            self.memory = MemoryInHand(self.services.store.memory)
+
+        return roll_back
 
     @property
     def event(self) -> EventEnvelope:
@@ -93,10 +86,16 @@ class Handling:
     @property
     def lineage(self) -> Lineage:
         """The lineage of whoever the delivery is for. A wake-up names whom it wakes, and tells no more."""
-        if self.event.source != SYSTEM:
-            return self.event.lineage
+        return self.event.lineage if self.event.source != SYSTEM else self.working_lineage
+
+    @property
+    def working_lineage(self) -> Lineage:
+        """The lineage of the plan or the task in hand: what comes in does not say whose it is."""
         owner = self._plan or self.task
         return owner.lineage if owner else self.event.lineage
+
+    def works_on(self, plan_id: str) -> bool:
+        return self._plan is not None and self._plan.plan_id == plan_id
 
     @property
     def is_in_doubt(self) -> bool:
@@ -139,11 +138,6 @@ class Handling:
     @property
     def actions_recorded(self) -> int:
         return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
-
-    @property
-    def fingerprints_recorded(self) -> list[str | None]:
-        """What was decided in this handling."""
-        return [step.fingerprint for step in self.steps_recorded]
 
     @property
     def steps_recorded(self) -> list[Step]:
@@ -218,6 +212,14 @@ class Handling:
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
         return await self.services.store.queue.pending(self.agent, self.delivery.owner) > 1
+
+    async def closing_event(self) -> EventEnvelope:
+        """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
+        and that this agent handled then as a subscriber, can come to its owner only by such a wake-up."""
+        event = self.event
+        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
+            return await self.services.store.events.event(event.causation_id) or event
+        return event
 
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.plans.steps(self.plan.plan_id, limit)

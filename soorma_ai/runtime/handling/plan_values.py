@@ -18,9 +18,9 @@ class PlanValues:
         self._stored = {(value.kind, value.key): value.value for value in stored}
         self.results = self._of(ValueKind.RESULT)
         self.state = self._of(ValueKind.STATE)
-        self.machine = states_of(
-            {name: config for name, config in self._stored_machine().items() if isinstance(config, dict)}
-        )
+        machine = self._stored.get((ValueKind.MACHINE, _ONLY))
+        written = machine.items() if isinstance(machine, dict) else ()
+        self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
         self.machine = dict(machine)
@@ -47,10 +47,6 @@ class PlanValues:
             if at not in self._stored or self._stored[at] != value
         ]
         return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
-
-    def _stored_machine(self) -> JsonObject:
-        written = self._stored.get((ValueKind.MACHINE, _ONLY))
-        return written if isinstance(written, dict) else {}
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
         return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}

@@ -9,18 +9,14 @@ HEARTBEAT = timedelta(seconds=60)
 
 class Presence:
     def __init__(self) -> None:
-        self._names: list[str] = []
+        self.names: tuple[str, ...] = ()
         self._last: datetime | None = None
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        return tuple(self._names)
-
     def add(self, name: str) -> None:
-        self._names.append(name)
+        self.names += (name,)
 
     async def confirm(self, registry: Registry, now: datetime) -> None:
         """A heart-beat, when the last one is old: before looking who lives, and once a minute."""
-        if self._names and (self._last is None or now - self._last >= HEARTBEAT):
+        if self.names and (self._last is None or now - self._last >= HEARTBEAT):
             self._last = now
-            await registry.heartbeat(self._names, now)
+            await registry.heartbeat(self.names, now)

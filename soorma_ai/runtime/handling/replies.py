@@ -1,28 +1,17 @@
 """The reply to the request in hand: to its response event and topic, with its reply key."""
 
 from soorma_ai.domain.effects import Publish
-from soorma_ai.domain.events import EventTopic, completion_of, new_event
+from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.replies import Failure, failure_reply
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.handling.handling import Handling
 
 
-def reply(handling: Handling, data: JsonObject, *, default_event: str) -> Publish:
-    request, moment = handling.event, handling.moment()
-    type = request.response_event or default_event
-    return Publish(
-        new_event(
-            request.lineage,
-            event_id=moment.event_id(type),
-            source=handling.agent,
-            topic=request.response_topic or EventTopic.ACTION_RESULTS,
-            type=type,
-            data=data,
-            time=moment.now,
-            correlation_id=request.correlation_id or request.id,
-            causation_id=request.id,
-        )
-    )
+def reply(handling: Handling, answer: JsonObject, *, default_event: str) -> Publish:
+    request, key = handling.event, handling.event.correlation_id or handling.event.id
+    topic, type = request.response_topic or EventTopic.ACTION_RESULTS, request.response_event or default_event
+    data: JsonObject = {"request_id": request_id_of(handling), **answer}
+    return Publish(handling.moment().event(request.lineage, topic, type, data, correlation_id=key))
 
 
 def request_id_of(handling: Handling) -> str:
@@ -33,5 +22,5 @@ def request_id_of(handling: Handling) -> str:
 async def tell_requester(handling: Handling, failure: Failure) -> None:
     """Whoever asked is told; a fact has nobody to tell, and its failure stands in the dead letters."""
     if handling.event.topic is EventTopic.ACTION_REQUESTS:
-        told = {"request_id": request_id_of(handling), **failure_reply(failure.code, failure.message)}
+        told = failure_reply(failure.code, failure.message)
         handling.record(reply(handling, told, default_event=completion_of(handling.event.type)))

@@ -4,6 +4,7 @@ import asyncio
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from typing import Any
 
 from soorma_ai.ports import Clock
 
@@ -82,17 +83,16 @@ async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> No
 
 async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
     until_when = clock.monotonic() + seconds
-    tasks = [asyncio.ensure_future(_wait(woken)), asyncio.ensure_future(_sleep(clock, until_when))]
+    tasks: list[asyncio.Future[Any]] = [
+        asyncio.ensure_future(woken.wait()),
+        asyncio.ensure_future(_sleep(clock, until_when)),
+    ]
     try:
         await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _wait(woken: asyncio.Event) -> None:
-    await woken.wait()
 
 
 async def _sleep(clock: Clock, until_when: float) -> None:

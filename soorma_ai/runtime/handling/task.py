@@ -2,15 +2,16 @@
 
 from copy import deepcopy
 from dataclasses import replace
+from datetime import timedelta
 
-from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED
-from soorma_ai.core.task import SubRequest, TaskQuestion, ask, delegate, end, task_of, with_result
+from soorma_ai.core.expecting.wakeups import ABANDONED
+from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import failure_reply
-from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
@@ -38,7 +39,8 @@ class TaskInHand:
     @classmethod
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
         now = handling.services.clock.now()
-        return cls(handling, task_of(handling.event, handling.agent, default_event, now), [], stored=False)
+        record = handling.task = task_of(handling.event, handling.agent, default_event, now)
+        return cls(handling, record, [], stored=False)
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
@@ -47,9 +49,14 @@ class TaskInHand:
         record = handling.task = await store.plans.task(*key)
         return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
 
-    def delegate(self, request: SubRequest, *, group: str | None = None) -> str:
+    def delegate(
+        self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
+    ) -> str:
         self._must_be_open()
-        info, effects = delegate(self.record, request, self.handling.moment(), group=group)
+        moment = self.handling.moment()
+        info, effects = delegate(
+            self.record, request, moment, response_topic=response_topic, timeout=timeout, group=group
+        )
         self.sub_tasks[info.sub_task_id] = info
         self.handling.record(*effects)
         return info.sub_task_id
@@ -65,21 +72,14 @@ class TaskInHand:
 
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
         """What this delivery closed, and the event that did; None when it is nothing that this task waits for."""
-        handling = self.handling
-        event = handling.event
-        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-            event = await handling.services.store.events.event(event.causation_id) or event
-        met = await handling.services.store.plans.met_by(self.record.task_id, event.id)
+        event = await self.handling.closing_event()
+        met = await self.handling.services.store.plans.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
 
-    def receive(self, met: Expectation, event: EventEnvelope) -> SubTaskInfo | None:
-        """The sub-task that it is the answer of, with its result; None for a question to a person."""
-        info = self.sub_tasks.get(met.id)
-        if info is None:
-            return None
-        done = with_result(info, met, event)
-        info.status, info.result = done.status, done.result
-        return info
+    def receive(self, met: Expectation, event: EventEnvelope) -> None:
+        """Put what a sub-task came to in its place; what a person said has none."""
+        if info := self.sub_tasks.get(met.id):
+            put_result(info, reply_to_keep(met, event))
 
     async def end(self, answer: JsonObject, *, stop: bool = False) -> None:
         self._must_be_open()
@@ -120,9 +120,8 @@ class TaskInHand:
         return [*stored, *(e.expectation for e in self.handling.recorded if isinstance(e, Expect))]
 
     async def _must_wait_for_something(self) -> None:
-        if any(not info.has_ended for info in self.sub_tasks.values()) or await self._open():
-            return
-        if await self.handling.has_more_to_come():
+        is_asking = any(not info.has_ended for info in self.sub_tasks.values())
+        if is_asking or await self._open() or await self.handling.has_more_to_come():
             return
         raise LocalProtocolError(
             f"the handler of {self.handling.event.type!r} returned and left its task open with nothing to wait for; "

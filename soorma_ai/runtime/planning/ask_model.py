@@ -7,7 +7,6 @@ from typing import Generic, TypeVar
 from soorma_ai.core.deciding.prompt import estimate_tokens, fence
 from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
 from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
@@ -46,7 +45,7 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
         if entry := written.get(key):
             judged = _declined(entry) or await _judge(inquiry, entry.value, entry.fault)
         else:
-            entry, judged = await _Call(handling, reasoner, inquiry, key).ask(asked)
+            entry, judged = await _ask(handling, reasoner, inquiry, key, asked)
         if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
             raise judged
         if not isinstance(judged, DecisionError):
@@ -57,62 +56,60 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
     raise fault
 
 
-@dataclass(frozen=True)
-class _Call(Generic[T]):
-    handling: Handling
-    reasoner: Reasoner
-    inquiry: Inquiry[T]
-    key: JournalKey
+async def _ask(
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], key: JournalKey, messages: Sequence[Message]
+) -> tuple[JournalEntry, T | _Refusal]:
+    """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
+    plan, store = handling.plan, handling.services.store
+    prompt, most = estimate_tokens([message.content for message in messages]), reasoner.max_output_tokens
+    cost = reasoner.cost_of(prompt, most)
+    if cost is None and plan.limits.max_cost_usd is not None:
+        raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
+    reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
+    await store.plans.reserve(reserved, plan.limits)
+    try:
+        answer = _storable(await reasoner.ask(ModelQuestion(tuple(messages), inquiry.schema)))
+    except (ModelRefused, ContentFiltered) as declined:
+        nothing = ModelAnswer("", None, declined.code, reasoner.model, 0, 0, None, 0.0)
+        entry = _entry(handling, inquiry.prompt, inquiry.digest, key, nothing)
+        entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
+        await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
+        return entry, declined
+    except Exception:
+        await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
+        raise
+    judged = await _judge(inquiry, answer.value, answer.fault)
+    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, answer)
+    if isinstance(judged, DecisionError | LimitExceeded):
+        entry = replace(entry, verdict=Verdict.REFUSED, refusal=str(judged))
+    paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
+    used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
+    # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
+    await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry))
+    return entry, judged
 
-    async def ask(self, messages: Sequence[Message]) -> tuple[JournalEntry, T | _Refusal]:
-        """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
-        plan, store, reasoner = self.handling.plan, self.handling.services.store, self.reasoner
-        prompt, most = estimate_tokens([message.content for message in messages]), reasoner.max_output_tokens
-        cost = reasoner.cost_of(prompt, most)
-        if cost is None and plan.limits.max_cost_usd is not None:
-            raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
-        reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
-        await store.plans.reserve(reserved, plan.limits)
-        try:
-            answer = _storable(await reasoner.ask(ModelQuestion(tuple(messages), self.inquiry.schema)))
-        except (ModelRefused, ContentFiltered) as declined:
-            entry = self._entry(_no_answer(reasoner.model, declined.code), Verdict.DECLINED, str(declined))
-            await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
-            return entry, declined
-        except Exception:
-            await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
-            raise
-        judged = await _judge(self.inquiry, answer.value, answer.fault)
-        is_refused = isinstance(judged, DecisionError | LimitExceeded)
-        entry = self._entry(answer, Verdict.REFUSED, str(judged)) if is_refused else self._entry(answer)
-        paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
-        used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
-        # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(self.handling.services.clock, lambda: store.plans.settle(reserved, used, entry))
-        return entry, judged
 
-    def _entry(self, answer: ModelAnswer, verdict: Verdict = Verdict.ACCEPTED, refusal: str = "") -> JournalEntry:
-        plan: PlanRecord = self.handling.plan
-        return JournalEntry(
-            key=self.key,
-            plan_id=plan.plan_id,
-            root_plan_id=plan.root_plan_id,
-            prompt_id=self.inquiry.prompt.prompt_id,
-            prompt_version=self.inquiry.prompt.version,
-            prompt_hash=self.inquiry.prompt.hash,
-            offer_digest=self.inquiry.digest,
-            model=answer.model,
-            raw=answer.text,
-            value=answer.value,
-            fault=answer.fault,
-            verdict=verdict,
-            refusal=refusal,
-            prompt_tokens=answer.prompt_tokens,
-            completion_tokens=answer.completion_tokens,
-            cost_usd=answer.cost_usd,
-            latency_ms=answer.latency_ms,
-            at=self.handling.services.clock.now(),
-        )
+def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+    return JournalEntry(
+        key=key,
+        plan_id=handling.plan.plan_id,
+        root_plan_id=handling.plan.root_plan_id,
+        prompt_id=prompt.prompt_id,
+        prompt_version=prompt.version,
+        prompt_hash=prompt.hash,
+        offer_digest=digest,
+        model=answer.model,
+        raw=answer.text,
+        value=answer.value,
+        fault=answer.fault,
+        verdict=Verdict.ACCEPTED,
+        refusal="",
+        prompt_tokens=answer.prompt_tokens,
+        completion_tokens=answer.completion_tokens,
+        cost_usd=answer.cost_usd,
+        latency_ms=answer.latency_ms,
+        at=handling.services.clock.now(),
+    )
 
 
 async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | DecisionError | LimitExceeded:
@@ -134,7 +131,3 @@ def _storable(answer: ModelAnswer) -> ModelAnswer:
     if is_storable(answer.value):
         return replace(answer, text=text)
     return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")
-
-
-def _no_answer(model: str, fault: str) -> ModelAnswer:
-    return ModelAnswer("", None, fault, model, 0, 0, None, 0.0)

@@ -9,7 +9,6 @@ from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, fingerprint
 from soorma_ai.domain.history import DECIDE, REASK
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.ports import Prompt
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -32,7 +31,8 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
         spent=replace(spent, actions=spent.actions + handling.actions_recorded),
         now=handling.services.clock.now(),
         in_flight=await handling.in_flight(),
-        repeats=await store.plans.repeats(plan.plan_id, mark) + handling.fingerprints_recorded.count(mark),
+        repeats=await store.plans.repeats(plan.plan_id, mark)
+        + [s.fingerprint for s in handling.steps_recorded].count(mark),
     )
 
 
@@ -46,25 +46,17 @@ async def decide(
         mark = fingerprint(decision, trigger.known)
         return judge(decision, await situation_now(handling, offer, mark))
 
-    prompt = await _prompt(handling, settings, offer, trigger, custom)
-    return await ask_model(
-        handling, settings.must_have_model(), Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
-    )
-
-
-async def _prompt(
-    handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
-) -> Prompt:
-    plan = handling.plan
     inputs = decide_inputs(
-        plan,
+        handling.plan,
         instructions=settings.instructions,
         strategy=settings.strategy,
         history=await handling.history(HISTORY_STEPS),
         trigger=trigger,
         custom_context=custom,
         offer=offer,
-        spent=await handling.services.store.plans.spent(plan.root_plan_id),
+        spent=await handling.services.store.plans.spent(handling.plan.root_plan_id),
         in_flight=await handling.in_flight(),
     )
-    return handling.services.prompts.render(DECIDE, inputs)
+    prompt = handling.services.prompts.render(DECIDE, inputs)
+    inquiry = Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
+    return await ask_model(handling, settings.must_have_model(), inquiry)

@@ -36,11 +36,9 @@ async def draft(
         return drawn
 
     spent = await services.store.plans.spent(plan.root_plan_id)
-    inputs = plan_inputs(
-        plan, instructions=settings.instructions, custom_context=custom, material=material, spent=spent
-    )
+    told = settings.instructions
+    inputs = plan_inputs(plan, instructions=told, custom_context=custom, material=material, spent=spent)
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
-    return await ask_model(
-        handling, settings.must_have_model(), Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
-    )
+    inquiry = Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
+    return await ask_model(handling, settings.must_have_model(), inquiry)

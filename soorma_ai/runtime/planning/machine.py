@@ -9,12 +9,9 @@ from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
     AgentRequest,
     Move,
-    Question,
     View,
     end,
     enter,
-    hold,
-    keep_result,
     lead,
     pause,
     rest,
@@ -23,9 +20,9 @@ from soorma_ai.core.machine.step import (
     without_way,
 )
 from soorma_ai.core.plan.lifecycle import complete, fail
-from soorma_ai.core.plan.requests import ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import Question, ask, decision_of, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import DelegateAction, PlannerDecision, PublishAction, WaitAction, fingerprint
+from soorma_ai.domain.decisions import PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -59,9 +56,6 @@ class MachineInHand:
         """The plan goes by no machine."""
         self._handling.values.declare({})
         self._handling.apply(Outcome(replace(self._handling.plan, is_due=False)))
-
-    def keep_result(self) -> None:
-        self._handling.record(*keep_result(self.view([])))
 
     def view(self, open_now: list[Expectation]) -> View:
         handling, values = self._handling, self._handling.values
@@ -115,9 +109,6 @@ class MachineInHand:
         handling.apply(Outcome(replace(handling.plan, awaits=handling.plan.awaits or wait_id)))
         return wait_id
 
-    def hold(self, view: View) -> None:
-        self._handling.apply(hold(view, self._handling.services.clock.now()))
-
     async def resume(self, data: JsonObject) -> None:
         """Go on with this input. Nothing happens to a plan that waits for nobody (any more)."""
         handling, view = self._handling, await self.view_now()
@@ -159,15 +150,12 @@ class MachineInHand:
 
     async def _ask(self, question: Question) -> str:
         handling, plan = self._handling, self._handling.plan
-        asked = question.of(await handling.services.store.registry.known_events(plan.lineage.tenant_id))
-        decision = PlannerDecision(
-            next_action=WaitAction(
-                expected_event=question.reply.event_type, message=question.message, timeout_seconds=None
-            )
-        )
-        mark = fingerprint(decision, self._what_is_known())
-        must_be_within_limits(decision, await situation_now(handling, Offer(), mark))
-        outcome = ask(plan, asked, handling.moment(), fingerprint=mark)
+        known = await handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        name, message = question.reply.event_type, question.message
+        waiting = PlannerDecision(next_action=WaitAction(expected_event=name, message=message, timeout_seconds=None))
+        mark = fingerprint(waiting, self._what_is_known())
+        must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
+        outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
         return expectation_in(outcome).id
 
@@ -183,11 +171,10 @@ class MachineInHand:
 
     async def _result_schema(self) -> JsonObject:
         plan = self._handling.plan
-        for known in await self._handling.services.store.registry.known_events(plan.lineage.tenant_id):
-            is_goal = known.role is EventRole.TAKES_AS_GOAL and known.agent == plan.agent
-            if is_goal and known.definition.event_name == plan.goal_event and known.definition.response_schema:
-                return known.definition.response_schema
-        return {}
+        known = await self._handling.services.store.registry.known_events(plan.lineage.tenant_id)
+        goals = [e.definition for e in known if e.role is EventRole.TAKES_AS_GOAL and e.agent == plan.agent]
+        schemas = (goal.response_schema for goal in goals if goal.event_name == plan.goal_event)
+        return next((schema for schema in schemas if schema), None) or {}
 
     async def _fail(self, failure: Failure) -> None:
         handling = self._handling
@@ -204,8 +191,6 @@ def _decision(offer: Offer, asked: AgentRequest) -> PlannerDecision | None:
     """A request to whoever takes the event; a goal, to the planner that pursues it."""
     name, data = asked.event_type, asked.data
     if offer.event(name):
-        return PlannerDecision(next_action=PublishAction(event_type=name, data=data))
+        return decision_of(name, data, None)
     planner = next((d.planner for d in offer.delegates if d.goal.event_name == name), None)
-    if planner is None:
-        return None
-    return PlannerDecision(next_action=DelegateAction(target_planner=planner, goal_event=name, goal_data=data))
+    return decision_of(name, data, planner) if planner is not None else None

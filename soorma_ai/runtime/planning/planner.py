@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
-from soorma_ai.core.machine.step import View
+from soorma_ai.core.machine.step import View, hold, keep_result
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
@@ -21,7 +21,6 @@ from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of
 
-FirstStep = Callable[[Handling, EventEnvelope], Awaitable[None]]
 Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
 
 
@@ -34,12 +33,12 @@ class Author(Protocol):
     @property
     def machines(self) -> Mapping[str, tuple[States, str]]: ...
 
-    def first_step(self, goal_event: str) -> FirstStep | None: ...
+    def first_step(self, handling: Handling, goal: EventEnvelope) -> Awaitable[None] | None: ...
 
     @property
     def transition(self) -> Transition | None: ...
 
-    async def custom_context(self, handling: Handling) -> JsonObject: ...
+    async def ask_custom_context(self, handling: Handling) -> JsonObject: ...
 
 
 class Parked(Exception):
@@ -73,10 +72,10 @@ class PlanningEngine:
         handling.trigger = trigger
         await handling.read_values()
         machine, transition = MachineInHand(handling), self._author.transition
-        machine.keep_result()
+        handling.record(*keep_result(machine.view([])))
         view = await machine.view_now()
         if (view.states or transition is None) and view.is_held:
-            machine.hold(view)
+            handling.apply(hold(view, handling.services.clock.now()))
         elif handling.plan.is_due and not view.states:
             machine.drop()
             await self._make_first_step(handling, await goal_of(handling), trigger)
@@ -98,32 +97,29 @@ class PlanningEngine:
 
     async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
-        going, open_now = (
-            move(handling.plan, StatusTrigger.GO, handling.services.clock.now()),
-            await handling.open_now(),
-        )
-        timeout = self._author.settings.reply_timeout
+        going = move(handling.plan, StatusTrigger.GO, handling.services.clock.now())
+        open_now, timeout = await handling.open_now(), self._author.settings.reply_timeout
         handling.apply(carry_out(going, judged, trigger, open_now, handling.moment(), reply_timeout=timeout))
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await handling.read_values()
         if declared := self._author.machines.get(goal.type):
             MachineInHand(handling).begin(*declared)
-        first_step = self._author.first_step(goal.type)
+        first_step = self._author.first_step(handling, goal)
         if first_step is None:
             await self._go_on_by_itself(handling, trigger)
         else:
-            await self._hand_over(handling, first_step(handling, goal))
+            await self._hand_over(handling, first_step)
 
     async def _hand_over(self, handling: Handling, handler: Awaitable[None]) -> None:
         """Run the author's handler, and do for it what it left undone."""
-        before = handling.checkpoint()
+        roll_back = handling.checkpoint()
         try:
             await handler
         except Parked:
             return
         except PutOff as put_off:
-            handling.roll_back(before)
+            roll_back()
             await handling.read_values()
             MachineInHand(handling).drop()
             # Its first step is still to be made: see `go_on`.
@@ -146,7 +142,7 @@ class PlanningEngine:
             await machine.advance()
         elif self._author.settings.reasoner is not None:
             try:
-                judged = await self.decide(handling, trigger, await self._author.custom_context(handling))
+                judged = await self.decide(handling, trigger, await self._author.ask_custom_context(handling))
             except Parked:
                 return
             await self.carry_out(handling, judged, trigger)

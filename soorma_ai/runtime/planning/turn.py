@@ -6,14 +6,15 @@ from dataclasses import replace
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.deciding.offer import make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS
-from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
+from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, Turn, decision_of, is_stranded, must_have_time, release, take_turn
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.core.plan.turns import Facts, is_stranded, must_have_time, release, take_turn
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
+from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
@@ -55,7 +56,7 @@ async def continue_turn(handling: Handling) -> Trigger | None:
     if turn.outcome:
         handling.apply(turn.outcome)
     if turn.released and facts.met:
-        await _release(handling, turn, facts.met)
+        await _release(handling, turn.released, facts.met)
     return await _fire(handling, turn.fires) if turn.fires else turn.trigger
 
 
@@ -87,22 +88,13 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
         return Facts(event, open_now=await handling.open_now(), done=done)
     if is_stranded(event):
         return Facts(event, open_now=await handling.open_now())
-    event = await _closing_event(handling)
+    event = await handling.closing_event()
     met = await store.plans.met_by(plan.plan_id, event.id)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)
     join = None if met is None else await store.plans.expectation(join_id)
     return Facts(event, met, join=join, progress=await store.plans.join_progress(plan.plan_id, join_id))
-
-
-async def _closing_event(handling: Handling) -> EventEnvelope:
-    """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
-    and that this agent handled then as a subscriber, can come to the plan only by such a wake-up."""
-    event = handling.event
-    if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-        return await handling.services.store.events.event(event.causation_id) or event
-    return event
 
 
 async def _fire(handling: Handling, join: Expectation) -> Trigger:
@@ -113,27 +105,23 @@ async def _fire(handling: Handling, join: Expectation) -> Trigger:
     return trigger
 
 
-async def _release(handling: Handling, turn: Turn, gate: Expectation) -> None:
+async def _release(handling: Handling, released: Proposal, gate: Expectation) -> None:
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
-    store, plan, released = handling.services.store, handling.plan, turn.released
-    if released is None:
-        return
+    store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.registry.known_events(plan.lineage.tenant_id), (), None)
     spent = await store.plans.spent(plan.root_plan_id)
-    if turn.branch is not None:
+    if gate.branch_of is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)
     situation = Situation(plan, offer, spent, handling.services.clock.now(), in_flight=await handling.in_flight())
-    judged = judge(decision_of(released), situation)
+    judged = judge(decision_of(released.event_type, released.data, released.target), situation)
     handling.apply(release(plan, judged, released, gate, handling.moment()))
 
 
 async def _begin(handling: Handling, settings: PlannerSettings) -> None:
     goal, store = handling.event, handling.services.store
-    parent: PlanRecord | None = None
-    if goal.plan_id is not None:
-        named = await store.plans.plan(goal.plan_id)
-        parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
+    named = await store.plans.plan(goal.plan_id) if goal.plan_id is not None else None
+    parent = named if named and named.lineage.tenant_id == goal.tenant_id else None
     prompt = _label(handling, settings.prompt_id)
     begun = begin(goal, parent, settings.limits, settings.version, handling.moment(), prompt=prompt)
     reason = await store.plans.cancellation(begun.plan.plan_id)
