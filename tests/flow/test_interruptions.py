@@ -341,14 +341,42 @@ async def test_suspects_are_found_whenever_their_agent_comes(
         assert work.runs == 1
 
 
-async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(path: Path, clock: VirtualClock) -> None:
-    for n in range(10):
-        work = Handler("work.requested")
+class SlowToClaim(SqliteQueue):
+    """What is claimed is in the caller's hands only when `go_on` is set."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.claimed, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def claim(self, *given: Any, **more: Any) -> list[Delivery]:
+        taken = await super().claim(*given, **more)
+        if taken:
+            self.claimed.set()
+            await self.go_on.wait()
+        return taken
+
+
+@pytest.mark.parametrize("is_told_first", [True, False])
+async def test_an_end_in_the_middle_of_a_claim_leaves_no_lease(
+    path: Path, clock: VirtualClock, is_told_first: bool
+) -> None:
+    """The claim comes back so many turns of the loop before the end, or after it."""
+    for n in range(12):
+        work, store = Handler("work.requested"), SqliteStore(path)
         work.go_on.set()
-        async with running(path, clock, work.tool) as platform:
-            await platform.publish("action-requests", "work.requested", {"n": n})
-            for _ in range(n):
-                await asyncio.sleep(0)
+        slow = store.queue = SlowToClaim(store.database)
+        platform = Platform(store=store, clock=clock)
+        await platform.__aenter__()
+        await platform.start(work.tool)
+        await platform.publish("action-requests", "work.requested", {"n": n})
+        await happens(slow.claimed)
+        closing = asyncio.ensure_future(platform.__aexit__(None, None, None)) if is_told_first else None
+        if not is_told_first:
+            slow.go_on.set()
+        for _ in range(n):
+            await asyncio.sleep(0)
+        slow.go_on.set()
+        await (closing or platform.__aexit__(None, None, None))
     async with open_platform(path, clock) as platform:
         rows: Any = await platform.services.store.database.write(  # type: ignore[attr-defined]
             lambda db: db.execute("SELECT count(*) FROM inbox WHERE crashes > 0").fetchone()

@@ -20,14 +20,20 @@ PAUSE_AFTER_FAULT = 0.5
 SUSPECTS = ""
 
 
-async def finish_claim(claiming: Coroutine[None, None, list[Delivery]], services: Services) -> list[Delivery]:
-    """Await a claim; if it is cancelled while it is being written, give back what it took."""
+async def finish_claim(
+    claiming: Coroutine[None, None, list[Delivery]], services: Services, is_over: Callable[[], bool] = lambda: False
+) -> list[Delivery]:
+    """Await a claim; give back what it took if it is cancelled while it is being written, or comes when all is over."""
     claim = asyncio.ensure_future(claiming)
     try:
-        return await asyncio.shield(claim)
+        taken = await asyncio.shield(claim)
     except asyncio.CancelledError:
         await services.store.queue.release(await claim)
         raise
+    if is_over():
+        await asyncio.shield(services.store.queue.release(taken))
+        return []
+    return taken
 
 
 class Consumer:
@@ -37,12 +43,12 @@ class Consumer:
         self._routes = routes
         self._services = services
         self._most = max_in_flight
-        self._draining = False
+        self.is_draining = False
         self._at_work: set[tuple[int, int]] = set()
 
     async def run(self) -> None:
         woken = self._services.signals.agent(self.agent)
-        while not self._draining:
+        while not self.is_draining:
             taken = await self._take()
             for delivery in taken:
                 self.hand_over(delivery)
@@ -67,9 +73,9 @@ class Consumer:
 
     async def drain(self) -> None:
         """Take nothing more, and finish what is in hand."""
-        self._draining = True
+        self.is_draining = True
         self._services.signals.agent(self.agent).set()
-        if self.in_hand:
+        while self.in_hand:
             await asyncio.wait(list(self.in_hand))
 
     async def _take(self) -> list[Delivery]:
@@ -80,7 +86,7 @@ class Consumer:
         held = [delivery.seq for delivery in self.in_hand.values()]
         try:
             claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
-            return await finish_claim(claiming, services)
+            return await finish_claim(claiming, services, lambda: self.is_draining)
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
@@ -131,8 +137,12 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
             await until(woken, services.clock, None)
         for suspect in taken:
             warn("suspect_taken", agent=suspect.agent, event_id=suspect.event.id, attempt=suspect.attempt)
+            consumer = consumer_of(suspect.agent)
+            if consumer.is_draining:
+                await asyncio.shield(services.store.queue.release([suspect]))
+                return
             # It may be interrupted, which is no reason to end here.
-            await asyncio.wait([consumer_of(suspect.agent).hand_over(suspect)])
+            await asyncio.wait([consumer.hand_over(suspect)])
 
 
 async def _claim_suspect(services: Services) -> list[Delivery]:
