@@ -72,13 +72,9 @@ class ScriptedReasoner:
             case ModelAnswer():
                 return item
             case str():
-                return self._answer(question, item)
-            case PlannerDecision():
-                return self._answer(question, json.dumps(wire_form(item)))
+                text = item
             case _:
-                return self._answer(question, json.dumps(item))
-
-    def _answer(self, question: ModelQuestion, text: str) -> ModelAnswer:
+                text = json.dumps(wire_form(item) if isinstance(item, PlannerDecision) else item)
         value, fault = _read(text)
         prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
         completion_tokens = len(text) // _CHARS_PER_TOKEN

@@ -122,7 +122,11 @@ def tree(root: PlanRecord, plans: Iterable[PlanRecord]) -> PlanNode:
     below: defaultdict[str | None, list[PlanRecord]] = defaultdict(list)
     for plan in sorted(plans, key=lambda plan: plan.created_at):
         below[plan.parent_plan_id].append(plan)
-    return _node(root, below)
+
+    def node(plan: PlanRecord) -> PlanNode:
+        return PlanNode(PlanSummary.of(plan), plan.agent, tuple(node(child) for child in below[plan.plan_id]))
+
+    return node(root)
 
 
 def group(group_id: str, members: Sequence[Expectation], actions: Sequence[Action]) -> DelegationGroup:
@@ -143,10 +147,8 @@ def _status(expected: Expectation | None, reply: EventEnvelope | None, handed: S
         return ActionStatus.TIMED_OUT
     if expected is not None and expected.status is ExpectationStatus.CLOSED:
         return ActionStatus.CANCELLED
-    if expected is not None and expected.status is ExpectationStatus.MET:
+    if expected.status is ExpectationStatus.MET if expected else reply:
         return _outcome(reply.data if reply else {})
-    if expected is None and reply is not None:
-        return _outcome(reply.data)
     if expected is None and handed and all(one.has_ended for one in handed):
         return ActionStatus.FAILED if any(one.is_dead for one in handed) else ActionStatus.COMPLETED
     return ActionStatus.RUNNING if any(one.has_begun for one in handed) else ActionStatus.PENDING
@@ -166,8 +168,3 @@ def _error(status: ActionStatus, expected: Expectation | None, reply: EventEnvel
     error = reply.data.get("error") if reply and status in (ActionStatus.FAILED, ActionStatus.CANCELLED) else None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message) if message else None
-
-
-def _node(plan: PlanRecord, below: Mapping[str | None, Sequence[PlanRecord]]) -> PlanNode:
-    children = tuple(_node(child, below) for child in below.get(plan.plan_id, ()))
-    return PlanNode(PlanSummary.of(plan), plan.agent, children)
