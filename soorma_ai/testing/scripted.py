@@ -41,22 +41,14 @@ class ScriptedReasoner:
         usd_per_token: float | None = 0.0,
     ) -> None:
         self.questions: list[ModelQuestion] = []
-        self._model = model
-        self._max_output_tokens = max_output_tokens
+        self.model = model
+        self.max_output_tokens = max_output_tokens
         self._usd_per_token = usd_per_token
         self._respond = script if callable(script) else _in_order(script)
-
-    @property
-    def model(self) -> str:
-        return self._model
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         price = self._usd_per_token
         return None if price is None else price * (prompt_tokens + completion_tokens)
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._max_output_tokens
 
     def check(self) -> None:
         pass
@@ -82,7 +74,7 @@ class ScriptedReasoner:
             text=text,
             value=value,
             fault=fault,
-            model=self._model,
+            model=self.model,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             cost_usd=self.cost_of(prompt_tokens, completion_tokens),

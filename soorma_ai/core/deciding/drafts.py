@@ -10,14 +10,13 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.deciding.offer import TIMEOUT_SECONDS, Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
@@ -120,12 +119,8 @@ def draft_schema(material: Material) -> JsonObject:
     actions: list[Json] = [_request_form(definition) for definition in material.requests.values()]
     outside: list[Json] = [*material.outside]
     if outside:
-        actions.append(
-            {
-                "description": "Ask a person.",
-                **_action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}}),
-            }
-        )
+        question = _action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}})
+        actions.append({"description": "Ask a person.", **question})
     names: list[Json] = [*_event_names(material)]
     schema = _machine_schema(material, actions, {"enum": names})
     return _machine_schema(material, actions, _TEXT) if is_too_large(schema) else schema
@@ -158,9 +153,8 @@ def _request_form(definition: EventDefinition) -> JsonObject:
 
 
 def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
-    timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
-    properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
-    return object_schema(properties, ("timeout_seconds",))
+    properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more}
+    return object_schema({**properties, "timeout_seconds": TIMEOUT_SECONDS}, ("timeout_seconds",))
 
 
 def _event_names(material: Material) -> list[str]:

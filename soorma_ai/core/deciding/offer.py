@@ -15,6 +15,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 PUBLISH = "publish:"
 DELEGATE = "delegate:"
 PUBLISH_ALL = "publish_all"
+TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 
 @dataclass(frozen=True)
@@ -147,7 +148,7 @@ def _publish_all_branch(offer: Offer) -> JsonObject:
         {
             "requests": requests,
             "need": {"type": "integer", "minimum": 1, "description": need},
-            "timeout_seconds": _timeout(),
+            "timeout_seconds": TIMEOUT_SECONDS,
         },
         optional=("need", "timeout_seconds"),
     )
@@ -166,7 +167,7 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         wait: dict[str, Json] = {
             "expected_event": {"enum": names},
             "message": {"type": "string", "description": "What is asked of whoever can answer."},
-            "timeout_seconds": _timeout(),
+            "timeout_seconds": TIMEOUT_SECONDS,
         }
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
@@ -174,10 +175,6 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
     result = inline(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
     return object_schema({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
-
-
-def _timeout() -> JsonObject:
-    return {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
