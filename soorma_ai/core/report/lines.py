@@ -158,7 +158,7 @@ def question_of(expected: Expectation, ask: Ask, by: str | None, start: datetime
         deadline=expected.deadline - start if expected.deadline else None,
         on_expiry=ask.on_expiry,
         digest=ask.proposal.digest if ask.proposal else None,
-        waited=time_taken(expected, now),
+        waited=(expected.closed_at or now) - expected.opened_at,
         decision=expected.answer.decision if expected.answer else None,
         answered_by=by,
     )
@@ -188,19 +188,16 @@ _UNMET = {
 def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime) -> Line:
     """Make the line of an expectation that nothing met (yet). `note` is what the plan's history says of it."""
     kind, words = _UNMET[expected.status]
+    until = expected.closed_at or now
     return Line(
         kind=kind,
-        time=(expected.closed_at or now) - start,
+        time=until - start,
         who=expected.agent,
         what=expected.subject,
         note=note or words,
-        took=time_taken(expected, now),
+        took=until - expected.opened_at,
         is_failure=kind is LineKind.EXPIRY,
     )
-
-
-def time_taken(expected: Expectation, now: datetime) -> timedelta:
-    return (expected.closed_at or now) - expected.opened_at
 
 
 # The steps that wake a planner, and what each says has happened.
