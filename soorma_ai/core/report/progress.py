@@ -2,8 +2,7 @@
 late, twice or before its request changes no closed row, and so nothing here."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from soorma_ai.core.report.lines import flatten, report_of
 from soorma_ai.core.report.trace import Trace
@@ -22,17 +21,6 @@ from soorma_ai.domain.tracking import (
     TimelineEntry,
 )
 from soorma_ai.domain.values import JsonObject
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The stored rows of some requests. `replies` are the events that met their expectations, and for requests without
-    one, those that look like an answer."""
-
-    expected: Mapping[str, Expectation]
-    replies: Mapping[str, EventEnvelope]
-    handed: Mapping[str, Sequence[Handed]]
-    reports: Mapping[str, Report]
 
 
 def requests_of(plan_id: str, events: Iterable[EventEnvelope]) -> list[EventEnvelope]:
@@ -54,18 +42,19 @@ def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
     found: dict[str, Report] = {}
     for event in events:
         task_id, report = event.data.get("task_id"), report_of(event)
-        if report is None or not isinstance(task_id, str):
-            continue
-        known = found.get(task_id)
-        if known is None or report.at >= known.at:
+        if report and isinstance(task_id, str) and (task_id not in found or report.at >= found[task_id].at):
             found[task_id] = report
     return found
 
 
-def action(request: EventEnvelope, rows: Rows) -> Action:
-    expected = rows.expected.get(request.correlation_id or request.id)
-    reply = rows.replies.get(request.id)
-    handed = rows.handed.get(request.id, ())
+def action(
+    request: EventEnvelope,
+    expected: Expectation | None,
+    reply: EventEnvelope | None,
+    handed: Sequence[Handed],
+    report: Report | None,
+) -> Action:
+    """Describe a request. `reply` is the event that met its expectation; without one, what looks like an answer."""
     status = _status(expected, reply, handed)
     ended = expected.closed_at if expected else None
     return Action(
@@ -79,7 +68,7 @@ def action(request: EventEnvelope, rows: Rows) -> Action:
         error=_error(status, expected, reply),
         parent_id=expected.task_id if expected else None,
         group_id=expected.group_id if expected else None,
-        report=rows.reports.get(request.id),
+        report=report,
     )
 
 
