@@ -179,11 +179,10 @@ class LiteLLMReasoner:
             **({"api_base": base} if base else {}),
             **({"api_key": key} if (key := self._key(call.model)) else {}),
         }
-        growing = libs.tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         retrying = libs.tenacity.AsyncRetrying(
             stop=libs.tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
             retry=libs.tenacity.retry_if_exception(_may_pass),
-            wait=_pause_as_asked(growing + libs.tenacity.wait_random(0, FIRST_PAUSE / 2)),
+            wait=_pause,
             sleep=self._sleep,
             reraise=True,
         )
@@ -255,15 +254,14 @@ def _may_pass(fault: BaseException) -> bool:
     return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
 
 
-def _pause_as_asked(pause: Callable[[Any], float]) -> Callable[[Any], float]:
-    """Return a wait strategy: as long as the provider asked for, else `pause`."""
-
-    def wait(state: Any) -> float:
-        fault = state.outcome.exception()
-        asked = fault.retry_after if isinstance(fault, ModelUnavailable) else None
-        return asked.total_seconds() if asked is not None else pause(state)
-
-    return wait
+def _pause(state: Any) -> float:
+    """Return the seconds that the provider asked for, else more from one try to the next."""
+    asked: timedelta | None = state.outcome.exception().retry_after
+    if asked is not None:
+        return asked.total_seconds()
+    tenacity = libraries().tenacity
+    growing = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+    return growing(state) + tenacity.wait_random(0, FIRST_PAUSE / 2)(state)
 
 
 def _provider(model: str) -> str:

@@ -62,7 +62,13 @@ class Offer:
 
     @cached_property
     def schema(self) -> JsonObject:
-        return decision_schema(self)
+        """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+
+        Publishing several at once shows every event a second time; where that is more than providers take, one can be
+        published at a time.
+        """
+        several = _schema(self, [_publish_all_branch(self)]) if self.events else None
+        return _schema(self, []) if several is None or is_too_large(several) else several
 
     @cached_property
     def digest(self) -> str:
@@ -117,19 +123,6 @@ def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition
             "approval": reduce(Approval.combine, approvals) if approvals else None,
         }
     )
-
-
-def decision_schema(offer: Offer) -> JsonObject:
-    """Return the closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
-
-    Publishing several at once shows every event a second time; where that is more than providers take, one can be
-    published at a time.
-    """
-    if offer.events:
-        several = _schema(offer, [_publish_all_branch(offer)])
-        if not is_too_large(several):
-            return several
-    return _schema(offer, [])
 
 
 def _publish_branches(offer: Offer) -> list[Json]:
