@@ -10,7 +10,6 @@ from soorma_ai.domain.memory import (
     DropMemory,
     IncrementMemory,
     MemoryChange,
-    MemoryKey,
     Remembered,
     StoreMemory,
     add,
@@ -46,15 +45,12 @@ def apply_change(stored: Remembered, change: MemoryChange | None) -> Remembered:
         case IncrementMemory(at, by):
             return replace(stored, exists=True, value=add(at, stored.value if stored.exists else 0, by))
         case AppendMemory(at, items):
-            return replace(stored, exists=True, value=[*as_list(at, stored.value if stored.exists else []), *items])
+            kept = stored.value if stored.exists else []
+            if not isinstance(kept, list):
+                raise not_a_list(at, kept)
+            return replace(stored, exists=True, value=[*kept, *items])
         case _:
             assert_never(change)
-
-
-def as_list(at: MemoryKey, value: Json) -> list[Json]:
-    if not isinstance(value, list):
-        raise not_a_list(at, value)
-    return value
 
 
 def json_value(key: str, value: object) -> Json:

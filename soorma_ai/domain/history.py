@@ -1,7 +1,7 @@
 """The history of a plan: its steps, and every answer of a model."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 
 from soorma_ai.domain.values import Json
@@ -100,6 +100,10 @@ class JournalEntry:
     cost_usd: float | None
     latency_ms: float
     at: datetime
+
+    @property
+    def latency(self) -> timedelta:
+        return timedelta(milliseconds=self.latency_ms)
 
 
 DECIDE = "planner/decide"

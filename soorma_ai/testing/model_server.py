@@ -10,7 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Self
 
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Json, JsonObject, follow
 from soorma_ai.errors import ConfigError
 
 _COMPLETIONS = "/chat/completions"
@@ -101,15 +101,12 @@ class _Server(ThreadingHTTPServer):
     def __init__(self, answer: Callable[[JsonObject], Reply | None], faults: list[BaseException]) -> None:
         self.answer = answer
         self._faults = faults
-        self._connections: set[socket.socket] = set()
+        self.connections: set[socket.socket] = set()
         super().__init__(("127.0.0.1", 0), _Handler)
-
-    def keep(self, connection: socket.socket) -> None:
-        self._connections.add(connection)
 
     def shutdown_request(self, request: socket.socket | tuple[bytes, socket.socket]) -> None:
         if isinstance(request, socket.socket):
-            self._connections.discard(request)
+            self.connections.discard(request)
         super().shutdown_request(request)
 
     def handle_error(self, request: socket.socket | tuple[bytes, socket.socket], client_address: object) -> None:
@@ -121,7 +118,7 @@ class _Server(ThreadingHTTPServer):
     def stop(self) -> None:
         self.shutdown()
         self.server_close()
-        for connection in list(self._connections):
+        for connection in list(self.connections):
             try:
                 connection.shutdown(socket.SHUT_RDWR)
             except OSError:
@@ -140,7 +137,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def setup(self) -> None:
         super().setup()
-        self._owner.keep(self.connection)
+        self._owner.connections.add(self.connection)
 
     def log_message(self, format: str, *args: object) -> None:
         pass
@@ -192,13 +189,5 @@ def _completion(reply: Reply, body: JsonObject) -> JsonObject:
 
 
 def _call(number: int, name: str | None, arguments: str, tools: Json) -> Json:
-    function: JsonObject = {"name": name or _first_tool(tools), "arguments": arguments}
-    return {"id": f"call_{number}", "type": "function", "function": function}
-
-
-def _first_tool(tools: Json) -> str:
-    match tools:
-        case [{"function": {"name": str(name)}}, *_]:
-            return name
-        case _:
-            return "unknown"
+    first = follow(tools, [0, "function", "name"], "unknown")
+    return {"id": f"call_{number}", "type": "function", "function": {"name": name or first, "arguments": arguments}}

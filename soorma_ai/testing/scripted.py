@@ -41,22 +41,14 @@ class ScriptedReasoner:
         usd_per_token: float | None = 0.0,
     ) -> None:
         self.questions: list[ModelQuestion] = []
-        self._model = model
-        self._max_output_tokens = max_output_tokens
+        self.model = model
+        self.max_output_tokens = max_output_tokens
         self._usd_per_token = usd_per_token
         self._respond = script if callable(script) else _in_order(script)
-
-    @property
-    def model(self) -> str:
-        return self._model
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         price = self._usd_per_token
         return None if price is None else price * (prompt_tokens + completion_tokens)
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._max_output_tokens
 
     def check(self) -> None:
         pass
@@ -72,13 +64,9 @@ class ScriptedReasoner:
             case ModelAnswer():
                 return item
             case str():
-                return self._answer(question, item)
-            case PlannerDecision():
-                return self._answer(question, json.dumps(wire_form(item)))
+                text = item
             case _:
-                return self._answer(question, json.dumps(item))
-
-    def _answer(self, question: ModelQuestion, text: str) -> ModelAnswer:
+                text = json.dumps(wire_form(item) if isinstance(item, PlannerDecision) else item)
         value, fault = _read(text)
         prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
         completion_tokens = len(text) // _CHARS_PER_TOKEN
@@ -86,7 +74,7 @@ class ScriptedReasoner:
             text=text,
             value=value,
             fault=fault,
-            model=self._model,
+            model=self.model,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             cost_usd=self.cost_of(prompt_tokens, completion_tokens),

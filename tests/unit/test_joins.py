@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.offer import Offer, decision_schema
+from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.joins import fire, need_of, receive_branch
 from soorma_ai.core.plan.triggers import Trigger
@@ -200,11 +200,11 @@ def test_several_at_once_are_offered_as_long_as_providers_take_the_schema() -> N
         )
 
     def actions(offer: Offer) -> set[str]:
-        step: Any = decision_schema(offer)["properties"]
+        step: Any = offer.schema["properties"]
         return {branch["properties"]["action"]["const"] for branch in step["step"]["anyOf"]}
 
     assert "publish_all" in actions(wide(200))
-    assert wire_of(decision_schema(wide(200))).strict
+    assert wire_of(wide(200).schema).strict
     assert "publish_all" not in actions(wide(300)), "6,600 properties are more than 5,000"
-    assert wire_of(decision_schema(wide(300))).strict
+    assert wire_of(wide(300).schema).strict
     assert actions(Offer()) == {"complete"}

@@ -7,7 +7,6 @@ from dataclasses import replace
 import pytest
 
 from soorma_ai.core.report.progress import (
-    Rows,
     action,
     group,
     progress,
@@ -45,8 +44,7 @@ def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Ha
 
 
 def told(expected: Expectation | None, answer: EventEnvelope | None, *taken: Handed) -> tuple[str, str | None]:
-    rows = Rows({"work": expected} if expected else {}, {"work": answer} if answer else {}, {"work": taken}, {})
-    found = action(ASKED, rows)
+    found = action(ASKED, expected, answer, taken, None)
     assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
     return found.status, found.error
 
@@ -84,8 +82,7 @@ def test_an_action_is_as_far_as_its_rows_say(
 
 def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None:
     part = replace(MET, task_id="task", group_id="group")
-    rows = Rows({"work": part}, {"work": WELL}, {"work": [handed(), replace(handed(), agent="feet")]}, {})
-    found = action(ASKED, rows)
+    found = action(ASKED, part, WELL, [handed(), replace(handed(), agent="feet")], None)
     assert (found.asked_by, found.agents, found.parent_id, found.group_id) == (
         ASKED.source,
         ("feet", "hands"),
@@ -119,8 +116,8 @@ def test_the_latest_report_counts_whatever_came_last_and_what_is_none_does_not()
 
 
 def test_progress_counts_every_status_and_a_late_report_moves_none() -> None:
-    rows = Rows({"work": MET}, {"work": WELL}, {}, reports_of([report(9)]))
-    done, waits = action(ASKED, rows), action(event("more", 2, because=GOAL), rows)
+    done = action(ASKED, MET, WELL, (), reports_of([report(9)]).get(ASKED.id))
+    waits = action(event("more", 2, because=GOAL), None, None, (), None)
     found = progress(plan(), [done, waits])
     assert (found.total, found.done, set(found.counts)) == (2, 1, set(ActionStatus))
     assert {status: count for status, count in found.counts.items() if count} == {"completed": 1, "pending": 1}

@@ -72,36 +72,24 @@ class LiteLLMReasoner:
             raise ConfigError(f"LiteLLMReasoner sets {', '.join(taken)} itself; leave it out")
         if mode not in MODES:
             raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
-        self._model = model
-        self._fallbacks = tuple(fallbacks)
+        self.model = model
+        self.max_output_tokens = max_output_tokens
+        self._models = (model, *fallbacks)
         self._api_base = api_base
         self._api_key = api_key
         self._timeout = timeout
-        self._max_output_tokens = max_output_tokens
         self._mode: Mode = mode
         self._sleep = sleep
         self._monotonic = monotonic
         self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
 
-    @property
-    def model(self) -> str:
-        return self._model
-
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
-        costs: list[float] = []
-        for model in (self._model, *self._fallbacks):
-            price = _price(model)
-            if price is None:
-                return None
-            costs.append(cost_by(price, prompt_tokens, completion_tokens))
-        return max(costs)
-
-    @property
-    def max_output_tokens(self) -> int:
-        return self._max_output_tokens
+        prices = [_price(model) for model in self._models]
+        costs = [cost_by(price, prompt_tokens, completion_tokens) for price in prices if price is not None]
+        return max(costs) if len(costs) == len(prices) else None
 
     def check(self) -> None:
-        for model in (self._model, *self._fallbacks):
+        for model in self._models:
             _provider(model)
             if not self._has_key(model):
                 raise ConfigError(
@@ -113,7 +101,7 @@ class LiteLLMReasoner:
         spent: list[Usage] = []
         wire = wire_of(question.schema)
         first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
-        for model in (self._model, *self._fallbacks):
+        for model in self._models:
             try:
                 said = await self._say(_Attempt(model, question, wire, spent))
             except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
@@ -136,7 +124,7 @@ class LiteLLMReasoner:
     async def _say(self, call: "_Attempt") -> _Reading:
         """Get one answer of one model: in another form if its provider refuses this one, with more room if cut."""
         mode = mode_for(self._mode, _provider(call.model), call.wire)
-        room = self._max_output_tokens
+        room = self.max_output_tokens
         try:
             try:
                 said = await self._exchange(call, mode, room)
@@ -191,11 +179,10 @@ class LiteLLMReasoner:
             **({"api_base": base} if base else {}),
             **({"api_key": key} if (key := self._key(call.model)) else {}),
         }
-        growing = libs.tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
         retrying = libs.tenacity.AsyncRetrying(
             stop=libs.tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
             retry=libs.tenacity.retry_if_exception(_may_pass),
-            wait=_pause_as_asked(growing + libs.tenacity.wait_random(0, FIRST_PAUSE / 2)),
+            wait=_pause,
             sleep=self._sleep,
             reraise=True,
         )
@@ -212,7 +199,7 @@ class LiteLLMReasoner:
             raise translate(error, model, secrets) from (None if names_a_key(error, secrets) else error)
 
     def _is_kin(self, model: str) -> bool:
-        return _provider(model) == _provider(self._model)
+        return _provider(model) == _provider(self.model)
 
     def _base(self, model: str) -> str | None:
         return self._api_base if self._is_kin(model) else None
@@ -267,15 +254,14 @@ def _may_pass(fault: BaseException) -> bool:
     return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
 
 
-def _pause_as_asked(pause: Callable[[Any], float]) -> Callable[[Any], float]:
-    """Return a wait strategy: as long as the provider asked for, else `pause`."""
-
-    def wait(state: Any) -> float:
-        fault = state.outcome.exception()
-        asked = fault.retry_after if isinstance(fault, ModelUnavailable) else None
-        return asked.total_seconds() if asked is not None else pause(state)
-
-    return wait
+def _pause(state: Any) -> float:
+    """Return the seconds that the provider asked for, else more from one try to the next."""
+    asked: timedelta | None = state.outcome.exception().retry_after
+    if asked is not None:
+        return asked.total_seconds()
+    tenacity = libraries().tenacity
+    growing = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+    return growing(state) + tenacity.wait_random(0, FIRST_PAUSE / 2)(state)
 
 
 def _provider(model: str) -> str:

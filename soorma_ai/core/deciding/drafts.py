@@ -10,14 +10,13 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.deciding.offer import TIMEOUT_SECONDS, Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
 from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 from soorma_ai.errors import LocalProtocolError, MalformedDecision
@@ -65,7 +64,18 @@ class Material:
 
     @cached_property
     def schema(self) -> JsonObject:
-        return draft_schema(self)
+        """The closed schema of a machine, with a branch for each request. The names of events are closed too, unless
+        they are more than providers take."""
+        actions: list[Json] = [_request_form(definition) for definition in self.requests.values()]
+        possible = [StateAction(event_type=name, timeout_seconds=1) for name in self.requests]
+        for name in self.outside:
+            possible.append(StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1))
+        if self.outside:
+            question = _action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": [*self.outside]}})
+            actions.append({"description": "Ask a person.", **question})
+        names: list[Json] = [*dict.fromkeys(name for action in possible for name in self.after(action))]
+        schema = _machine_schema(self, actions, {"enum": names})
+        return _machine_schema(self, actions, _TEXT) if is_too_large(schema) else schema
 
     @cached_property
     def digest(self) -> str:
@@ -114,23 +124,6 @@ def _answers_of(agent: DiscoveredAgent, request: str) -> list[str]:
     return [definition.event_name for definition in made if definition.topic is EventTopic.ACTION_RESULTS]
 
 
-def draft_schema(material: Material) -> JsonObject:
-    """Return the closed schema of a machine, with a branch for each request. The names of events are closed too, unless
-    they are more than providers take."""
-    actions: list[Json] = [_request_form(definition) for definition in material.requests.values()]
-    outside: list[Json] = [*material.outside]
-    if outside:
-        actions.append(
-            {
-                "description": "Ask a person.",
-                **_action_form(HUMAN_INPUT, QUESTION_DATA, {"response_event": {"enum": outside}}),
-            }
-        )
-    names: list[Json] = [*_event_names(material)]
-    schema = _machine_schema(material, actions, {"enum": names})
-    return _machine_schema(material, actions, _TEXT) if is_too_large(schema) else schema
-
-
 def _machine_schema(material: Material, actions: list[Json], on_event: JsonObject) -> JsonObject:
     ways = object_schema({"on_event": on_event, "to_state": _TEXT, "condition": _TEXT}, ("condition",))
     promised = material.offer.result_schema
@@ -158,17 +151,8 @@ def _request_form(definition: EventDefinition) -> JsonObject:
 
 
 def _action_form(event_type: str, data: Json, more: JsonObject) -> JsonObject:
-    timeout: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
-    properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more, "timeout_seconds": timeout}
-    return object_schema(properties, ("timeout_seconds",))
-
-
-def _event_names(material: Material) -> list[str]:
-    actions = [StateAction(event_type=name, timeout_seconds=1) for name in material.requests]
-    actions += [
-        StateAction(event_type=HUMAN_INPUT, response_event=name, timeout_seconds=1) for name in material.outside
-    ]
-    return [*dict.fromkeys(name for action in actions for name in material.after(action))]
+    properties: JsonObject = {"event_type": {"const": event_type}, "data": data, **more}
+    return object_schema({**properties, "timeout_seconds": TIMEOUT_SECONDS}, ("timeout_seconds",))
 
 
 def allow_templates(schema: Json) -> Json:

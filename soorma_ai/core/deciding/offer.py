@@ -15,6 +15,7 @@ from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
 PUBLISH = "publish:"
 DELEGATE = "delegate:"
 PUBLISH_ALL = "publish_all"
+TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,13 @@ class Offer:
 
     @cached_property
     def schema(self) -> JsonObject:
-        return decision_schema(self)
+        """The closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
+
+        Publishing several at once shows every event a second time; where that is more than providers take, one can be
+        published at a time.
+        """
+        several = _schema(self, [_publish_all_branch(self)]) if self.events else None
+        return _schema(self, []) if several is None or is_too_large(several) else several
 
     @cached_property
     def digest(self) -> str:
@@ -118,19 +125,6 @@ def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition
     )
 
 
-def decision_schema(offer: Offer) -> JsonObject:
-    """Return the closed schema of one decision: a branch for each thing that can be done, told apart by `action`.
-
-    Publishing several at once shows every event a second time; where that is more than providers take, one can be
-    published at a time.
-    """
-    if offer.events:
-        several = _schema(offer, [_publish_all_branch(offer)])
-        if not is_too_large(several):
-            return several
-    return _schema(offer, [])
-
-
 def _publish_branches(offer: Offer) -> list[Json]:
     return [
         _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inline(event.payload_schema)})
@@ -147,7 +141,7 @@ def _publish_all_branch(offer: Offer) -> JsonObject:
         {
             "requests": requests,
             "need": {"type": "integer", "minimum": 1, "description": need},
-            "timeout_seconds": _timeout(),
+            "timeout_seconds": TIMEOUT_SECONDS,
         },
         optional=("need", "timeout_seconds"),
     )
@@ -166,7 +160,7 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         wait: dict[str, Json] = {
             "expected_event": {"enum": names},
             "message": {"type": "string", "description": "What is asked of whoever can answer."},
-            "timeout_seconds": _timeout(),
+            "timeout_seconds": TIMEOUT_SECONDS,
         }
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
@@ -174,10 +168,6 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
     result = inline(offer.result_schema or ANY_OBJECT)
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
     return object_schema({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
-
-
-def _timeout() -> JsonObject:
-    return {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:

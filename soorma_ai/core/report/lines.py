@@ -1,7 +1,7 @@
 """Lines of a trace, each made of one stored row."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from enum import StrEnum
 
@@ -33,19 +33,12 @@ class LineKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Thought:
+class Thought(JournalEntry):
     """An answer of a model, and what became of it. `refusal` says why it could not be done."""
 
-    verdict: Verdict
     action: str
     data: JsonObject
     reasoning: str
-    refusal: str
-    model: str
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
-    latency: timedelta
 
 
 @dataclass(frozen=True)
@@ -100,18 +93,8 @@ def thought_of(entry: JournalEntry) -> Thought:
     value = entry.value if isinstance(entry.value, dict) else {}
     reasoning = value.get("reasoning")
     action, data = _step_in(value) if entry.prompt_id != PLAN else _plan_in(value)
-    return Thought(
-        verdict=entry.verdict,
-        action=action,
-        data=data,
-        reasoning=reasoning if isinstance(reasoning, str) else "",
-        refusal=entry.refusal or entry.fault,
-        model=entry.model,
-        prompt_tokens=entry.prompt_tokens,
-        completion_tokens=entry.completion_tokens,
-        cost_usd=entry.cost_usd,
-        latency=latency_of(entry),
-    )
+    known = vars(replace(entry, refusal=entry.refusal or entry.fault))
+    return Thought(**known, action=action, data=data, reasoning=reasoning if isinstance(reasoning, str) else "")
 
 
 def _step_in(value: JsonObject) -> tuple[str, JsonObject]:
@@ -128,10 +111,6 @@ def _plan_in(value: JsonObject) -> tuple[str, JsonObject]:
         return "", {}
     names = [str(state.get("state_name")) for state in states if isinstance(state, dict)]
     return f"a plan of {len(states)} states: {', '.join(names)}", {"states": states}
-
-
-def latency_of(entry: JournalEntry) -> timedelta:
-    return timedelta(milliseconds=entry.latency_ms)
 
 
 def decision_line(entry: JournalEntry, start: datetime) -> Line:
@@ -159,10 +138,6 @@ def report_of(event: EventEnvelope) -> Report | None:
     return Report(progress, str(event.data.get("message") or ""), event.time)
 
 
-def progress_line(who: str, report: Report, at: timedelta, event_id: str) -> Line:
-    return Line(LineKind.PROGRESS, at, who, note=report.message, data=report.progress, event_id=event_id)
-
-
 def reply_line(
     who: str, what: str, data: JsonObject, at: timedelta, took: timedelta | None, event_id: str | None
 ) -> Line:
@@ -183,7 +158,7 @@ def question_of(expected: Expectation, ask: Ask, by: str | None, start: datetime
         deadline=expected.deadline - start if expected.deadline else None,
         on_expiry=ask.on_expiry,
         digest=ask.proposal.digest if ask.proposal else None,
-        waited=time_taken(expected, now),
+        waited=(expected.closed_at or now) - expected.opened_at,
         decision=expected.answer.decision if expected.answer else None,
         answered_by=by,
     )
@@ -213,38 +188,32 @@ _UNMET = {
 def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime) -> Line:
     """Make the line of an expectation that nothing met (yet). `note` is what the plan's history says of it."""
     kind, words = _UNMET[expected.status]
+    until = expected.closed_at or now
     return Line(
         kind=kind,
-        time=(expected.closed_at or now) - start,
+        time=until - start,
         who=expected.agent,
         what=expected.subject,
         note=note or words,
-        took=time_taken(expected, now),
+        took=until - expected.opened_at,
         is_failure=kind is LineKind.EXPIRY,
     )
 
 
-def time_taken(expected: Expectation, now: datetime) -> timedelta:
-    return (expected.closed_at or now) - expected.opened_at
-
-
-_WORDS = {
+# The steps that wake a planner, and what each says has happened.
+ARRIVALS = {
     StepKind.GOAL: "came",
     StepKind.REPLIED: "was answered",
+    StepKind.ANSWERED: "was answered: {}",
     StepKind.RECEIVED: "came",
-    StepKind.LATE: "was answered late",
+    StepKind.EXPIRED: "was not answered in time",
     StepKind.RESUMED: "the agents that can be asked have changed",
+    StepKind.LATE: "was answered late",
 }
 
 
 def heading(came: Step) -> tuple[str, str]:
-    """Return (what it is about, what happened to it) for a step that woke a planner."""
-    match came.kind:
-        case StepKind.REPLIED if came.note == "failed":
-            return came.name, "failed"
-        case StepKind.ANSWERED:
-            return came.name, f"was answered: {came.note.partition(':')[0]}"
-        case StepKind.EXPIRED:
-            return came.name, "was not answered in time"
-        case _:
-            return came.name, _WORDS.get(came.kind, str(came.kind))
+    """Return (what it is about, what happened to it) for one of the ARRIVALS."""
+    if came.kind is StepKind.REPLIED and came.note == "failed":
+        return came.name, "failed"
+    return came.name, ARRIVALS[came.kind].format(came.note.partition(":")[0])

@@ -2,8 +2,7 @@
 late, twice or before its request changes no closed row, and so nothing here."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
 
 from soorma_ai.core.report.lines import flatten, report_of
 from soorma_ai.core.report.trace import Trace
@@ -22,17 +21,6 @@ from soorma_ai.domain.tracking import (
     TimelineEntry,
 )
 from soorma_ai.domain.values import JsonObject
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The stored rows of some requests. `replies` are the events that met their expectations, and for requests without
-    one, those that look like an answer."""
-
-    expected: Mapping[str, Expectation]
-    replies: Mapping[str, EventEnvelope]
-    handed: Mapping[str, Sequence[Handed]]
-    reports: Mapping[str, Report]
 
 
 def requests_of(plan_id: str, events: Iterable[EventEnvelope]) -> list[EventEnvelope]:
@@ -54,18 +42,19 @@ def reports_of(events: Iterable[EventEnvelope]) -> dict[str, Report]:
     found: dict[str, Report] = {}
     for event in events:
         task_id, report = event.data.get("task_id"), report_of(event)
-        if report is None or not isinstance(task_id, str):
-            continue
-        known = found.get(task_id)
-        if known is None or report.at >= known.at:
+        if report and isinstance(task_id, str) and (task_id not in found or report.at >= found[task_id].at):
             found[task_id] = report
     return found
 
 
-def action(request: EventEnvelope, rows: Rows) -> Action:
-    expected = rows.expected.get(request.correlation_id or request.id)
-    reply = rows.replies.get(request.id)
-    handed = rows.handed.get(request.id, ())
+def action(
+    request: EventEnvelope,
+    expected: Expectation | None,
+    reply: EventEnvelope | None,
+    handed: Sequence[Handed],
+    report: Report | None,
+) -> Action:
+    """Describe a request. `reply` is the event that met its expectation; without one, what looks like an answer."""
     status = _status(expected, reply, handed)
     ended = expected.closed_at if expected else None
     return Action(
@@ -79,7 +68,7 @@ def action(request: EventEnvelope, rows: Rows) -> Action:
         error=_error(status, expected, reply),
         parent_id=expected.task_id if expected else None,
         group_id=expected.group_id if expected else None,
-        report=rows.reports.get(request.id),
+        report=report,
     )
 
 
@@ -122,7 +111,11 @@ def tree(root: PlanRecord, plans: Iterable[PlanRecord]) -> PlanNode:
     below: defaultdict[str | None, list[PlanRecord]] = defaultdict(list)
     for plan in sorted(plans, key=lambda plan: plan.created_at):
         below[plan.parent_plan_id].append(plan)
-    return _node(root, below)
+
+    def node(plan: PlanRecord) -> PlanNode:
+        return PlanNode(PlanSummary.of(plan), plan.agent, tuple(node(child) for child in below[plan.plan_id]))
+
+    return node(root)
 
 
 def group(group_id: str, members: Sequence[Expectation], actions: Sequence[Action]) -> DelegationGroup:
@@ -143,10 +136,8 @@ def _status(expected: Expectation | None, reply: EventEnvelope | None, handed: S
         return ActionStatus.TIMED_OUT
     if expected is not None and expected.status is ExpectationStatus.CLOSED:
         return ActionStatus.CANCELLED
-    if expected is not None and expected.status is ExpectationStatus.MET:
+    if expected.status is ExpectationStatus.MET if expected else reply:
         return _outcome(reply.data if reply else {})
-    if expected is None and reply is not None:
-        return _outcome(reply.data)
     if expected is None and handed and all(one.has_ended for one in handed):
         return ActionStatus.FAILED if any(one.is_dead for one in handed) else ActionStatus.COMPLETED
     return ActionStatus.RUNNING if any(one.has_begun for one in handed) else ActionStatus.PENDING
@@ -166,8 +157,3 @@ def _error(status: ActionStatus, expected: Expectation | None, reply: EventEnvel
     error = reply.data.get("error") if reply and status in (ActionStatus.FAILED, ActionStatus.CANCELLED) else None
     message = error.get("message") if isinstance(error, dict) else error
     return str(message) if message else None
-
-
-def _node(plan: PlanRecord, below: Mapping[str | None, Sequence[PlanRecord]]) -> PlanNode:
-    children = tuple(_node(child, below) for child in below.get(plan.plan_id, ()))
-    return PlanNode(PlanSummary.of(plan), plan.agent, children)

@@ -1,10 +1,9 @@
 """Shares of a plan's time: waiting for people is counted apart from the time of models and agents."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from soorma_ai.core.report.lines import latency_of
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind
 from soorma_ai.domain.plans import PlanDetails
 
@@ -22,12 +21,12 @@ class Shares:
     between: timedelta
 
 
-def shares_of(plans: Sequence[PlanDetails], begin: datetime, end: datetime) -> Shares:
+def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) -> Shares:
     """Return the shares of the time of a plan. `plans` are this one and all that it led to."""
     expectations = [expectation for plan in plans for expectation in plan.expectations]
     people = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind in FOR_PEOPLE]
     agents = [(e.opened_at, e.closed_at or end) for e in expectations if e.kind is ExpectationKind.REPLY]
-    model = [(entry.at - latency_of(entry), entry.at) for plan in plans for entry in plan.decisions]
+    model = [(entry.at - entry.latency, entry.at) for plan in plans for entry in plan.decisions]
     covered: list[Span] = []
     lengths: list[timedelta] = []
     for spans in (people, model, agents):

@@ -7,13 +7,12 @@ from datetime import datetime
 
 from soorma_ai.core.expecting.opening import WAIT_OPENED
 from soorma_ai.core.report.lines import (
+    ARRIVALS,
     Line,
     LineKind,
     answer_line,
     decision_line,
     heading,
-    latency_of,
-    progress_line,
     question_of,
     reply_line,
     report_of,
@@ -23,50 +22,29 @@ from soorma_ai.core.report.time_shares import Shares, shares_of
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
-from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import JsonObject
 
 # Agents may answer each other for ever; deeper lines are listed side by side.
 MOST_LEVELS = 24
 
-_ARRIVALS = frozenset(
-    {
-        StepKind.GOAL,
-        StepKind.REPLIED,
-        StepKind.ANSWERED,
-        StepKind.RECEIVED,
-        StepKind.EXPIRED,
-        StepKind.RESUMED,
-        StepKind.LATE,
-    }
-)
 _REQUESTS = frozenset({StepKind.PUBLISHED, StepKind.DELEGATED})
 _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 
 
-@dataclass(frozen=True)
-class Trace:
+@dataclass(frozen=True, kw_only=True)
+class Trace(PlanDetails):
     """The story of a plan. `lines` are its turns (what came, what was decided about it, what was done) and, for a root,
-    the events of its tree whose cause is in none of them. `spent` is the root's. `results` are as in `PlanDetails`."""
+    the events of its tree whose cause is in none of them."""
 
-    plan_id: str
-    root_plan_id: str
-    agent: str
-    goal_event: str
-    goal_data: JsonObject
-    status: PlanStatus
-    reason: str | None
-    result: Json
     started_at: datetime
     shares: Shares
-    spent: Spent
-    limits: Limits
     lines: tuple[Line, ...]
-    agent_version: str = ""
-    prompt: str = ""
-    current_state: str = ""
-    results: JsonObject = field(default_factory=dict[str, Json])
+
+    @property
+    def spent(self) -> Spent:
+        return self.usage
 
 
 def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[EventEnvelope], now: datetime) -> Trace:
@@ -76,25 +54,9 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
     lines = tree.turns(plan, 0)
     if plan.plan_id == plan.root_plan_id:
         lines = (*lines, *tree.unexplained())
-    return Trace(
-        plan_id=plan.plan_id,
-        root_plan_id=plan.root_plan_id,
-        agent=plan.agent,
-        goal_event=plan.goal_event,
-        goal_data=plan.goal_data,
-        status=plan.status,
-        reason=plan.reason,
-        result=plan.result,
-        started_at=tree.start,
-        shares=shares_of(tree.shown_plans, tree.start, plan.updated_at if plan.status.is_final else now),
-        spent=plan.usage,
-        limits=plan.limits,
-        lines=lines,
-        agent_version=plan.agent_version,
-        prompt=plan.prompt,
-        current_state=plan.current_state,
-        results=plan.results,
-    )
+    ended = plan.updated_at if plan.status.is_final else now
+    shares = shares_of(tree.shown_plans.values(), tree.start, ended)
+    return Trace(**vars(plan), started_at=tree.start, shares=shares, lines=lines)
 
 
 @dataclass
@@ -114,7 +76,7 @@ def _turns_of(plan: PlanDetails) -> list[_Turn]:
     current: _Turn | None = None
     for step in plan.steps:
         cause = step.event_id or ""
-        starts = step.kind in _ARRIVALS or (step.kind in _ENDS and (current is None or current.cause_id != cause))
+        starts = step.kind in ARRIVALS or (step.kind in _ENDS and (current is None or current.cause_id != cause))
         if starts or current is None:
             current = turns.setdefault(cause, _Turn(cause, step.at))
         current.steps.append(step)
@@ -131,7 +93,7 @@ class _Tree:
     ) -> None:
         self._root = root
         # A plan that failed at its first decision was stored when it had failed.
-        self.start = min([root.created_at, *(entry.at - latency_of(entry) for entry in root.decisions)])
+        self.start = min([root.created_at, *(entry.at - entry.latency for entry in root.decisions)])
         self._now = now
         self._plans = {plan.plan_id: plan for plan in (*others, root)}
         self._turns = {plan.plan_id: _turns_of(plan) for plan in self._plans.values()}
@@ -147,16 +109,12 @@ class _Tree:
             self._planners[plan.goal_event].add(plan.agent)
         steps = [step for plan in self._plans.values() for step in plan.steps]
         self._steps = {step.event_id for step in steps if step.kind in _REQUESTS}
-        self._arrivals = {step.expectation_id: step for step in steps if step.kind in _ARRIVALS}
+        self._arrivals = {step.expectation_id: step for step in steps if step.kind in ARRIVALS}
         self._shown: set[str] = set()
-        self._shown_plans: dict[str, PlanDetails] = {}
-
-    @property
-    def shown_plans(self) -> Sequence[PlanDetails]:
-        return tuple(self._shown_plans.values())
+        self.shown_plans: dict[str, PlanDetails] = {}
 
     def turns(self, plan: PlanDetails, level: int) -> tuple[Line, ...]:
-        self._shown_plans[plan.plan_id] = plan
+        self.shown_plans[plan.plan_id] = plan
         if level > MOST_LEVELS:
             return ()
         return tuple(self._turn(plan, turn, level + 1) for turn in self._turns[plan.plan_id])
@@ -167,7 +125,7 @@ class _Tree:
         return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
 
     def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
-        came = next((step for step in turn.steps if step.kind in _ARRIVALS), None)
+        came = next((step for step in turn.steps if step.kind in ARRIVALS), None)
         event, met = self._events.get(turn.cause_id), self._met_by.get(turn.cause_id)
         what, note = heading(came) if came else (met.subject if met else event.type if event else "", "came")
         if came and came.kind is StepKind.GOAL and event:
@@ -310,7 +268,8 @@ class _Tree:
             is_reply = event.type == asked.response_event and event.correlation_id == asked.correlation_id
             since = asked.time if is_reply else None
         if report := report_of(event):
-            line = progress_line(event.source, report, at, event.id)
+            note, data = report.message, report.progress
+            line = Line(LineKind.PROGRESS, at, event.source, note=note, data=data, event_id=event.id)
         elif since is None:
             line = Line(LineKind.EVENT, at, event.source, event.type, data=event.data, event_id=event.id)
         else:
@@ -338,7 +297,7 @@ class _Tree:
         if goal is None:
             return []
         ids = [plan_id_of(goal_id, agent) for agent in sorted(self._planners[goal.type])]
-        begun = [self._plans[id] for id in ids if id in self._plans and id not in self._shown_plans]
+        begun = [self._plans[id] for id in ids if id in self._plans and id not in self.shown_plans]
         return [self._plan(plan, goal_id, level) for plan in begun]
 
     def _plan(self, plan: PlanDetails, goal_id: str, level: int) -> Line:

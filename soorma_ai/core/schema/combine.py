@@ -78,22 +78,12 @@ def kinds_of(schema: JsonObject) -> list[Json]:
     return ["array"] if "items" in schema or "prefixItems" in schema else []
 
 
+# In this order, since a bool is an int.
+_KINDS = {bool: "boolean", int: "integer", float: "number", str: "string", dict: "object", list: "array"}
+
+
 def kind_of(value: Json) -> str:
-    match value:
-        case None:
-            return "null"
-        case bool():
-            return "boolean"
-        case int():
-            return "integer"
-        case float():
-            return "number"
-        case str():
-            return "string"
-        case dict():
-            return "object"
-        case list():
-            return "array"
+    return next((name for kind, name in _KINDS.items() if isinstance(value, kind)), "null")
 
 
 def values_of(schema: JsonObject) -> list[Json] | None:

@@ -73,10 +73,13 @@ class Tracker:
             handed[one.event_id].append(one)
         # Read after the inbox: the event that ended a delivery is in the log then, so a failure is seen with its end.
         events = await self._tree(root_plan_id)
-        rows = tracking.Rows(
-            expected, await self._replies(requests, expected, events), handed, tracking.reports_of(events)
-        )
-        return [tracking.action(request, rows) for request in requests]
+        replies, reports = await self._replies(requests, expected, events), tracking.reports_of(events)
+        return [
+            tracking.action(
+                e, expected.get(e.correlation_id or e.id), replies.get(e.id), handed[e.id], reports.get(e.id)
+            )
+            for e in requests
+        ]
 
     async def _replies(
         self, requests: Sequence[EventEnvelope], expected: dict[str, Expectation], events: Sequence[EventEnvelope]
