@@ -264,3 +264,8 @@ def statements(script: str) -> tuple[str, ...]:
 
 
 STATEMENTS = statements(_STATEMENTS)
+
+
+def statements_of(*tables: str) -> tuple[str, ...]:
+    """Those that make these tables and their indexes."""
+    return tuple(one for one in STATEMENTS if one.partition(" (")[0].split()[-1] in tables)
