@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.file.schema import VERSION, statements, statements_of
+from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
 _INBOX, *_INBOX_INDEXES = statements_of("inbox")
@@ -81,10 +81,11 @@ STEPS: dict[int, tuple[str, ...]] = {
 
 
 def migrate(connection: sqlite3.Connection, version: int) -> None:
-    """One transaction for all steps: a kill in the middle leaves the older file as it was."""
+    """One transaction for all steps: a kill in the middle leaves the file as it was. 0 is an empty one."""
+    made = (*STATEMENTS, f"PRAGMA application_id = {APPLICATION_ID}")
     connection.execute("BEGIN IMMEDIATE")
-    for step in range(version, VERSION):
-        for statement in STEPS[step]:
+    for step in [made] if version == 0 else [STEPS[number] for number in range(version, VERSION)]:
+        for statement in step:
             connection.execute(statement)
     connection.execute(f"PRAGMA user_version = {VERSION}")
     connection.execute("COMMIT")
