@@ -4,7 +4,7 @@ import json
 import sqlite3
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
 from soorma_ai.domain.memory import (
     AppendMemory,
     DropMemory,
@@ -93,19 +93,19 @@ def _append(db: sqlite3.Connection, at: MemoryKey, ordinal: int, added: tuple[Js
 
 def open_session(db: sqlite3.Connection, opened: OpenSession) -> None:
     one = opened.session
-    db.execute(
-        "INSERT INTO session (tenant, session_id, user_id, name, metadata, created_at, last_activity, plans) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET name = ifnull(name, excluded.name), "
+    add_row(
+        db,
+        "session",
+        "ON CONFLICT DO UPDATE SET name = ifnull(name, excluded.name), "
         "metadata = iif(metadata = '{}', excluded.metadata, metadata)",
-        (
-            opened.tenant_id,
-            one.session_id,
-            one.user_id,
-            one.name,
-            compact(one.metadata),
-            epoch(one.created_at),
-            epoch(one.last_activity),
-        ),
+        tenant=opened.tenant_id,
+        session_id=one.session_id,
+        user_id=one.user_id,
+        name=one.name,
+        metadata=compact(one.metadata),
+        created_at=epoch(one.created_at),
+        last_activity=epoch(one.last_activity),
+        plans=0,
     )
 
 
@@ -113,17 +113,17 @@ def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
     """The session that a new plan names, which may be new as well."""
     if plan.lineage.session_id is None:
         return
-    db.execute(
-        "INSERT INTO session (tenant, session_id, user_id, metadata, created_at, last_activity, plans) "
-        "VALUES (?, ?, ?, '{}', ?, ?, 1) ON CONFLICT DO UPDATE "
-        "SET plans = plans + 1, last_activity = max(last_activity, excluded.last_activity)",
-        (
-            plan.lineage.tenant_id,
-            plan.lineage.session_id,
-            plan.lineage.user_id,
-            epoch(plan.created_at),
-            epoch(plan.updated_at),
-        ),
+    add_row(
+        db,
+        "session",
+        "ON CONFLICT DO UPDATE SET plans = plans + 1, last_activity = max(last_activity, excluded.last_activity)",
+        tenant=plan.lineage.tenant_id,
+        session_id=plan.lineage.session_id,
+        user_id=plan.lineage.user_id,
+        metadata="{}",
+        created_at=epoch(plan.created_at),
+        last_activity=epoch(plan.updated_at),
+        plans=1,
     )
 
 
