@@ -5,19 +5,7 @@ import sqlite3
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
-from soorma_ai.domain.memory import (
-    AppendMemory,
-    DropMemory,
-    IncrementMemory,
-    MemoryChange,
-    MemoryKey,
-    OpenSession,
-    Remembered,
-    SessionSummary,
-    StoreMemory,
-    add,
-    not_a_list,
-)
+from soorma_ai.domain import memory as domain
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import Json, compact
 from soorma_ai.errors import VersionConflict
@@ -29,15 +17,15 @@ _SCALAR = "iif(substr(body, 1, 1) = '[', '[]', ifnull(body, '0'))"
 _SESSION = "SELECT session_id, plans, created_at, last_activity, user_id, name, metadata FROM session"
 
 
-def recall(db: sqlite3.Connection, at: MemoryKey) -> Remembered:
+def recall(db: sqlite3.Connection, at: domain.MemoryKey) -> domain.Remembered:
     row = db.execute(f"SELECT version, body FROM memory WHERE {_AT}", _place(at)).fetchone()
     if row is None or row[1] is None:
-        return Remembered(row[0] if row else 0)
+        return domain.Remembered(row[0] if row else 0)
     value: Json = json.loads(row[1])
     if isinstance(value, list):
         found = db.execute(f"SELECT body FROM memory_item WHERE {_AT} ORDER BY ordinal", _place(at)).fetchall()
         value = [*value, *(json.loads(body) for (body,) in found)]
-    return Remembered(row[0], exists=True, value=value)
+    return domain.Remembered(row[0], exists=True, value=value)
 
 
 def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
@@ -48,7 +36,7 @@ def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
     return [key for (key,) in found]
 
 
-def change(db: sqlite3.Connection, given: MemoryChange) -> None:
+def change(db: sqlite3.Connection, given: domain.MemoryChange) -> None:
     """A deleted key keeps its row, so that nobody mistakes what comes after it for what they read before it."""
     at = given.at
     found = db.execute(f"SELECT version, items, {_KIND}, {_SCALAR} FROM memory WHERE {_AT}", _place(at)).fetchone()
@@ -57,25 +45,25 @@ def change(db: sqlite3.Connection, given: MemoryChange) -> None:
         told = f"{at.key!r} of plan {at.plan_id} has changed since it was read; read it again"
         raise VersionConflict(told, counts=False)
     match given:
-        case StoreMemory(value=value):
+        case domain.StoreMemory(value=value):
             _write(db, at, version + 1, compact(value))
-        case DropMemory():
+        case domain.DropMemory():
             _write(db, at, version + 1, None)
-        case IncrementMemory(by=by):
+        case domain.IncrementMemory(by=by):
             before: Json = [] if kind == "[" else json.loads(scalar)
-            _write(db, at, version + 1, compact(add(at, before, by)))
-        case AppendMemory(items=added):
+            _write(db, at, version + 1, compact(domain.add(at, before, by)))
+        case domain.AppendMemory(items=added):
             if kind == "":
                 _write(db, at, version + 1, "[]")
                 items = 0
             elif kind != "[":
-                raise not_a_list(at, json.loads(scalar))
+                raise domain.not_a_list(at, json.loads(scalar))
             _append(db, at, items, added)
         case _:
             assert_never(given)
 
 
-def _write(db: sqlite3.Connection, at: MemoryKey, version: int, body: str | None) -> None:
+def _write(db: sqlite3.Connection, at: domain.MemoryKey, version: int, body: str | None) -> None:
     db.execute(f"DELETE FROM memory_item WHERE {_AT}", _place(at))
     db.execute(
         "INSERT OR REPLACE INTO memory (tenant, plan_id, key, version, items, body) VALUES (?, ?, ?, ?, 0, ?)",
@@ -83,7 +71,7 @@ def _write(db: sqlite3.Connection, at: MemoryKey, version: int, body: str | None
     )
 
 
-def _append(db: sqlite3.Connection, at: MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
+def _append(db: sqlite3.Connection, at: domain.MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
     db.executemany(
         "INSERT INTO memory_item (tenant, plan_id, key, ordinal, body) VALUES (?, ?, ?, ?, ?)",
         [(*_place(at), ordinal + n, compact(item)) for n, item in enumerate(added)],
@@ -91,7 +79,7 @@ def _append(db: sqlite3.Connection, at: MemoryKey, ordinal: int, added: tuple[Js
     db.execute(f"UPDATE memory SET version = version + 1, items = ? WHERE {_AT}", (ordinal + len(added), *_place(at)))
 
 
-def open_session(db: sqlite3.Connection, opened: OpenSession) -> None:
+def open_session(db: sqlite3.Connection, opened: domain.OpenSession) -> None:
     one = opened.session
     add_row(
         db,
@@ -134,12 +122,12 @@ def active(db: sqlite3.Connection, plan: PlanRecord) -> None:
     )
 
 
-def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> SessionSummary | None:
+def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.SessionSummary | None:
     row = db.execute(f"{_SESSION} WHERE tenant = ? AND session_id = ?", (tenant_id, session_id)).fetchone()
     return _session(row) if row else None
 
 
-def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[SessionSummary]:
+def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[domain.SessionSummary]:
     """The one that something happened in last first."""
     found = db.execute(
         f"{_SESSION} WHERE tenant = ? ORDER BY last_activity DESC, session_id LIMIT ?", (tenant_id, limit)
@@ -147,12 +135,12 @@ def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[Session
     return [_session(row) for row in found]
 
 
-def _session(row: tuple[str, int, float, float, str, str | None, str]) -> SessionSummary:
+def _session(row: tuple[str, int, float, float, str, str | None, str]) -> domain.SessionSummary:
     session_id, plans, created_at, last_activity, user_id, name, metadata = row
-    return SessionSummary(
+    return domain.SessionSummary(
         session_id, plans, moment(created_at), moment(last_activity), user_id, name, json.loads(metadata)
     )
 
 
-def _place(at: MemoryKey) -> tuple[str, str, str]:
+def _place(at: domain.MemoryKey) -> tuple[str, str, str]:
     return at.tenant_id, at.plan_id, at.key
