@@ -140,12 +140,9 @@ _HISTORY = ("step", "journal", "expectation")
 _REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
-    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "cancellation")),
-    f"DELETE FROM memory WHERE tenant = :tenant AND plan_id IN {_PLANS}",
-    f"DELETE FROM memory_item WHERE tenant = :tenant AND plan_id IN {_PLANS}",
-    f"DELETE FROM plan_value WHERE plan_id IN {_PLANS}",
-    f"DELETE FROM budget WHERE root_plan_id IN {_ROOTS}",
-    f"DELETE FROM plan WHERE root_plan_id IN {_ROOTS}",
+    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "cancellation", "plan_value")),
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND plan_id IN {_PLANS}" for table in ("memory", "memory_item")),
+    *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
 )
 _REMOVE_SOME = tuple(
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
@@ -213,13 +210,8 @@ class _Place:
 def prune(db: sqlite3.Connection, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
     batch = _Batch(db, old, limit, dry_run)
     place = _Place(_TREES) if after is None else _Place.read(after)
-    match place.stage:
-        case "trees":
-            then = batch.trees(place)
-        case "requests":
-            then = batch.requests(place)
-        case _:
-            then = batch.loose(place)
+    stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
+    then = stages.get(place.stage, batch.loose)(place)
     return Pruned(batch.plans, batch.events, batch.kept, str(then) if then else None)
 
 
