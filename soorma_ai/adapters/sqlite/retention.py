@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.domain.plans import PlanStatus
@@ -187,8 +187,7 @@ class Old:
     now: datetime
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """How far a run has come: the next batch looks behind (`since`, `seq`)."""
 
     stage: str
@@ -203,16 +202,13 @@ class _Place:
         except (ValueError, TypeError) as error:
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
-    def __str__(self) -> str:
-        return json.dumps([self.stage, self.since, self.seq])
-
 
 def prune(db: sqlite3.Connection, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
     batch = _Batch(db, old, limit, dry_run)
     place = _Place(_TREES) if after is None else _Place.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
     then = stages.get(place.stage, batch.loose)(place)
-    return Pruned(batch.plans, batch.events, batch.kept, str(then) if then else None)
+    return Pruned(batch.plans, batch.events, batch.kept, json.dumps(then) if then else None)
 
 
 class _Batch:

@@ -14,7 +14,9 @@ BUSY_MS = 5000
 
 def open_writer(path: Path | None) -> sqlite3.Connection:
     """The one connection that writes; makes the file and its tables where there are none."""
-    _check_library()
+    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
+        wanted = ".".join(map(str, _OLDEST_LIBRARY))
+        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -63,12 +65,6 @@ def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(
         database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
     )
-
-
-def _check_library() -> None:
-    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
-        wanted = ".".join(map(str, _OLDEST_LIBRARY))
-        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
 
 
 def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
