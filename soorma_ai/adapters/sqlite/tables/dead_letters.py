@@ -44,7 +44,6 @@ _REDRIVE = """
 
 
 def listed(db: sqlite3.Connection, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-    """Newest first."""
     found = db.execute(
         f"{_SELECT} WHERE inbox.state = 'dead' AND (:tenant IS NULL OR event.tenant = :tenant) "
         "ORDER BY inbox.seq DESC LIMIT :limit",

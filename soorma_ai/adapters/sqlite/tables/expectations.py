@@ -49,15 +49,11 @@ def listed(
     db: sqlite3.Connection, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
 ) -> list[Expectation]:
     """Oldest first."""
-    wanted = {"plan_id": plan_id, "tenant": tenant_id, "status": "open" if only_open else None}
+    wanted = {"plan_id": plan_id, "tenant": tenant_id}
+    conditions = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
     # The status is spelled out, so that the indexes of open rows serve.
-    conditions = [
-        "status = 'open'" if name == "status" else f"{name} = :{name}"
-        for name, value in wanted.items()
-        if value is not None
-    ]
-    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    return list(_found(db, f"{where} ORDER BY opened_at, id", wanted))
+    where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
+    return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
 
 
 def opened_of_task(db: sqlite3.Connection, agent: str, task_id: str) -> list[Expectation]:

@@ -128,7 +128,6 @@ def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.S
 
 
 def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[domain.SessionSummary]:
-    """The one that something happened in last first."""
     found = db.execute(
         f"{_SESSION} WHERE tenant = ? ORDER BY last_activity DESC, session_id LIMIT ?", (tenant_id, limit)
     ).fetchall()

@@ -35,7 +35,6 @@ def plans(
 
 
 def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRecord | None:
-    """The newest whose goal is answered under this reply key."""
     row = db.execute(
         "SELECT body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1", (tenant_id, answer_key)
     ).fetchone()

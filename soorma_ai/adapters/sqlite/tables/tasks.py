@@ -14,7 +14,6 @@ def task(db: sqlite3.Connection, agent: str, task_id: str) -> TaskRecord | None:
 
 
 def sub_tasks(db: sqlite3.Connection, agent: str, task_id: str) -> list[SubTaskInfo]:
-    """In the order in which they were asked."""
     found = db.execute(
         "SELECT body FROM sub_task WHERE agent = ? AND task_id = ? ORDER BY ordinal", (agent, task_id)
     ).fetchall()
