@@ -99,26 +99,18 @@ def open_session(db: sqlite3.Connection, opened: domain.OpenSession) -> None:
 
 def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
     """The session that a new plan names, which may be new as well."""
-    if plan.lineage.session_id is None:
-        return
-    add_row(
-        db,
-        "session",
-        "ON CONFLICT DO UPDATE SET plans = plans + 1, last_activity = max(last_activity, excluded.last_activity)",
-        tenant=plan.lineage.tenant_id,
-        session_id=plan.lineage.session_id,
-        user_id=plan.lineage.user_id,
-        metadata="{}",
-        created_at=epoch(plan.created_at),
-        last_activity=epoch(plan.updated_at),
-        plans=1,
-    )
+    of = plan.lineage
+    if of.session_id is not None:
+        made = domain.SessionSummary(of.session_id, 0, plan.created_at, plan.updated_at, of.user_id, None, {})
+        open_session(db, domain.OpenSession(of.tenant_id, made))
+        active(db, plan, new_plans=1)
 
 
-def active(db: sqlite3.Connection, plan: PlanRecord) -> None:
+def active(db: sqlite3.Connection, plan: PlanRecord, new_plans: int = 0) -> None:
     db.execute(
-        "UPDATE session SET last_activity = max(last_activity, ?) WHERE tenant = ? AND session_id = ?",
-        (epoch(plan.updated_at), plan.lineage.tenant_id, plan.lineage.session_id),
+        "UPDATE session SET plans = plans + ?, last_activity = max(last_activity, ?) "
+        "WHERE tenant = ? AND session_id = ?",
+        (new_plans, epoch(plan.updated_at), plan.lineage.tenant_id, plan.lineage.session_id),
     )
 
 
