@@ -77,7 +77,7 @@ class Platform(Client):
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         for given in agents:
             _must_be_an_agent(given)
-        names = [*self._supervisor.names, *(agent.name for agent in agents)]
+        names = [*self.services.presence.names, *(agent.name for agent in agents)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ConfigError(f"two agents are called {', '.join(twice)}; deliveries are kept by name, so rename one")

@@ -207,7 +207,8 @@ async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
 
 async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
     told: list[str] = []
-    store = SqliteStore(tmp_path / "store.db", on_commit=lambda: told.append("commit"))
+    store = SqliteStore(tmp_path / "store.db")
+    store.notify(lambda: told.append("commit"))
     await store.open(NOW)
     await store.queue.send([event("e-1")], None, NOW)
     await store.close()

@@ -21,7 +21,7 @@ from contract.store_kit import (
 
 from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Search, arrive, hear, search
 from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop, arrival_of
-from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
 from soorma_ai.domain.arrivals import Arrival, Stray, StrayReason
@@ -66,7 +66,7 @@ def test_who_takes_an_event_owns_it_and_a_goal_belongs_to_the_plan_that_it_begin
 
 
 def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and_others_hear_it_too() -> None:
-    heard = Heard((Taker("planner"), Taker("audit")), "q-1")
+    heard = Heard((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
     effects = arrive(heard, Found(expectation("q-1")), reply("r-1", "q-1"), NOW)
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
 

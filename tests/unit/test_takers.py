@@ -5,8 +5,10 @@ from dataclasses import replace
 import pytest
 from contract.store_kit import PAID, agent, awaiting_payment, event, planner
 
-from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.core.arrival.effects import LAST, Put
+from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import AgentCapability, EventDefinition, EventRole, Registration
 
 FACTS = EventTopic.BUSINESS_FACTS
@@ -73,10 +75,16 @@ def test_a_goal_with_a_target_is_for_that_planner_only() -> None:
     assert takers(*registered, type="goal.given", target="two") == ["two", "ear"]
 
 
-@pytest.mark.parametrize(("topic", "as_goal"), [(EventTopic.ACTION_REQUESTS, True), (FACTS, False)])
-def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, as_goal: bool) -> None:
+@pytest.mark.parametrize(
+    ("topic", "put"),
+    [
+        (EventTopic.ACTION_REQUESTS, Put("planner", plan_id_of("g-1", "planner"), LAST)),
+        (FACTS, Put("planner", "g-1")),
+    ],
+)
+def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, put: Put) -> None:
     index = Index([agent("planner", "goal.given", topic=topic, events=planner().events)])
-    assert index.takers(event("g-1", "goal.given", topic)) == (Taker("planner", as_goal),)
+    assert index.takers(event("g-1", "goal.given", topic)) == (put,)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 
 import sqlite3
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -32,19 +31,18 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     planner = plans.planner_of(db, heard.plan_id) if heard.plan_id is not None else None
-    found = Found(expected, planner)
     match arrival.search(event, heard, expected):
         case Search.NOTHING:
-            return found
+            return Found(expected, planner)
         case Search.WAITS:
             waits = expectations.waiting(db, event.tenant_id, event.type, heard.keys)
-            return replace(found, has_met_wait=expectations.has_met_wait(db, event.id), waits=tuple(waits))
+            return Found(expected, planner, has_met_wait=expectations.has_met_wait(db, event.id), waits=tuple(waits))
         case Search.ASKED:
             assert expected is not None
             pursuing, working = inbox.plans_of(db, expected.id), tasks.agents_of(db, expected.id)
-            return replace(found, pursuing=tuple(pursuing), working=tuple(working))
+            return Found(expected, planner, pursuing=tuple(pursuing), working=tuple(working))
         case Search.DOUBT:
             assert expected is not None
-            return replace(found, resting=inbox.in_doubt(db, expected.agent, owner_of(expected)))
+            return Found(expected, planner, resting=inbox.in_doubt(db, expected.agent, owner_of(expected)))
         case _ as unknown:
             assert_never(unknown)

@@ -1,5 +1,6 @@
-"""Records as JSON text, moments as epoch seconds."""
+"""Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
+import sqlite3
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
@@ -54,6 +55,12 @@ REGISTRATION = Codec(Registration)
 def registration(text: str) -> Registration:
     """Parsed once per content: it is read for every decision and holds many schemas."""
     return REGISTRATION.record(text)
+
+
+def add_row(db: sqlite3.Connection, table: str, conflict: str = "", /, **row: object) -> sqlite3.Cursor:
+    """Insert a row; `conflict` is the clause that says what is done where there is one already."""
+    places = ", ".join("?" * len(row))
+    return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
 
 
 def epoch(moment: datetime) -> float:

@@ -7,20 +7,8 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry
+from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
-from soorma_ai.core.arrival.effects import (
-    Answered,
-    Effect,
-    Forbid,
-    ForgetEarly,
-    KeepEarly,
-    Meet,
-    Open,
-    Put,
-    Resolve,
-    Stop,
-    Wake,
-)
 from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.events import EventEnvelope
@@ -29,38 +17,40 @@ from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
 
 
-def apply(db: sqlite3.Connection, effects: Iterable[Effect], now: datetime, about: int = 0) -> list[Effect]:
+def apply(
+    db: sqlite3.Connection, effects: Iterable[decided.Effect], now: datetime, about: int = 0
+) -> list[decided.Effect]:
     """Returns those that changed something. `about` is the place in the log of the event in hand."""
     return [effect for effect in effects if _apply(db, effect, now, about)]
 
 
-def _apply(db: sqlite3.Connection, effect: Effect, now: datetime, about: int) -> bool:
+def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about: int) -> bool:
     match effect:
-        case Put(agent, owner, priority):
+        case decided.Put(agent, owner, priority):
             return inbox.put(db, agent, about, owner, priority)
-        case Open(expectation):
+        case decided.Open(expectation):
             expectations.insert(db, expectation)
-        case Meet(expectation_id, met_by):
+        case decided.Meet(expectation_id, met_by):
             return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
         case Stray():
             return expectations.tell_stray(db, effect, now)
-        case KeepEarly(stray):
+        case decided.KeepEarly(stray):
             if not expectations.tell_stray(db, stray, now):
                 return False
             expectations.keep_early(db, about, effect, now)
-        case ForgetEarly():
+        case decided.ForgetEarly():
             expectations.forget_early(db, about)
-        case Stop(plan_id, reason):
+        case decided.Stop(plan_id, reason):
             return stop(db, plan_id, reason, now)
-        case Forbid(plan_id, reason):
+        case decided.Forbid(plan_id, reason):
             plans.forbid(db, plan_id, reason)
         case SavePlan(plan, expected_version):
             save(db, plan, expected_version)
-        case Resolve(agent, owner):
+        case decided.Resolve(agent, owner):
             inbox.resolve(db, agent, owner)
-        case Wake(event):
+        case decided.Wake(event):
             log.publish_once(db, event)
-        case Answered():
+        case decided.Answered():
             pass
         case _:
             assert_never(effect)

@@ -19,10 +19,10 @@ T = TypeVar("T")
 class Database:
     """`path` None keeps everything in memory, for as long as it is open."""
 
-    def __init__(self, path: Path | None, *, read_only: bool, on_commit: Callable[[], None] | None) -> None:
+    def __init__(self, path: Path | None, *, read_only: bool) -> None:
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
-        self.on_commit = on_commit
+        self.on_commit: Callable[[], None] | None = None
         self.routes = Routes()
         self.reader: sqlite3.Connection | None = None
         self._path = path

@@ -8,23 +8,7 @@ from typing import assert_never
 from soorma_ai.adapters.sqlite import consequences, registering
 from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.domain.effects import (
-    AppendStep,
-    Close,
-    Declare,
-    DropValue,
-    Effect,
-    EndTask,
-    Expect,
-    Publish,
-    SavePlan,
-    SaveSubTask,
-    SaveTask,
-    SaveValue,
-    Schedule,
-    Spend,
-    Unschedule,
-)
+from soorma_ai.domain import effects as asked
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
@@ -44,45 +28,45 @@ def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expect
         expectations.insert(db, expect)
 
 
-def apply(db: sqlite3.Connection, changes: Sequence[Effect], now: datetime) -> None:
+def apply(db: sqlite3.Connection, changes: Sequence[asked.Effect], now: datetime) -> None:
     for effect in changes:
         _apply(db, effect, now)
 
 
-def _apply(db: sqlite3.Connection, effect: Effect, now: datetime) -> None:
+def _apply(db: sqlite3.Connection, effect: asked.Effect, now: datetime) -> None:
     match effect:
-        case Publish(event):
+        case asked.Publish(event):
             log.publish(db, event)
-        case SavePlan(plan, expected_version):
+        case asked.SavePlan(plan, expected_version):
             consequences.save(db, plan, expected_version)
-        case AppendStep(step):
+        case asked.AppendStep(step):
             plans.append(db, step)
-        case Expect(expectation):
+        case asked.Expect(expectation):
             consequences.expect(db, expectation, now)
-        case Close(expectation_id, status, at, first):
+        case asked.Close(expectation_id, status, at, first):
             if not consequences.close(db, expectation_id, status, at) and first:
                 raise VersionConflict(f"expectation {expectation_id} is closed already; look again")
-        case Spend(root_plan_id, actions, at_most):
+        case asked.Spend(root_plan_id, actions, at_most):
             budget.spend_actions(db, root_plan_id, actions, at_most)
-        case Schedule():
+        case asked.Schedule():
             timers.schedule(db, effect)
-        case Unschedule(timer_id):
+        case asked.Unschedule(timer_id):
             timers.unschedule(db, timer_id)
-        case SaveValue():
+        case asked.SaveValue():
             plans.save_value(db, effect)
-        case DropValue():
+        case asked.DropValue():
             plans.drop_value(db, effect)
-        case SaveTask():
+        case asked.SaveTask():
             tasks.save(db, effect)
-        case SaveSubTask():
+        case asked.SaveSubTask():
             tasks.save_sub_task(db, effect)
-        case EndTask(agent, task_id):
+        case asked.EndTask(agent, task_id):
             tasks.end(db, agent, task_id)
         case StoreMemory() | DropMemory() | IncrementMemory() | AppendMemory():
             memory.change(db, effect)
         case OpenSession():
             memory.open_session(db, effect)
-        case Declare(agent, definition):
+        case asked.Declare(agent, definition):
             registering.declare(db, agent, definition, now)
         case _:
             assert_never(effect)

@@ -8,18 +8,7 @@ from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment
 from soorma_ai.adapters.sqlite.consequences import offer_changed
 from soorma_ai.adapters.sqlite.tables import registry
 from soorma_ai.adapters.sqlite.tables.registry import Routes
-from soorma_ai.core.arrival.registering import (
-    check_content,
-    check_deregistering,
-    check_tenant,
-    comes_back,
-    content_of,
-    definitions_of,
-    heirs,
-    key_of,
-    names_of_its_own,
-    with_made,
-)
+from soorma_ai.core.arrival import registering as rules
 from soorma_ai.domain.registry import EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 
@@ -30,8 +19,8 @@ def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Reg
     for one in registrations:
         before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
         if before is not None:
-            check_tenant(one, before[0])
-        for definition in definitions_of(one):
+            rules.check_tenant(one, before[0])
+        for definition in rules.definitions_of(one):
             _define(db, one, definition)
         db.execute(
             "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body) VALUES (?, ?, ?, 0, ?)",
@@ -46,7 +35,7 @@ def heartbeat(db: sqlite3.Connection, agents: Sequence[str], now: datetime) -> N
     returned: list[str | None] = []
     for agent in agents:
         row = db.execute("SELECT tenant, heartbeat, has_left FROM agent WHERE agent = ?", (agent,)).fetchone()
-        if row is not None and comes_back(moment(row[1]), now, has_left=bool(row[2])):
+        if row is not None and rules.comes_back(moment(row[1]), now, has_left=bool(row[2])):
             returned.append(row[0])
         db.execute("UPDATE agent SET heartbeat = ? WHERE agent = ?", (epoch(now), agent))
     offer_changed(db, returned, now)
@@ -57,7 +46,7 @@ def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now
     row = registry.find(db, agent, now)
     if row is None:
         raise LocalProtocolError(f"{agent} is not registered, so it cannot own {definition.event_name!r}; start it")
-    changed = with_made(row.registration, definition)
+    changed = rules.with_made(row.registration, definition)
     if changed is None:
         return
     try:
@@ -75,11 +64,11 @@ def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime
     if row is None:
         raise NotFound(f"no agent {agent!r} is registered")
     others = registry.others(db, agent)
-    needs = registry.needs(db, row.registration, names_of_its_own(row.registration, others))
-    check_deregistering(agent, needs, lives=row.live)
+    needs = registry.needs(db, row.registration, rules.names_of_its_own(row.registration, others))
+    rules.check_deregistering(agent, needs, lives=row.live)
     db.execute("DELETE FROM agent WHERE agent = ?", (agent,))
     routes.forget()
-    inherited, gone = heirs(others), list[EventDefinition]()
+    inherited, gone = rules.heirs(others), list[EventDefinition]()
     for *key, body in db.execute(
         "SELECT tenant, topic, event_name, version, body FROM definition WHERE agent = ? ORDER BY topic, event_name",
         (agent,),
@@ -94,14 +83,14 @@ def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime
 
 
 def _define(db: sqlite3.Connection, one: Registration, definition: EventDefinition) -> None:
-    key, body = key_of(one, definition), definition.model_dump_json()
+    key, body = rules.key_of(one, definition), definition.model_dump_json()
     kept = db.execute(f"SELECT content, agent FROM definition WHERE {_KEY}", key).fetchone()
     if kept is None:
         db.execute(
             "INSERT INTO definition (tenant, topic, event_name, version, agent, content, body) "
             "VALUES (?, ?, ?, ?, ?, ?, ?)",
-            (*key, one.agent, content_of(definition), body),
+            (*key, one.agent, rules.content_of(definition), body),
         )
         return
-    check_content(one, definition, *kept)
+    rules.check_content(one, definition, *kept)
     db.execute(f"UPDATE definition SET body = ? WHERE {_KEY}", (body, *key))

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.domain.plans import PlanStatus
@@ -140,12 +140,9 @@ _HISTORY = ("step", "journal", "expectation")
 _REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
-    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "cancellation")),
-    f"DELETE FROM memory WHERE tenant = :tenant AND plan_id IN {_PLANS}",
-    f"DELETE FROM memory_item WHERE tenant = :tenant AND plan_id IN {_PLANS}",
-    f"DELETE FROM plan_value WHERE plan_id IN {_PLANS}",
-    f"DELETE FROM budget WHERE root_plan_id IN {_ROOTS}",
-    f"DELETE FROM plan WHERE root_plan_id IN {_ROOTS}",
+    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "cancellation", "plan_value")),
+    *(f"DELETE FROM {table} WHERE tenant = :tenant AND plan_id IN {_PLANS}" for table in ("memory", "memory_item")),
+    *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
 )
 _REMOVE_SOME = tuple(
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
@@ -190,8 +187,7 @@ class Old:
     now: datetime
 
 
-@dataclass(frozen=True)
-class _Place:
+class _Place(NamedTuple):
     """How far a run has come: the next batch looks behind (`since`, `seq`)."""
 
     stage: str
@@ -206,21 +202,13 @@ class _Place:
         except (ValueError, TypeError) as error:
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
-    def __str__(self) -> str:
-        return json.dumps([self.stage, self.since, self.seq])
-
 
 def prune(db: sqlite3.Connection, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
     batch = _Batch(db, old, limit, dry_run)
     place = _Place(_TREES) if after is None else _Place.read(after)
-    match place.stage:
-        case "trees":
-            then = batch.trees(place)
-        case "requests":
-            then = batch.requests(place)
-        case _:
-            then = batch.loose(place)
-    return Pruned(batch.plans, batch.events, batch.kept, str(then) if then else None)
+    stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
+    then = stages.get(place.stage, batch.loose)(place)
+    return Pruned(batch.plans, batch.events, batch.kept, json.dumps(then) if then else None)
 
 
 class _Batch:

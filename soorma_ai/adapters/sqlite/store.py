@@ -139,14 +139,12 @@ class SqliteUpkeep(Part):
 
 class SqliteStore:
     """`path` None keeps everything in memory, for as long as the store is open. `read_only` is for looking at a file
-    that another process may own. `on_commit` is called on the loop's thread after a commit that wrote something."""
+    that another process may own."""
 
     database_type = Database
 
-    def __init__(
-        self, path: Path | None, *, read_only: bool = False, on_commit: Callable[[], None] | None = None
-    ) -> None:
-        self.database = self.database_type(path, read_only=read_only, on_commit=on_commit)
+    def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
+        self.database = self.database_type(path, read_only=read_only)
         self.queue: Queue = SqliteQueue(self.database)
         self.plans: Plans = SqlitePlans(self.database)
         self.memory: Memory = SqliteMemory(self.database)

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop
+from soorma_ai.core.arrival.effects import Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
-from soorma_ai.core.arrival.takers import Index, Taker
+from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
@@ -19,7 +19,6 @@ from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
 from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.plans import plan_id_of
 
 KEPT_EARLY = timedelta(hours=24)
 GIVEN_UP = "whoever delegated it waits for it no more"
@@ -33,7 +32,7 @@ class Heard:
     """What the registry says of an event, and what the event names: the expectation that it answers or tells about, the
     plan that it wakes, the keys under which a wait may be open."""
 
-    takers: tuple[Taker, ...] = ()
+    takers: tuple[Put, ...] = ()
     expectation_id: str | None = None
     plan_id: str | None = None
     keys: tuple[str, ...] = ()
@@ -89,16 +88,8 @@ def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> t
     """Each agent gets one copy. What a plan waits for is its own, over a subscription of the same agent: a plan that
     waits must not be left waiting."""
     meets = _meet(heard, found, event, now)
-    puts = {put.agent: put for put in (*_taken(heard.takers, event), *meets) if isinstance(put, Put)}
+    puts = {put.agent: put for put in (*heard.takers, *meets) if isinstance(put, Put)}
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
-
-
-def _taken(takers: Iterable[Taker], event: EventEnvelope) -> Iterable[Put]:
-    for taker in takers:
-        if taker.as_goal:
-            yield Put(taker.agent, plan_id_of(event.id, taker.agent), LAST)
-        else:
-            yield Put(taker.agent, event.id)
 
 
 def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:

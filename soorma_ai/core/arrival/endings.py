@@ -6,15 +6,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
-from soorma_ai.core.expecting.wakeups import (
-    ABANDONED,
-    CANCEL_REQUESTED,
-    DEADLINE_REACHED,
-    EXPIRED,
-    STRANDED,
-    wake_for,
-    wake_plan,
-)
+from soorma_ai.core.expecting import wakeups
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE, before_it_began
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.events import EventEnvelope
@@ -35,7 +27,7 @@ def gives_up_child(kind: ExpectationKind, status: ExpectationStatus) -> bool:
 
 def abandon(closed: Expectation, now: datetime) -> tuple[Effect, ...]:
     """Tell those who were asked, where the waiting ends and only once, so that no race leaves a child behind."""
-    return (Wake(wake_for(ABANDONED, closed, now)),)
+    return (Wake(wakeups.wake_for(wakeups.ABANDONED, closed, now)),)
 
 
 def stop(plan_id: str, found: PlanRecord | _Goal | None, reason: str, now: datetime) -> tuple[Effect, ...] | None:
@@ -44,13 +36,14 @@ def stop(plan_id: str, found: PlanRecord | _Goal | None, reason: str, now: datet
         raise NotFound(f"there is no plan {plan_id}")
     if not isinstance(found, PlanRecord):
         agent, goal = found
-        return Forbid(plan_id, reason), Wake(wake_plan(CANCEL_REQUESTED, before_it_began(goal, agent), now))
+        before = before_it_began(goal, agent)
+        return Forbid(plan_id, reason), Wake(wakeups.wake_plan(wakeups.CANCEL_REQUESTED, before, now))
     if found.status.is_final:
         return None
     if found.cancel_requested is not None:
         return ()
     asked = replace(found, cancel_requested=reason, version=found.version + 1, updated_at=now)
-    return SavePlan(asked, found.version), Wake(wake_plan(CANCEL_REQUESTED, asked, now))
+    return SavePlan(asked, found.version), Wake(wakeups.wake_plan(wakeups.CANCEL_REQUESTED, asked, now))
 
 
 def takes_children_along(plan: PlanRecord) -> bool:
@@ -78,10 +71,10 @@ def plan_of_timer(timer_id: str) -> str | None:
 def event_remade(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:
     """The event of a timer that cannot be read. What it guards expires all the same, a plan's deadline is reached."""
     if guarded is not None:
-        return wake_for(EXPIRED, guarded, now)
-    return wake_plan(DEADLINE_REACHED, plan, now) if plan is not None else None
+        return wakeups.wake_for(wakeups.EXPIRED, guarded, now)
+    return wakeups.wake_plan(wakeups.DEADLINE_REACHED, plan, now) if plan is not None else None
 
 
 def set_going(stranded: PlanRecord, now: datetime) -> Wake:
     """Wake a live plan that nothing is coming for."""
-    return Wake(wake_plan(STRANDED, stranded, now))
+    return Wake(wakeups.wake_plan(wakeups.STRANDED, stranded, now))

@@ -106,22 +106,19 @@ def heirs(others: Iterable[Registration]) -> dict[DefinitionKey, str]:
 
 def check_deregistering(agent: str, needs: Needs, *, lives: bool) -> None:
     """Raise LocalProtocolError for an agent that lives, has work that is not done, or that a plan depends on."""
-    reason = "it lives: stop it first" if lives else _need(needs)
-    if reason:
-        raise LocalProtocolError(f"{agent} cannot be deregistered: {reason}")
-
-
-def _need(needs: Needs) -> str:
-    if needs.deliveries:
-        return "deliveries wait for it: start it, or cancel what they belong to"
-    if needs.tasks:
-        return "it has tasks that have not ended: start it, or cancel what they belong to"
-    if needs.plan_id is not None:
-        return f"plan {needs.plan_id} is pursued by it: start it, or cancel the plan"
-    if needs.awaited is not None:
-        plan_id, name = needs.awaited
-        return f"plan {plan_id} waits for {name!r}, which nobody else registers: cancel the plan"
-    return ""
+    if lives:
+        reason = "it lives: stop it first"
+    elif needs.deliveries:
+        reason = "deliveries wait for it: start it, or cancel what they belong to"
+    elif needs.tasks:
+        reason = "it has tasks that have not ended: start it, or cancel what they belong to"
+    elif needs.plan_id is not None:
+        reason = f"plan {needs.plan_id} is pursued by it: start it, or cancel the plan"
+    elif needs.awaited is not None:
+        reason = f"plan {needs.awaited[0]} waits for {needs.awaited[1]!r}, which nobody else registers: cancel the plan"
+    else:
+        return
+    raise LocalProtocolError(f"{agent} cannot be deregistered: {reason}")
 
 
 def _place(event: RegisteredEvent) -> tuple[str, str, str, str, str]:

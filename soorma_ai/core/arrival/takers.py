@@ -2,22 +2,15 @@
 
 from collections import defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from soorma_ai.core.arrival.effects import FIRST, LAST, Put
 from soorma_ai.core.delivery.route import patterns_of
 from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
 
 _TAKEN = frozenset({EventRole.TAKES, EventRole.TAKES_AS_GOAL})
 _NO_ROLES: frozenset[EventRole] = frozenset()
-
-
-@dataclass(frozen=True)
-class Taker:
-    """An agent that gets the event; `as_goal`: a plan of its own begins with it."""
-
-    agent: str
-    as_goal: bool = False
 
 
 class Index:
@@ -34,10 +27,11 @@ class Index:
                 self._known[definition.event_name].append((one, role, definition))
                 self._roles[one.agent, definition.topic, definition.event_name].add(role)
 
-    def takers(self, event: EventEnvelope) -> tuple[Taker, ...]:
-        """Agents of its tenant, and shared ones, that subscribe to it. With a target, of those that do what it asks for
-        only the one of that name, or those of that capability; who only listens hears it all the same."""
-        found: dict[str, Taker] = {}
+    def takers(self, event: EventEnvelope) -> tuple[Put, ...]:
+        """Into whose inbox it goes: agents of its tenant, and shared ones, that subscribe to it; a goal, in the line of
+        the plan that begins with it. With a target, of those that do what it asks for only the one of that name, or
+        those of that capability; who only listens hears it all the same."""
+        found: dict[str, Put] = {}
         for pattern in patterns_of(event.type):
             for one in self._listening.get((event.topic, pattern), ()):
                 roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
@@ -45,7 +39,9 @@ class Index:
                 if does_it and event.target is not None and not _is_meant(one, event.target):
                     continue
                 if one.tenant_id in (None, event.tenant_id):
-                    found[one.agent] = Taker(one.agent, EventRole.TAKES_AS_GOAL in roles)
+                    is_goal = EventRole.TAKES_AS_GOAL in roles
+                    owner, priority = (plan_id_of(event.id, one.agent), LAST) if is_goal else (event.id, FIRST)
+                    found[one.agent] = Put(one.agent, owner, priority)
         return tuple(found.values())
 
     def definitions(self, tenant_id: str, event_type: str) -> list[EventDefinition]:

@@ -44,10 +44,6 @@ class Supervisor:
         self._consumers: dict[str, Consumer] = {}
         self._tasks: list[asyncio.Task[None]] = []
 
-    @property
-    def names(self) -> Sequence[str]:
-        return self._services.presence.names
-
     async def start(self, agents: Sequence[Consuming]) -> None:
         """Start agents. Consumption begins when all are registered and have started; when one cannot, none has."""
         services = self._services
@@ -88,7 +84,7 @@ class Supervisor:
             task.cancel()
         await asyncio.gather(*self._tasks, *left, return_exceptions=True)
         async with AsyncExitStack() as stopping:
-            stopping.push_async_callback(self._services.store.registry.leave, self.names)
+            stopping.push_async_callback(self._services.store.registry.leave, self._services.presence.names)
             for agent in reversed(self._agents):
                 stopping.push_async_callback(agent.stopped)
 

@@ -23,7 +23,7 @@ def back_up(source: Path, target: Path, *, replace: bool = False) -> int:
     """
     _check(source, target, replace=replace)
     with _beside(target) as copy:
-        with closing(files.open_to_copy(source)) as original:
+        with closing(files.open_reader(source, oldest=1)) as original:
             _copy(original, copy, target)
         _verify(copy, source)
         size = copy.stat().st_size

@@ -19,21 +19,16 @@ _MAY_COME_BACK = {
     sqlite3.SQLITE_CANTOPEN: "the file cannot be opened",
     sqlite3.SQLITE_PROTOCOL: "the file's locks are contended",
 }
-_DAMAGED = (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
 _CANNOT_BE_WRITTEN = (OverflowError, ValueError, PydanticSerializationError)
 
 
 def mapped(error: Exception) -> Exception:
     """An error of our tree for what a library raised; anything else as it is."""
-    match error:
-        case SoormaError():
-            return error
-        case sqlite3.Error():
-            return _of_sqlite(error)
-        case OverflowError() | ValueError() | PydanticSerializationError():
-            return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
-        case _:
-            return error
+    if isinstance(error, sqlite3.Error):
+        return _of_sqlite(error)
+    if isinstance(error, _CANNOT_BE_WRITTEN):
+        return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
+    return error
 
 
 @contextmanager
@@ -48,7 +43,7 @@ def _of_sqlite(error: sqlite3.Error) -> SoormaError:
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in _MAY_COME_BACK:
         return StoreUnavailable(f"the store cannot be used now: {_MAY_COME_BACK[code]} ({error})")
-    if code in _DAMAGED:
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return ConfigError(f"the store's file is damaged ({error}): stop its owner and restore the file from a backup")
     if code == sqlite3.SQLITE_CONSTRAINT:
         return VersionConflict(f"somebody else wrote this row first ({error})")

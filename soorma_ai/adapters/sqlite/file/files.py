@@ -5,7 +5,7 @@ from pathlib import Path
 
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.file.migrations import migrate
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION
+from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
 _OLDEST_LIBRARY = (3, 37, 0)
@@ -14,7 +14,9 @@ BUSY_MS = 5000
 
 def open_writer(path: Path | None) -> sqlite3.Connection:
     """The one connection that writes; makes the file and its tables where there are none."""
-    _check_library()
+    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
+        wanted = ".".join(map(str, _OLDEST_LIBRARY))
+        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,17 +34,9 @@ def open_writer(path: Path | None) -> sqlite3.Connection:
     return connection
 
 
-def open_reader(path: Path) -> sqlite3.Connection:
-    """Sees what is committed. It cannot write, so it never checkpoints either: that is the writer's alone."""
-    return _opened_to_read(path, oldest=VERSION)
-
-
-def open_to_copy(path: Path) -> sqlite3.Connection:
-    """Of an older version too: before it is brought forward is when it is to be copied."""
-    return _opened_to_read(path, oldest=1)
-
-
-def _opened_to_read(path: Path, *, oldest: int) -> sqlite3.Connection:
+def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
+    """Sees what is committed. It cannot write, so it never checkpoints either: that is the writer's alone. `oldest` is
+    the first version that is of use: to be copied, any, for that is done before a file is brought forward."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     try:
@@ -73,12 +67,6 @@ def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
     )
 
 
-def _check_library() -> None:
-    if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
-        wanted = ".".join(map(str, _OLDEST_LIBRARY))
-        raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
-
-
 def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     # Nothing is written before the file is known to be ours.
     version = _version(connection, path)
@@ -88,19 +76,8 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA journal_size_limit = 67108864")
     connection.execute("PRAGMA cache_size = -16384")
-    if version == 0:
-        _create(connection)
-    elif version < VERSION:
+    if version < VERSION:
         migrate(connection, version)
-
-
-def _create(connection: sqlite3.Connection) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    for statement in STATEMENTS:
-        connection.execute(statement)
-    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-    connection.execute(f"PRAGMA user_version = {VERSION}")
-    connection.execute("COMMIT")
 
 
 def _version(connection: sqlite3.Connection, path: Path | None) -> int:

@@ -15,7 +15,12 @@ letter was brought back.
 VERSION = 4
 APPLICATION_ID = 0x536F6F72
 
-_STATEMENTS = """
+
+def statements(script: str) -> tuple[str, ...]:
+    return tuple(part.strip() for part in script.split(";") if part.strip())
+
+
+STATEMENTS = statements("""
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -256,11 +261,9 @@ CREATE TABLE definition (
 ) STRICT;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
-"""
+""")
 
 
-def statements(script: str) -> tuple[str, ...]:
-    return tuple(part.strip() for part in script.split(";") if part.strip())
-
-
-STATEMENTS = statements(_STATEMENTS)
+def statements_of(*tables: str) -> tuple[str, ...]:
+    """Those that make these tables and their indexes."""
+    return tuple(one for one in STATEMENTS if one.partition(" (")[0].split()[-1] in tables)

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import TypeVar, cast
 
-from soorma_ai.adapters.sqlite.file.faults import mapped
+from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.errors import StoreUnavailable
 
 T = TypeVar("T")
@@ -120,7 +120,10 @@ class Writer:
             if len(group) == 1:
                 return
         for job in group:
-            self._commit_alone(job)
+            try:
+                self._commit([job])
+            except sqlite3.Error as error:
+                self._lose([job], error)
 
     def _run_together(self, group: list[_Job]) -> bool:
         """False when one failed after it had written, or ended the transaction of all."""
@@ -144,37 +147,24 @@ class Writer:
                 self.connection.execute("RELEASE job")
         return True
 
-    def _commit_alone(self, job: _Job) -> None:
-        if not job.wanted:
-            return
-        try:
-            self.connection.execute("BEGIN IMMEDIATE")
-            if self._run(job):
-                self.connection.execute("COMMIT")
-            else:
-                self._undo()
-        except sqlite3.Error as error:
-            self._lose([job], error)
-
     def _undo(self) -> None:
+        self._forget()
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
-        self._forget()
 
     def _run(self, job: _Job) -> bool:
         try:
-            job.run(self.connection)
+            with in_our_words():
+                job.run(self.connection)
         except Exception as error:
             # Whatever it is, it is the answer to this operation, and none of the others' business.
-            job.fail(_chained(error))
+            job.fail(error)
             return False
         return True
 
     def _lose(self, group: list[_Job], error: sqlite3.Error) -> None:
-        if self.connection.in_transaction:
-            with suppress(sqlite3.Error):
-                self.connection.execute("ROLLBACK")
-        self._forget()
+        with suppress(sqlite3.Error):
+            self._undo()
         for job in group:
             if not job.failed:
                 lost = StoreUnavailable(f"nothing was stored: {error}")
@@ -190,10 +180,3 @@ class Writer:
             job.settle()
         if wrote and self._on_commit is not None:
             self._on_commit()
-
-
-def _chained(error: Exception) -> Exception:
-    told = mapped(error)
-    if told is not error:
-        told.__cause__ = error
-    return told

@@ -7,6 +7,7 @@ nobody is an event that could not be brought to any agent: redriving it sends it
 import sqlite3
 from collections.abc import Mapping
 from datetime import datetime
+from typing import Any
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
 from soorma_ai.adapters.sqlite.tables import events as log
@@ -23,8 +24,6 @@ _SELECT = """
         EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = event.seq)
     FROM inbox JOIN event ON event.seq = inbox.event_seq LEFT JOIN plan ON plan.plan_id = inbox.owner
 """
-
-_Row = tuple[int, str, str, str | None, int, int, float, int, bytes, str | None, str | None, str | None, int]
 
 _SET_ASIDE = """
     INSERT INTO inbox (agent, event_seq, owner, priority, state, attempt, reason, ended_at)
@@ -45,7 +44,6 @@ _REDRIVE = """
 
 
 def listed(db: sqlite3.Connection, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-    """Newest first."""
     found = db.execute(
         f"{_SELECT} WHERE inbox.state = 'dead' AND (:tenant IS NULL OR event.tenant = :tenant) "
         "ORDER BY inbox.seq DESC LIMIT :limit",
@@ -107,7 +105,7 @@ def _set_aside(db: sqlite3.Connection, event_seq: int, reason: str, at: datetime
     db.execute(_SET_ASIDE, given)
 
 
-def _letter(db: sqlite3.Connection, row: _Row) -> DeadLetterRow:
+def _letter(db: sqlite3.Connection, row: tuple[Any, ...]) -> DeadLetterRow:
     seq, agent, state, reason, attempts, redriven, at, event_seq, body, plan_id, root_plan_id, status, is_leaving = row
     unreadable: str | None = None
     try:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -24,29 +24,27 @@ MOST_OF_A_REASON = 500
 def publish(db: sqlite3.Connection, event: EventEnvelope) -> bool:
     """Into the log and the outbox; False if it was there before. Raises LocalProtocolError for the same id
     with other content."""
-    digest = _digest(event)
     stored = _find(db, event.id)
     if stored is not None:
-        if stored[1] == digest:
+        if stored[1] == _digest(event):
             return False
         raise LocalProtocolError(_told(shown(db, stored[0], _body(db, stored[0])), event))
-    _send(db, _insert(db, event, digest))
+    add_row(db, "outbox", event_seq=_insert(db, event))
     return True
 
 
 def publish_once(db: sqlite3.Connection, event: EventEnvelope) -> None:
     """For events that only wake somebody: whichever was first stands."""
     if _find(db, event.id) is None:
-        _send(db, _insert(db, event, _digest(event)))
+        add_row(db, "outbox", event_seq=_insert(db, event))
 
 
 def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnvelope]:
     """An event that came in, as it was stored first."""
-    digest = _digest(event)
     stored = _find(db, event.id)
     if stored is None:
-        return _insert(db, event, digest), event
-    if stored[1] == digest:
+        return _insert(db, event), event
+    if stored[1] == _digest(event):
         return stored[0], event
     _LOG.warning("event id used twice with different content", extra={"event_id": event.id, "event_type": event.type})
     return stored[0], _event(db, stored[0])
@@ -114,7 +112,7 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
 def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
     """Where an event with this id stands, whatever its content; it is written down if there is none."""
     stored = _find(db, event.id)
-    return _insert(db, event, _digest(event)) if stored is None else stored[0]
+    return _insert(db, event) if stored is None else stored[0]
 
 
 def events(
@@ -205,29 +203,22 @@ def _body(db: sqlite3.Connection, seq: int) -> bytes:
     return db.execute("SELECT CAST(body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
 
 
-def _insert(db: sqlite3.Connection, event: EventEnvelope, digest: bytes) -> int:
-    cursor = db.execute(
-        "INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, body, time) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (
-            event.id,
-            event.tenant_id,
-            event.type,
-            str(event.topic),
-            event.plan_id,
-            event.root_plan_id,
-            digest,
-            event.to_json(),
-            epoch(event.time),
-        ),
-    )
-    seq = cursor.lastrowid
+def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int:
+    seq = add_row(
+        db,
+        "event",
+        id=event.id,
+        tenant=event.tenant_id,
+        type=event.type,
+        topic=str(event.topic),
+        plan_id=event.plan_id,
+        root_plan_id=event.root_plan_id,
+        digest=_digest(event),
+        body=event.to_json(),
+        time=epoch(event.time),
+    ).lastrowid
     assert seq is not None
     return seq
-
-
-def _send(db: sqlite3.Connection, seq: int) -> None:
-    db.execute("INSERT INTO outbox (event_seq) VALUES (?)", (seq,))
 
 
 def _told(stored: EventEnvelope, event: EventEnvelope) -> str:

@@ -2,11 +2,11 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, epoch, moment
+from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch, moment
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
@@ -15,12 +15,10 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
 
-_SELECT = (
-    "SELECT expectation.body, expectation.status, expectation.closed_at, expectation.met_by, expectation.answer "
-    "FROM expectation"
-)
+_SELECT = "SELECT body, status, closed_at, met_by, answer FROM expectation"
 
-WAITING = f"""{_SELECT} WHERE expectation.status = 'open' AND expectation.id IN (
+_WAITING = """
+    WHERE expectation.status = 'open' AND expectation.id IN (
         SELECT expectation_id FROM wait_key
         WHERE tenant = ? AND event_type = ? AND key IN (SELECT value FROM json_each(?))
     ) ORDER BY expectation.opened_at, expectation.id
@@ -33,19 +31,13 @@ CAME_EARLY = """
     ORDER BY event_seq
 """
 
-MET_WAIT = "SELECT 1 FROM expectation WHERE met_by = ? AND kind = 'wait'"
-
-MET_BY = f"{_SELECT} WHERE met_by = ? AND ifnull(plan_id, task_id) = ?"
-
 
 def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
-    row = db.execute(f"{_SELECT} WHERE id = ?", (expectation_id,)).fetchone()
-    return _expectation(row) if row else None
+    return next(_found(db, "WHERE id = ?", (expectation_id,)), None)
 
 
 def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | None:
-    row = db.execute(MET_BY, (event_id, owner)).fetchone()
-    return _expectation(row) if row else None
+    return next(_found(db, "WHERE met_by = ? AND ifnull(plan_id, task_id) = ?", (event_id, owner)), None)
 
 
 def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus | None:
@@ -57,41 +49,53 @@ def listed(
     db: sqlite3.Connection, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
 ) -> list[Expectation]:
     """Oldest first."""
-    wanted = {"plan_id": plan_id, "tenant": tenant_id, "status": "open" if only_open else None}
+    wanted = {"plan_id": plan_id, "tenant": tenant_id}
+    conditions = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
     # The status is spelled out, so that the indexes of open rows serve.
-    conditions = [
-        "status = 'open'" if name == "status" else f"{name} = :{name}"
-        for name, value in wanted.items()
-        if value is not None
-    ]
-    where = f"WHERE {' AND '.join(conditions)}" if conditions else ""
-    return [_expectation(row) for row in db.execute(f"{_SELECT} {where} ORDER BY opened_at, id", wanted).fetchall()]
+    where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
+    return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
 
 
 def opened_of_task(db: sqlite3.Connection, agent: str, task_id: str) -> list[Expectation]:
-    found = db.execute(
-        f"{_SELECT} WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id", (task_id, agent)
-    ).fetchall()
-    return [_expectation(row) for row in found]
+    rest = "WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id"
+    return list(_found(db, rest, (task_id, agent)))
 
 
 def named(db: sqlite3.Connection, ids: Sequence[str]) -> list[Expectation]:
-    found = db.execute(f"{_SELECT} WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)).fetchall()
-    return [_expectation(row) for row in found]
+    return list(_found(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
 
 
 def of_group(db: sqlite3.Connection, group_id: str) -> list[Expectation]:
-    found = db.execute(f"{_SELECT} WHERE group_id = ? ORDER BY opened_at, id", (group_id,)).fetchall()
-    return [_expectation(row) for row in found]
+    return list(_found(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
 
 
 def opened_of_kind(db: sqlite3.Connection, kind: ExpectationKind) -> list[Expectation]:
-    found = db.execute(f"{_SELECT} WHERE status = 'open' AND kind = ? ORDER BY opened_at, id", (str(kind),)).fetchall()
-    return [_expectation(row) for row in found]
+    return list(_found(db, "WHERE status = 'open' AND kind = ? ORDER BY opened_at, id", (str(kind),)))
 
 
 def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
-    _insert(db, expectation)
+    done = add_row(
+        db,
+        "expectation",
+        "ON CONFLICT (id) DO NOTHING",
+        id=expectation.id,
+        kind=str(expectation.kind),
+        agent=expectation.agent,
+        tenant=expectation.tenant_id,
+        plan_id=expectation.plan_id,
+        event_type=expectation.event_type,
+        event_topic=str(expectation.event_topic),
+        opened_at=epoch(expectation.opened_at),
+        status=str(expectation.status),
+        closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
+        met_by=expectation.met_by,
+        answer=ANSWER.text(expectation.answer) if expectation.answer else None,
+        body=EXPECTATION.text(expectation),
+        task_id=expectation.task_id,
+        group_id=expectation.group_id,
+    )
+    if done.rowcount == 0:
+        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
     db.executemany(
         "INSERT OR IGNORE INTO wait_key (tenant, event_type, key, expectation_id) VALUES (?, ?, ?, ?)",
         [(expectation.tenant_id, *name, expectation.id) for name in names_of(expectation)],
@@ -115,25 +119,20 @@ def close(
     ).fetchone()
     if changed is None:
         return None
-    _forget(db, expectation_id)
+    # It needs its timers no more, nor the names it was found by.
+    db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
+    db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
     return ExpectationKind(changed[0])
 
 
-def _forget(db: sqlite3.Connection, expectation_id: str) -> None:
-    """What a closed one needs no more: its timers, and the names it was found by."""
-    db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
-    db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
-
-
 def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
-    return db.execute(MET_WAIT, (event_id,)).fetchone() is not None
+    found = db.execute("SELECT 1 FROM expectation WHERE met_by = ? AND kind = 'wait'", (event_id,)).fetchone()
+    return found is not None
 
 
 def waiting(db: sqlite3.Connection, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
     """Open waits under these keys, oldest first."""
-    return [
-        _expectation(row) for row in db.execute(WAITING, (tenant_id, event_type, json.dumps(list(keys)))).fetchall()
-    ]
+    return list(_found(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
 
 
 def came_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> Iterator[Early]:
@@ -173,40 +172,13 @@ def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
     return done.rowcount == 1
 
 
-def _insert(db: sqlite3.Connection, expectation: Expectation) -> None:
-    done = db.execute(
-        "INSERT INTO expectation (id, kind, agent, tenant, plan_id, event_type, event_topic, opened_at, status, "
-        "closed_at, met_by, answer, body, task_id, group_id) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
-        "ON CONFLICT (id) DO NOTHING",
-        (
-            expectation.id,
-            str(expectation.kind),
-            expectation.agent,
-            expectation.tenant_id,
-            expectation.plan_id,
-            expectation.event_type,
-            str(expectation.event_topic),
-            epoch(expectation.opened_at),
-            str(expectation.status),
-            epoch(expectation.closed_at) if expectation.closed_at else None,
-            expectation.met_by,
-            ANSWER.text(expectation.answer) if expectation.answer else None,
-            EXPECTATION.text(expectation),
-            expectation.task_id,
-            expectation.group_id,
-        ),
-    )
-    if done.rowcount == 0:
-        raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
-
-
-def _expectation(row: tuple[str, str, float | None, str | None, str | None]) -> Expectation:
+def _found(db: sqlite3.Connection, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
     """The body is what was opened; the columns are what became of it."""
-    body, status, closed_at, met_by, answer = row
-    return replace(
-        EXPECTATION.record(body),
-        status=ExpectationStatus(status),
-        closed_at=None if closed_at is None else moment(closed_at),
-        met_by=met_by,
-        answer=None if answer is None else ANSWER.record(answer),
-    )
+    for body, status, closed_at, met_by, answer in db.execute(f"{_SELECT} {rest}", values).fetchall():
+        yield replace(
+            EXPECTATION.record(body),
+            status=ExpectationStatus(status),
+            closed_at=None if closed_at is None else moment(closed_at),
+            met_by=met_by,
+            answer=None if answer is None else ANSWER.record(answer),
+        )

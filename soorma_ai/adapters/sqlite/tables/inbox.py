@@ -70,30 +70,19 @@ def put(db: sqlite3.Connection, agent: str, event_seq: int, owner: str, priority
 def claim(
     db: sqlite3.Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
 ) -> list[Delivery]:
-    """What cannot be read is set aside on the way, and whatever stands behind it moves up."""
-    values = (agent, epoch(now), json.dumps(list(held)), limit)
-    while found := db.execute(CLAIMABLE, values).fetchall():
-        if taken := _take(db, found, now, lease):
-            return taken
-    return []
+    return _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
 
 
 def claim_suspect(
     db: sqlite3.Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
 ) -> Delivery | None:
-    values = (epoch(now), json.dumps(list(agents)), json.dumps(list(held)))
-    while found := db.execute(SUSPECT, values).fetchall():
-        if taken := _take(db, found, now, lease):
-            return taken[0]
-    return None
+    taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
+    return taken[0] if taken else None
 
 
 def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
-    begun = db.execute(
-        "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?",
-        (delivery.seq, delivery.fence),
-    )
-    if begun.rowcount == 0:
+    query = "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?"
+    if db.execute(query, (delivery.seq, delivery.fence)).rowcount == 0:
         raise _lost(delivery)
 
 
@@ -245,15 +234,19 @@ def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> 
     return min((due for due in found if due is not None), default=None)
 
 
-def _take(db: sqlite3.Connection, found: Sequence[tuple[Any, ...]], now: datetime, lease: timedelta) -> list[Delivery]:
-    taken = [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]
-    if taken:
-        db.execute(
-            "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
-            "WHERE seq IN (SELECT value FROM json_each(?))",
-            (epoch(now + lease), json.dumps([delivery.seq for delivery in taken])),
-        )
-    return taken
+def _take(
+    db: sqlite3.Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta
+) -> list[Delivery]:
+    """What cannot be read is set aside on the way, and whatever stands behind it moves up."""
+    while found := db.execute(query, values).fetchall():
+        if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
+            db.execute(
+                "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
+                "WHERE seq IN (SELECT value FROM json_each(?))",
+                (epoch(now + lease), json.dumps([delivery.seq for delivery in taken])),
+            )
+            return taken
+    return []
 
 
 def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> Delivery | None:

@@ -4,20 +4,8 @@ import json
 import sqlite3
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite.codec import epoch, moment
-from soorma_ai.domain.memory import (
-    AppendMemory,
-    DropMemory,
-    IncrementMemory,
-    MemoryChange,
-    MemoryKey,
-    OpenSession,
-    Remembered,
-    SessionSummary,
-    StoreMemory,
-    add,
-    not_a_list,
-)
+from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
+from soorma_ai.domain import memory as domain
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import Json, compact
 from soorma_ai.errors import VersionConflict
@@ -29,15 +17,15 @@ _SCALAR = "iif(substr(body, 1, 1) = '[', '[]', ifnull(body, '0'))"
 _SESSION = "SELECT session_id, plans, created_at, last_activity, user_id, name, metadata FROM session"
 
 
-def recall(db: sqlite3.Connection, at: MemoryKey) -> Remembered:
+def recall(db: sqlite3.Connection, at: domain.MemoryKey) -> domain.Remembered:
     row = db.execute(f"SELECT version, body FROM memory WHERE {_AT}", _place(at)).fetchone()
     if row is None or row[1] is None:
-        return Remembered(row[0] if row else 0)
+        return domain.Remembered(row[0] if row else 0)
     value: Json = json.loads(row[1])
     if isinstance(value, list):
         found = db.execute(f"SELECT body FROM memory_item WHERE {_AT} ORDER BY ordinal", _place(at)).fetchall()
         value = [*value, *(json.loads(body) for (body,) in found)]
-    return Remembered(row[0], exists=True, value=value)
+    return domain.Remembered(row[0], exists=True, value=value)
 
 
 def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
@@ -48,7 +36,7 @@ def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
     return [key for (key,) in found]
 
 
-def change(db: sqlite3.Connection, given: MemoryChange) -> None:
+def change(db: sqlite3.Connection, given: domain.MemoryChange) -> None:
     """A deleted key keeps its row, so that nobody mistakes what comes after it for what they read before it."""
     at = given.at
     found = db.execute(f"SELECT version, items, {_KIND}, {_SCALAR} FROM memory WHERE {_AT}", _place(at)).fetchone()
@@ -57,25 +45,25 @@ def change(db: sqlite3.Connection, given: MemoryChange) -> None:
         told = f"{at.key!r} of plan {at.plan_id} has changed since it was read; read it again"
         raise VersionConflict(told, counts=False)
     match given:
-        case StoreMemory(value=value):
+        case domain.StoreMemory(value=value):
             _write(db, at, version + 1, compact(value))
-        case DropMemory():
+        case domain.DropMemory():
             _write(db, at, version + 1, None)
-        case IncrementMemory(by=by):
+        case domain.IncrementMemory(by=by):
             before: Json = [] if kind == "[" else json.loads(scalar)
-            _write(db, at, version + 1, compact(add(at, before, by)))
-        case AppendMemory(items=added):
+            _write(db, at, version + 1, compact(domain.add(at, before, by)))
+        case domain.AppendMemory(items=added):
             if kind == "":
                 _write(db, at, version + 1, "[]")
                 items = 0
             elif kind != "[":
-                raise not_a_list(at, json.loads(scalar))
+                raise domain.not_a_list(at, json.loads(scalar))
             _append(db, at, items, added)
         case _:
             assert_never(given)
 
 
-def _write(db: sqlite3.Connection, at: MemoryKey, version: int, body: str | None) -> None:
+def _write(db: sqlite3.Connection, at: domain.MemoryKey, version: int, body: str | None) -> None:
     db.execute(f"DELETE FROM memory_item WHERE {_AT}", _place(at))
     db.execute(
         "INSERT OR REPLACE INTO memory (tenant, plan_id, key, version, items, body) VALUES (?, ?, ?, ?, 0, ?)",
@@ -83,7 +71,7 @@ def _write(db: sqlite3.Connection, at: MemoryKey, version: int, body: str | None
     )
 
 
-def _append(db: sqlite3.Connection, at: MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
+def _append(db: sqlite3.Connection, at: domain.MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
     db.executemany(
         "INSERT INTO memory_item (tenant, plan_id, key, ordinal, body) VALUES (?, ?, ?, ?, ?)",
         [(*_place(at), ordinal + n, compact(item)) for n, item in enumerate(added)],
@@ -91,68 +79,59 @@ def _append(db: sqlite3.Connection, at: MemoryKey, ordinal: int, added: tuple[Js
     db.execute(f"UPDATE memory SET version = version + 1, items = ? WHERE {_AT}", (ordinal + len(added), *_place(at)))
 
 
-def open_session(db: sqlite3.Connection, opened: OpenSession) -> None:
+def open_session(db: sqlite3.Connection, opened: domain.OpenSession) -> None:
     one = opened.session
-    db.execute(
-        "INSERT INTO session (tenant, session_id, user_id, name, metadata, created_at, last_activity, plans) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, 0) ON CONFLICT DO UPDATE SET name = ifnull(name, excluded.name), "
+    add_row(
+        db,
+        "session",
+        "ON CONFLICT DO UPDATE SET name = ifnull(name, excluded.name), "
         "metadata = iif(metadata = '{}', excluded.metadata, metadata)",
-        (
-            opened.tenant_id,
-            one.session_id,
-            one.user_id,
-            one.name,
-            compact(one.metadata),
-            epoch(one.created_at),
-            epoch(one.last_activity),
-        ),
+        tenant=opened.tenant_id,
+        session_id=one.session_id,
+        user_id=one.user_id,
+        name=one.name,
+        metadata=compact(one.metadata),
+        created_at=epoch(one.created_at),
+        last_activity=epoch(one.last_activity),
+        plans=0,
     )
 
 
 def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
     """The session that a new plan names, which may be new as well."""
-    if plan.lineage.session_id is None:
-        return
+    of = plan.lineage
+    if of.session_id is not None:
+        made = domain.SessionSummary(of.session_id, 0, plan.created_at, plan.updated_at, of.user_id, None, {})
+        open_session(db, domain.OpenSession(of.tenant_id, made))
+        active(db, plan, new_plans=1)
+
+
+def active(db: sqlite3.Connection, plan: PlanRecord, new_plans: int = 0) -> None:
     db.execute(
-        "INSERT INTO session (tenant, session_id, user_id, metadata, created_at, last_activity, plans) "
-        "VALUES (?, ?, ?, '{}', ?, ?, 1) ON CONFLICT DO UPDATE "
-        "SET plans = plans + 1, last_activity = max(last_activity, excluded.last_activity)",
-        (
-            plan.lineage.tenant_id,
-            plan.lineage.session_id,
-            plan.lineage.user_id,
-            epoch(plan.created_at),
-            epoch(plan.updated_at),
-        ),
+        "UPDATE session SET plans = plans + ?, last_activity = max(last_activity, ?) "
+        "WHERE tenant = ? AND session_id = ?",
+        (new_plans, epoch(plan.updated_at), plan.lineage.tenant_id, plan.lineage.session_id),
     )
 
 
-def active(db: sqlite3.Connection, plan: PlanRecord) -> None:
-    db.execute(
-        "UPDATE session SET last_activity = max(last_activity, ?) WHERE tenant = ? AND session_id = ?",
-        (epoch(plan.updated_at), plan.lineage.tenant_id, plan.lineage.session_id),
-    )
-
-
-def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> SessionSummary | None:
+def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.SessionSummary | None:
     row = db.execute(f"{_SESSION} WHERE tenant = ? AND session_id = ?", (tenant_id, session_id)).fetchone()
     return _session(row) if row else None
 
 
-def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[SessionSummary]:
-    """The one that something happened in last first."""
+def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[domain.SessionSummary]:
     found = db.execute(
         f"{_SESSION} WHERE tenant = ? ORDER BY last_activity DESC, session_id LIMIT ?", (tenant_id, limit)
     ).fetchall()
     return [_session(row) for row in found]
 
 
-def _session(row: tuple[str, int, float, float, str, str | None, str]) -> SessionSummary:
+def _session(row: tuple[str, int, float, float, str, str | None, str]) -> domain.SessionSummary:
     session_id, plans, created_at, last_activity, user_id, name, metadata = row
-    return SessionSummary(
+    return domain.SessionSummary(
         session_id, plans, moment(created_at), moment(last_activity), user_id, name, json.loads(metadata)
     )
 
 
-def _place(at: MemoryKey) -> tuple[str, str, str]:
+def _place(at: domain.MemoryKey) -> tuple[str, str, str]:
     return at.tenant_id, at.plan_id, at.key

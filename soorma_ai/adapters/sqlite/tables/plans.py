@@ -3,7 +3,7 @@
 import json
 import sqlite3
 
-from soorma_ai.adapters.sqlite.codec import PLAN, STEP
+from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row
 from soorma_ai.adapters.sqlite.tables import memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.history import JoinProgress, Step
@@ -35,7 +35,6 @@ def plans(
 
 
 def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRecord | None:
-    """The newest whose goal is answered under this reply key."""
     row = db.execute(
         "SELECT body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1", (tenant_id, answer_key)
     ).fetchone()
@@ -137,21 +136,20 @@ def status(db: sqlite3.Connection, plan_id: str | None) -> PlanStatus | None:
 
 
 def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
-    done = db.execute(
-        "INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, session_id, "
-        "answer_key) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (plan_id) DO NOTHING",
-        (
-            plan.plan_id,
-            plan.lineage.tenant_id,
-            plan.agent,
-            str(plan.status),
-            plan.root_plan_id,
-            plan.goal_id,
-            plan.version,
-            PLAN.text(plan),
-            plan.lineage.session_id,
-            plan.answer_key,
-        ),
+    done = add_row(
+        db,
+        "plan",
+        "ON CONFLICT (plan_id) DO NOTHING",
+        plan_id=plan.plan_id,
+        tenant=plan.lineage.tenant_id,
+        agent=plan.agent,
+        status=str(plan.status),
+        root_plan_id=plan.root_plan_id,
+        goal_id=plan.goal_id,
+        version=plan.version,
+        body=PLAN.text(plan),
+        session_id=plan.lineage.session_id,
+        answer_key=plan.answer_key,
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")

@@ -82,7 +82,6 @@ def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | Non
 
 
 def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list[EventDefinition]:
-    """Every version on every topic, of agents that are gone too."""
     found = db.execute(
         "SELECT body FROM definition WHERE event_name = ? AND tenant IN ('', ?) ORDER BY topic, version",
         (event_name, tenant_id),

@@ -2,7 +2,7 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.codec import SUB_TASK, TASK
+from soorma_ai.adapters.sqlite.codec import SUB_TASK, TASK, add_row
 from soorma_ai.domain.effects import SaveSubTask, SaveTask
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.errors import VersionConflict
@@ -14,7 +14,6 @@ def task(db: sqlite3.Connection, agent: str, task_id: str) -> TaskRecord | None:
 
 
 def sub_tasks(db: sqlite3.Connection, agent: str, task_id: str) -> list[SubTaskInfo]:
-    """In the order in which they were asked."""
     found = db.execute(
         "SELECT body FROM sub_task WHERE agent = ? AND task_id = ? ORDER BY ordinal", (agent, task_id)
     ).fetchall()
@@ -28,17 +27,16 @@ def agents_of(db: sqlite3.Connection, task_id: str) -> list[str]:
 def save(db: sqlite3.Connection, effect: SaveTask) -> None:
     task = effect.task
     if effect.expected_version is None:
-        done = db.execute(
-            "INSERT INTO task (agent, task_id, tenant, root_plan_id, version, body) VALUES (?, ?, ?, ?, ?, ?) "
+        done = add_row(
+            db,
+            "task",
             "ON CONFLICT DO NOTHING",
-            (
-                task.agent,
-                task.task_id,
-                task.lineage.tenant_id,
-                task.lineage.root_plan_id,
-                task.version,
-                TASK.text(task),
-            ),
+            agent=task.agent,
+            task_id=task.task_id,
+            tenant=task.lineage.tenant_id,
+            root_plan_id=task.lineage.root_plan_id,
+            version=task.version,
+            body=TASK.text(task),
         )
     else:
         done = db.execute(

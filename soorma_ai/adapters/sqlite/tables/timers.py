@@ -9,10 +9,6 @@ from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.errors import LocalProtocolError
 
-DUE = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
-
-OVERTAKEN = "SELECT 1 FROM timer WHERE guards = ? AND due <= ? AND ifnull(series, ?) = ?"
-
 
 def schedule(db: sqlite3.Connection, timer: Schedule) -> None:
     """The same id again moves the timer. What it guards must exist; if that is closed by now, there is no timer."""
@@ -37,12 +33,14 @@ def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
 
 def due(db: sqlite3.Connection, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:
     """Id, what it guards, series and event of those that are due, in that order."""
-    return db.execute(DUE, (epoch(now), limit)).fetchall()
+    query = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"
+    return db.execute(query, (epoch(now), limit)).fetchall()
 
 
 def is_overtaken(db: sqlite3.Connection, guards: str | None, series: str, now: datetime) -> bool:
     """By a later one of its series, or by the end of what it guards."""
-    return db.execute(OVERTAKEN, (guards, epoch(now), series, series)).fetchone() is not None
+    query = "SELECT 1 FROM timer WHERE guards = ? AND due <= ? AND ifnull(series, ?) = ?"
+    return db.execute(query, (guards, epoch(now), series, series)).fetchone() is not None
 
 
 def next_due(db: sqlite3.Connection) -> float | None:
