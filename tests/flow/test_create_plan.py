@@ -289,18 +289,6 @@ async def is_parked(platform: Platform, plan_id: str) -> bool:
     return stored is not None and stored.status == "paused"
 
 
-async def test_where_nobody_takes_anything_the_plan_sleeps_and_is_drawn_when_somebody_does(platform: Platform) -> None:
-    minds = drawing(draw(machine()))
-    await platform.start(minds)
-    plan = await platform.submit(GOAL, ORDER)
-    await until(platform, lambda: is_parked(platform, plan.plan_id))
-    assert isinstance(minds.reasoner, ScriptedReasoner)
-    assert minds.reasoner.questions == []
-    await platform.start(stock(), payments())
-    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
-    assert len(minds.reasoner.questions) == 1
-
-
 async def test_a_plan_whose_chosen_agents_are_gone_sleeps_until_one_of_them_is_back(
     platform: Platform, clock: VirtualClock
 ) -> None:
@@ -368,20 +356,6 @@ async def test_a_drawn_plan_may_ask_a_person_for_a_declared_event(platform: Plat
     assert wait.message == "Really A1?"
     assert "asks a person: response_event 'user.spoke' is not offered" in told(minds)
     await platform.answer(wait.wait_id, {"sure": True})
-    assert await plan.result(timeout=PATIENCE) == {"paid": 7}
-
-
-async def test_a_drawn_plan_may_wait_for_an_event_from_outside_and_for_no_other(platform: Platform) -> None:
-    waits, others = (
-        machine(start={"transitions": [way(event, "paying")]}) for event in ("goods.arrived", "goods.came")
-    )
-    waits.pop("sorry")
-    minds = drawing(draw(others), draw(waits), external_events=["goods.arrived"])
-    await platform.start(minds, payments())
-    plan = await platform.submit(GOAL, ORDER)
-    await the_wait(platform)
-    assert "event 'goods.came' is not offered; did you mean 'goods.arrived'" in told(minds)
-    await platform.publish("business-facts", "goods.arrived", {}, plan_id=plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
 
 

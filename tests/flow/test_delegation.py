@@ -10,7 +10,6 @@ from machines import GOAL, on, researcher, state
 
 from soorma_ai import (
     DelegateAction,
-    EventDefinition,
     GoalContext,
     InvocationContext,
     Limits,
@@ -26,7 +25,7 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
@@ -46,30 +45,6 @@ async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platf
     (replied,) = [step for step in found.steps if step.kind == "replied"]
     assert replied.data == {"bought": "pens"}
     assert found.usage.actions == 2, "the child's request and the delegation itself"
-
-
-@pytest.mark.parametrize(
-    ("decision", "answer", "bought"),
-    [
-        ("edit", {"approved": True, "data": {"amount": 5}}, [{"amount": 5}]),
-        ("reject", {"approved": False}, []),
-    ],
-)
-async def test_a_goal_that_a_person_must_approve_is_held_like_any_request(
-    platform: Platform, decision: Any, answer: Any, bought: Any
-) -> None:
-    wanted = EventDefinition(event_name="buy.wanted", approval="payload.amount > 1.0")
-    child = planner([complete({})], name="buyer", goals=[wanted])
-    root = planner([delegate("buyer", "buy.wanted", {"amount": 7}), complete({"ok": True})])
-    await platform.start(root, child, stock())
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    assert question.proposed_data == {"amount": 7}
-    assert [one.plan_id for one in await platform.plans()] == [plan.plan_id]
-    await platform.answer(question.wait_id, answer, decision=decision)
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    begun = [one.goal_data for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
-    assert begun == bought
 
 
 async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> None:
@@ -105,19 +80,6 @@ async def _count(platform: Platform, status: str, count: int) -> bool:
     return len(await platform.plans(status=status)) == count
 
 
-async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform: Platform) -> None:
-    root = planner([delegate("buyer", "buy.wanted", {})])
-    child = buyer([complete({})])
-    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
-    await platform.start(root, stock())
-    plan = await platform.submit("order.received", {})
-    await until(platform, lambda: _asked(platform, "buy.wanted"))
-    await platform.cancel(plan.plan_id)
-    await until(platform, lambda: _count(platform, "cancelled", 1))
-    await platform.start(child)
-    await until(platform, lambda: _count(platform, "cancelled", 2))
-
-
 CARRY = [publish("carry.requested"), wait("weight.told", "Is it heavy?")]
 
 
@@ -148,19 +110,6 @@ async def test_a_child_that_took_too_long_is_cancelled_and_its_answer_is_nothing
     assert (await platform.plan(plan.plan_id)).status == "completed"
 
 
-async def test_a_child_that_has_not_begun_in_time_is_not_begun(platform: Platform, clock: VirtualClock) -> None:
-    child = asks()
-    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
-    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), stock())
-    plan = await platform.submit(GOAL, {})
-    await until(platform, lambda: _asked(platform, "buy.wanted"))
-    await clock.advance(60)
-    await ended(platform, plan.plan_id)
-    await platform.start(child)
-    await until(platform, lambda: _count(platform, "cancelled", 1))
-    assert await platform.waits() == []
-
-
 async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platform) -> None:
     root = planner([], goals=[])
 
@@ -181,22 +130,6 @@ async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platfo
     plan = await platform.submit("order.received", {})
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     await until(platform, lambda: _count(platform, "cancelled", 1))
-    assert await platform.waits() == []
-
-
-async def test_a_child_that_took_too_long_is_cancelled_although_its_parent_is_ended_at_once(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), asks(), stock())
-    plan = await platform.submit(GOAL, {})
-    await the_wait(platform)
-    await asyncio.gather(clock.advance(60), platform.cancel(plan.plan_id))
-    await ended(platform, plan.plan_id)
-
-    async def is_quiet() -> bool:
-        return not await platform.plans(status="active")
-
-    await until(platform, is_quiet)
     assert await platform.waits() == []
 
 
@@ -230,34 +163,6 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_beg
 async def _asked(platform: Platform, event_type: str) -> bool:
     requests = [event for event in await published(platform) if event.type == event_type]
     return bool(requests) and await platform.services.store.queue.backlog(1) > 0
-
-
-async def test_a_plan_that_fails_takes_its_workers_with_it(platform: Platform) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("carry.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        about = {"question": "Is it heavy?", "response_event": "weight.told", "timeout_seconds": 600}
-        await context.bus.publish("notification-events", "notification.human_input", about)
-
-    worker.on_result("weight.told")(lambda result, context: pytest.fail("nobody wants it any more"))
-    root = planner(
-        [
-            publish_all(publish("carry.requested"), publish("inventory.reserve.requested", order_id="A"), need=1),
-            publish("carry.requested"),
-        ],
-        max_actions=2,
-    )
-    await platform.start(root, worker, stock())
-    plan = await platform.submit("order.received", {})
-    assert "max_actions" in (await ended(platform, plan.plan_id)).reason
-
-    async def is_told() -> bool:
-        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
-        return [e.data["error"]["code"] for e in answers] == ["cancelled"]  # type: ignore[index,call-overload]
-
-    await until(platform, is_told)
-    assert await platform.waits() == []
 
 
 async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, clock: VirtualClock) -> None:

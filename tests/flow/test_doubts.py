@@ -24,7 +24,7 @@ from kit import (
     until,
 )
 
-from soorma_ai import InvocationContext, Platform, PlatformContext, Reject, Retry, Tool
+from soorma_ai import InvocationContext, PlatformContext, Reject, Retry, Tool
 from soorma_ai.domain.doubts import Done, Failed, NotDone, StillUnknown
 from soorma_ai.errors import ConfigError, TransientError
 from soorma_ai.ports import ModelQuestion
@@ -113,29 +113,6 @@ async def test_a_kill_in_the_middle_is_a_question_to_a_person(
         if reason:
             assert replies[0].data == {"code": "in_doubt", "message": reason}
         assert await platform.waits() == []
-
-
-async def test_an_answer_that_does_not_fit_leaves_the_question_open(path: Path, clock: VirtualClock) -> None:
-    await killed_in_the_middle(path, clock)
-    async with running(path, clock, buying(), bank(Bank().charge)) as platform:
-        question = await the_wait(platform)
-        answers = ({"outcome": "done"}, {"outcome": "not_done"}, {"outcome": "failed"})
-        found = [await platform.answer(question.wait_id, answer) for answer in answers]
-        assert found == ["invalid", "accepted", "duplicate"]
-
-
-async def test_a_question_that_nobody_answers_ends_as_a_failure_and_not_as_a_repetition(
-    path: Path, clock: VirtualClock
-) -> None:
-    plan_id = await killed_in_the_middle(path, clock)
-    account = Bank()
-    async with running(path, clock, buying(), bank(account.charge)) as platform:
-        question = await the_wait(platform)
-        assert question.deadline is not None
-        await clock.advance(question.deadline - clock.now())
-        plan = await ended(platform, plan_id)
-        assert (plan.status, account.charges) == ("failed", 0)
-        assert not [row for row in await platform.services.store.letters.dead_letters(None, 9) if row.agent == "bank"]
 
 
 @pytest.mark.parametrize("raised", [ZeroDivisionError("oops"), TransientError("the line went dead")])
@@ -280,29 +257,6 @@ async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path
         (replied,) = [step for step in plan.steps if step.kind == "replied"]
         assert replied.data["code"] == "in_doubt"  # type: ignore[index,call-overload]
         assert [letter.agent for letter in await platform.dead_letters()] == ["bank"]
-
-
-async def test_an_old_answer_that_comes_again_resolves_no_new_doubt(path: Path, clock: VirtualClock) -> None:
-    await killed_in_the_middle(path, clock)
-    account = Bank(fails=ZeroDivisionError("oops"))
-    async with running(path, clock, buying(), bank(account.charge)) as platform:
-        first = await the_wait(platform)
-        await platform.answer(first.wait_id, {"outcome": "not_done"})
-        await until(platform, lambda: _asks_anew(platform, first.wait_id))
-        rows = await platform.services.store.events.events(limit=500)
-        woken = [row.event for row in rows if row.event.subject == first.wait_id and row.event.source == "soorma"]
-        await platform.services.store.queue.arrive(woken, clock.now())
-        platform.services.signals.wake_agents()
-        (second,) = await platform.waits()
-        assert await platform.answer(second.wait_id, {"outcome": "done", "result": {"receipt": "r-1"}}) == "accepted"
-        await until(platform, lambda: platform.plans(status="completed"))
-        (plan,) = await platform.plans()
-        (replied,) = [step for step in (await platform.plan(plan.plan_id)).steps if step.kind == "replied"]
-        assert (replied.data, account.charges) == ({"receipt": "r-1"}, 1)
-
-
-async def _asks_anew(platform: Platform, old: str) -> bool:
-    return any(wait.wait_id != old for wait in await platform.waits())
 
 
 async def test_a_handler_that_always_says_later_may_run_when_it_is_brought_back(

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, stock, the_wait, until
+from kit import PATIENCE, order, planner, stock, until
 
 from soorma_ai import (
     EventContext,
@@ -18,7 +18,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, wait
+from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 
@@ -158,16 +158,6 @@ def hearing(*script: Any, **options: Any) -> Any:
         await minds.execute_decision(decision, context, plan=plan)
 
     return minds
-
-
-async def test_a_plan_that_waits_may_be_ended_by_an_event_of_another_owner(platform: Platform) -> None:
-    plan = await order(
-        platform, hearing(wait("user.replied", "?"), complete({"ok": True}), external_events=["user.replied"])
-    )
-    await the_wait(platform)
-    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert await platform.waits() == []
 
 
 async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(

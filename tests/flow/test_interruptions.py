@@ -151,28 +151,6 @@ async def test_a_cancellation_that_comes_twice_gives_back_what_was_in_hand(path:
         await until(platform, lambda: is_idle(platform))
 
 
-async def test_what_a_cancelled_plan_asked_for_is_not_begun(path: Path, clock: VirtualClock) -> None:
-    work = Handler()
-    work.go_on.set()
-    async with open_platform(path, clock) as platform:
-        await platform.start(stock())
-    async with open_platform(path, clock) as platform:
-        await platform.services.store.registry.register([stock().registration()], clock.now())
-        plan = await order(platform, planner([RESERVE]))
-        await until(platform, lambda: published(platform))
-        await until(platform, lambda: _waits_in_line(platform, "stock"))
-        await platform.cancel(plan.plan_id)
-        await ended(platform, plan.plan_id)
-        await platform.start(work.tool)
-        await until(platform, lambda: is_idle(platform))
-        assert work.runs == 0
-
-
-async def _waits_in_line(platform: Platform, agent: str) -> bool:
-    requests = [event for event in await published(platform) if event.type == "inventory.reserve.requested"]
-    return bool(requests) and await platform.services.store.queue.pending(agent, requests[0].id) > 0
-
-
 async def test_a_long_handler_keeps_its_lease(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
     await held_for(platform, clock, 10 * LEASE)

@@ -11,7 +11,6 @@ from kit import PATIENCE, ended, killed, open_platform, payments, planner, publi
 
 from soorma_ai import (
     GoalContext,
-    PlanFailed,
     Platform,
     PlatformContext,
     PublishAction,
@@ -114,23 +113,6 @@ async def test_results_and_the_deadline_at_the_same_moment_are_one_join(path: Pa
         assert len(fired) == 1
 
 
-async def test_one_of_several_that_needs_approval_is_held_while_the_others_go(platform: Platform) -> None:
-    charged: list[Any] = []
-    minds = planner([publish_all(CHARGE, RESERVE), complete({"ok": 1})])
-    await platform.start(minds, stock(), payments("always", charged))
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    await stepped(platform, plan.plan_id, "replied")
-    assert (charged, len(minds.reasoner.questions)) == ([], 1)  # type: ignore[union-attr]
-    assert (await platform.plan(plan.plan_id)).status == "running"
-    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-    assert charged == [12000]
-    text = told(minds)
-    assert text.index('"charged":12000') < text.index('"reserved":"A1"')
-    assert (await platform.plan(plan.plan_id)).usage.actions == 2, "reserved once"
-
-
 async def test_what_was_withdrawn_is_not_published_though_a_person_lets_it_go_while_the_model_thinks(
     platform: Platform,
 ) -> None:
@@ -225,21 +207,6 @@ async def test_a_handler_decides_and_is_told_when_the_join_fires(platform: Platf
     ]
 
 
-async def test_a_handler_that_leaves_only_what_is_late_to_wait_for_fails_its_plan(platform: Platform) -> None:
-    minds = planner([publish_all(*THREE, need=1)], limits=WIDE)
-
-    @minds.on_transition()
-    async def forgetful(transition: TransitionContext, context: PlatformContext) -> None:
-        return
-
-    await register_parts(platform)
-    await platform.start(minds)
-    plan = await platform.submit("order.received", {})
-    await arrive(platform, [reply_to((await asked(platform, 3))[1])])
-    with pytest.raises(PlanFailed, match="no_next_step"):
-        await plan.result(timeout=PATIENCE)
-
-
 async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform: Platform) -> None:
     _, plan, _ = await fanned_out(platform, publish_all(*THREE, need=1), complete({"ok": 1}))
     store: Any = platform.services.store
@@ -253,15 +220,3 @@ async def test_a_plan_that_only_a_late_branch_could_reach_is_set_going(platform:
     assert (await store.queue.sweep(platform.services.clock.now())).stranded == (plan.plan_id,)
     platform.services.signals.wake_agents()
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-
-
-async def test_a_prompt_holds_no_id_and_no_moment_of_ours(platform: Platform) -> None:
-    minds = planner([publish_all(RESERVE, RESERVE, need=1), complete()])
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-    await plan.result(timeout=PATIENCE)
-    text = "".join(m.content for question in minds.reasoner.questions for m in question.messages)  # type: ignore[union-attr]
-    details = await platform.plan(plan.plan_id)
-    ours = {plan.plan_id, plan.goal_id, "2026-01-01", *(e.id for e in details.expectations)}
-    secrets = ours | {mark for s in details.steps for mark in (s.fingerprint, s.event_id) if mark}
-    assert not [secret for secret in secrets if secret in text]

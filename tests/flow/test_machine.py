@@ -131,18 +131,6 @@ async def test_a_gate_holds_what_a_state_asks(platform: Platform, approved: bool
     assert charged == ([9] if approved else [])
 
 
-async def test_the_machine_goes_on_after_a_restart(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as first:
-        await first.start(researcher(research()), Web("no_results"), analyst())
-        plan = await first.submit(GOAL, TOPIC)
-        question = await the_wait(first)
-    async with open_platform(path, clock) as second:
-        await second.start(researcher(research()), Web("found"), analyst())
-        await second.answer(question.wait_id, {"details": "x"})
-        result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
-        assert set(result) == {"searching", "ask_user", "analyzing"}
-
-
 async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: VirtualClock) -> None:
     reached = asyncio.Event()
     web = Web("found")
@@ -227,22 +215,6 @@ async def test_a_circle_of_states_ends_at_the_limit_of_repeats(platform: Platfor
     with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
         await plan.result(timeout=PATIENCE)
     assert len(web.asked) == 4, "the first, after the goal, and three after the same failure"
-
-
-async def test_a_state_whose_event_nobody_takes_sleeps_until_somebody_does(platform: Platform) -> None:
-    await platform.start(researcher(research()), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
-
-    async def is_parked() -> bool:
-        stored = await platform.services.store.plans.plan(plan.plan_id)
-        return stored is not None and stored.status == "paused"
-
-    await until(platform, is_parked)
-    assert [step.note for step in (await platform.plan(plan.plan_id)).steps if step.kind == "parked"] == [
-        f"no agent takes {SEARCH!r}"
-    ]
-    await platform.start(Web("found"))
-    assert (await plan.result(timeout=PATIENCE))["searching"] == {"pages": [1, 2]}
 
 
 async def test_a_machine_that_cannot_run_fails_its_plan_with_every_fault(platform: Platform) -> None:

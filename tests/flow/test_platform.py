@@ -126,19 +126,6 @@ async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(
 
 
 @once
-async def test_the_same_planner_starts_once_its_key_is_there(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    orders = thinking(reasoning_model="openai/gpt-4o-mini")
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        await platform.start(orders)
-    monkeypatch.setenv("OPENAI_API_KEY", "never-sent")
-    await platform.start(orders)
-    assert await registered(platform) == ["orders"]
-
-
-@once
 def test_without_a_model_library_the_rest_works_and_what_to_install_is_told() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_LLM],
@@ -255,16 +242,6 @@ async def test_one_version_cannot_stand_for_two_schemas_and_none_of_its_agents_s
     await works(platform)
 
 
-async def test_a_version_keeps_its_schema_over_a_restart(path: Path) -> None:
-    async with open_platform(path) as platform:
-        await platform.start(priced(AMOUNT, "prices"))
-    async with open_platform(path) as platform:
-        with pytest.raises(ConfigError, match="give the new one a new version"):
-            await platform.start(priced({"type": "object"}, "prices"))
-        await platform.start(priced(AMOUNT, "prices"))
-        assert (await platform.request("price.asked", {"amount": 1}, timeout=5))["success"]
-
-
 # Calls
 
 
@@ -353,13 +330,6 @@ async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str
         assert (await ended(platform, plan.plan_id)).status == "cancelled"
     with pytest.raises(NotFound):
         await platform.as_user(tenant_id="other", user_id="u").plan(plan.plan_id)
-
-
-async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
-    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    await the_wait(platform)
-    assert await platform.cancel(plan.plan_id, None)  # type: ignore[arg-type]
-    assert (await ended(platform, plan.plan_id)).status == "cancelled"
 
 
 async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:

@@ -109,19 +109,6 @@ async def test_no_tenant_can_attach_a_goal_to_anothers_plan(platform: Platform) 
     assert (await ann.plan(plan.plan_id)).usage.llm_calls == 1
 
 
-async def test_whoever_asks_a_handler_that_breaks_or_is_gone_is_told(platform: Platform) -> None:
-    agent = Agent("plain")
-
-    @agent.on_event("do.it", topic="action-requests")
-    async def broken(event: Any, context: PlatformContext) -> None:
-        raise ValueError("boom")
-
-    plan = await order(platform, planner([publish("do.it"), complete({"did": False})]), agent)
-    assert await plan.result(timeout=5) == {"did": False}
-    reply = await platform.request("do.it", {}, timeout=5)
-    assert reply["error"]["code"] == "handler_error"  # type: ignore[index,call-overload]
-
-
 @pytest.mark.parametrize("levels", [120, 260])
 async def test_data_that_could_not_be_read_back_is_refused_and_harms_nobody(platform: Platform, levels: int) -> None:
     deep: Any = {}

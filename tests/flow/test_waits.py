@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, events, open_platform, order, payments, planner, running, stock, the_wait, types, until
+from kit import ended, events, open_platform, order, payments, planner, running, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -159,26 +159,3 @@ async def test_an_outside_event_finds_its_plan_by_what_it_correlates(platform: P
     await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
     assert await first.result(timeout=5) == {"who": "A"}
     assert [question.plan_id for question in await platform.waits()] == [second.plan_id]
-
-
-async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_superseded(platform: Platform) -> None:
-    plan, question = await held(platform, "always")
-    assert await platform.cancel(plan.plan_id, "changed our mind")
-    details = await ended(platform, plan.plan_id)
-    assert details.status == "cancelled"
-    assert "not started: payment.charge.requested" in details.reason
-    assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
-    assert not await platform.cancel(plan.plan_id)
-    assert "payment.charge.requested" not in await types(platform)
-
-
-async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform, clock: VirtualClock) -> None:
-    plan, question = await held(platform, "always", complete({}))
-    announced = [
-        e for e in (await platform.services.store.events.events(limit=100)) if e.event.type == "plan.wait.opened"
-    ]
-    assert announced[0].event.data["wait_id"] == question.wait_id
-    await clock.advance(timedelta(days=1))
-    await platform.answer(question.wait_id, {"approved": True})
-    await plan.result(timeout=5)
-    assert (await platform.plan(plan.plan_id)).waiting_seconds == 86400
