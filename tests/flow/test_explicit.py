@@ -93,18 +93,6 @@ async def test_a_decision_of_the_handlers_own_is_checked_like_a_models(platform:
     assert [row.event.type for row in rows] == ["order.received", "order.received.completed"]
 
 
-async def test_run_time_context_is_given_to_the_model_in_autonomous_mode(platform: Platform) -> None:
-    minds = planner([complete({})])
-
-    @minds.custom_context
-    async def known(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
-        return {"weather": "rain", "goal": plan.goal_event}
-
-    await platform.start(minds, stock())
-    await (await platform.submit("order.received", {})).result(timeout=5)
-    assert '"weather":"rain"' in minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("how", ["answered", "expired"])
 async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
     platform: Platform, clock: VirtualClock, how: str

@@ -63,6 +63,7 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+    assert (await platform.plan(plan.plan_id)).waiting_seconds == 30 * 3600
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from kit import payments, planner, stock, until
+from kit import is_idle, order, payments, planner, stock, until
 
 from soorma_ai import GoalContext, Platform, PlatformContext, TransitionContext
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
@@ -31,7 +31,7 @@ async def test_a_reply_that_stands_in_line_is_something_to_wait_for(platform: Pl
             await minds.execute_decision(done, context)
 
     await platform.start(minds, stock(), payments())
-    for number in range(10):
+    for number in range(5):
         replies.clear()
         plan = await platform.submit("order.received", {"n": number})
         assert await plan.result(timeout=5) == {"both": True}
@@ -46,8 +46,7 @@ async def test_a_plan_whose_model_takes_long_holds_up_no_other(platform: Platfor
             await answer.wait()
         return complete({"ok": True})
 
-    await platform.start(planner(decide), stock())
-    slow = await platform.submit("order.received", {"slow": True})
+    slow = await order(platform, planner(decide), stock(), slow=True)
     await thinking.wait()
     others = [await platform.submit("order.received", {"n": n}) for n in range(20)]
     assert await asyncio.gather(*(plan.result(timeout=5) for plan in others)) == [{"ok": True}] * 20
@@ -68,8 +67,4 @@ async def test_results_of_100_plans_at_once_are_each_their_own(platform: Platfor
     plans = [await platform.submit("order.received", {"order_id": str(n)}) for n in range(100)]
     results: Sequence[Any] = await asyncio.gather(*(plan.result(timeout=30) for plan in plans))
     assert [result["order"] for result in results] == [str(n) for n in range(100)]
-
-    async def idle() -> bool:
-        return not await platform.services.store.queue.unsent(1)
-
-    await until(platform, idle)
+    await until(platform, lambda: is_idle(platform))

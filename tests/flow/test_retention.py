@@ -24,7 +24,7 @@ from soorma_ai.testing.scripted import complete, publish, wait
 
 DAY = timedelta(days=1)
 GATE = Approval(timeout=20 * DAY)
-SEEDS = (2, 3) if IS_WORST else (0, 1)
+SEED = 1 if IS_WORST else 0
 STIRRING = """
     SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer WHERE due <= ?)
         + (SELECT count(*) FROM inbox WHERE state IN ('queued', 'leased', 'blocked'))
@@ -124,9 +124,8 @@ class Run:
             self.kept += pruned.kept
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path, seed: int) -> None:
-    kept, forgetful = Run(tmp_path / "kept.db", seed, False), Run(tmp_path / "forgetful.db", seed, True)
+async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path) -> None:
+    kept, forgetful = Run(tmp_path / "kept.db", SEED, False), Run(tmp_path / "forgetful.db", SEED, True)
     await kept.live()
     await forgetful.live()
     assert forgetful.plans == kept.plans
@@ -170,9 +169,8 @@ async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: Virtua
         assert (await fresh.result(timeout=10), fresh.plan_id) == ({"n": 2}, handle.plan_id)
 
 
-@pytest.mark.parametrize("dry_run", [True, False])
 async def test_a_long_prune_keeps_nobody_waiting(
-    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shop(path, clock, planner(lambda _: complete()), stock()) as platform:
         for _ in range(5):
@@ -189,18 +187,19 @@ async def test_a_long_prune_keeps_nobody_waiting(
 
     async with shop(path, clock) as platform:
         running = asyncio.create_task(others())
-        assert (await platform.prune(dry_run=dry_run)).plans == 5
+        for dry_run in (True, False):
+            before = turns
+            assert (await platform.prune(dry_run=dry_run)).plans == 5
+            assert turns - before > 5
         running.cancel()
-    assert turns > 5
 
 
-@pytest.mark.parametrize("age", [timedelta(0), timedelta(hours=23, minutes=59), -DAY])
-async def test_what_is_kept_for_a_day_cannot_be_cut_short(platform: Platform, age: timedelta) -> None:
-    with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
-        await platform.prune(age)
-
-
-async def test_only_a_plan_that_is_over_can_be_named(platform: Platform) -> None:
+async def test_only_a_plan_that_is_over_can_be_named_and_nothing_is_kept_for_less_than_a_day(
+    platform: Platform,
+) -> None:
+    for age in (timedelta(0), timedelta(hours=23, minutes=59), -DAY):
+        with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
+            await platform.prune(age)
     for statuses in (["running"], ["over"], "completed", []):
         with pytest.raises(LocalProtocolError, match="completed, failed, cancelled"):
             await platform.prune(statuses=statuses)
