@@ -8,7 +8,6 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import (
@@ -29,9 +28,6 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 PATIENCE = 10.0
-
-# For what sends no event, and so is the same in the worst mode.
-once = pytest.mark.skipif(IS_WORST, reason="shown without SOORMA_WORST=1")
 
 if IS_WORST:
     alone()

@@ -232,17 +232,14 @@ async def test_a_thread_that_cannot_be_stopped_is_waited_for(platform: Platform)
 
 async def test_a_clock_that_steps_does_not_hand_over_twice(platform: Platform, clock: VirtualClock) -> None:
     work, asking = await at_work(platform)
-    (held,) = await _held(platform)
-    taken = await platform.services.store.queue.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
+    store: Any = platform.services.store
+    ((held,),) = await store.database.write(
+        lambda db: db.execute("SELECT seq FROM inbox WHERE state = 'leased'").fetchall()
+    )
+    taken = await store.queue.claim("stock", clock.now() + 3 * LEASE, LEASE, 9, [held])
     assert taken == []
     work.go_on.set()
     assert (await asking)["result"] == {"run": 1}
-
-
-async def _held(platform: Platform) -> list[int]:
-    store: Any = platform.services.store
-    rows = await store.database.write(lambda db: db.execute("SELECT seq FROM inbox WHERE state = 'leased'").fetchall())
-    return [seq for (seq,) in rows]
 
 
 async def test_a_handler_that_lets_out_a_cancellation_has_failed(platform: Platform) -> None:

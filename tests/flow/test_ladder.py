@@ -23,20 +23,12 @@ LADDER = Approval(
 )
 
 
-async def held(platform: Platform, approval: Approval = LADDER) -> Any:
-    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
-    return plan, await the_wait(platform)
+async def told(platform: Platform, count: int) -> list[tuple[str, Any]]:
+    """Return so much that was announced after the opening: (what, the reminder's number or the new roles)."""
 
-
-async def told(platform: Platform) -> list[tuple[str, Any]]:
-    """What was announced of the question, after its opening: (what, the reminder's number or the new roles)."""
-    events = await published(platform, topic="notification-events")
-    return [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events[1:]]
-
-
-async def is_told(platform: Platform, count: int) -> list[tuple[str, Any]]:
     async def so_many() -> list[tuple[str, Any]]:
-        found = await told(platform)
+        events = (await published(platform, topic="notification-events"))[1:]
+        found = [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events]
         return found if len(found) >= count else []
 
     return await until(platform, so_many)
@@ -49,12 +41,13 @@ ESCALATED = ("plan.wait.escalated", ["director"])
 async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    plan, question = await held(platform)
+    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(LADDER))
+    question = await the_wait(platform)
     expected: list[tuple[str, Any]] = []
     for hours, what in ((1, FIRST), (1, SECOND), (22, ESCALATED), (6, THIRD)):
         await clock.advance(hours * HOUR)
         expected.append(what)
-        assert await is_told(platform, len(expected)) == expected
+        assert await told(platform, len(expected)) == expected
     reminder = (await published(platform, topic="notification-events"))[1]
     assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
     assert reminder.data["message"] == question.message

@@ -96,13 +96,9 @@ async def test_a_plan_that_went_on_does_not_take_the_reply_of_a_redriven_request
     with caplog.at_level(logging.INFO, "soorma_ai"):
         assert await platform.redrive(first.letter_id)
         await until(platform, has(platform, first.letter_id, LetterStatus.HANDLED))
-        await until(platform, lambda: _is_logged(caplog, "reason=surplus"))
+        await until(platform, lambda: "reason=surplus" in caplog.text)
     assert await platform.plan(handle.plan_id) == plan
     assert (await platform.dead_letter(later.letter_id)).status is LetterStatus.DEAD
-
-
-async def _is_logged(caplog: pytest.LogCaptureFixture, text: str) -> bool:
-    return text in caplog.text
 
 
 async def test_what_killed_a_plan_cannot_be_redriven_and_is_discarded_by_somebody_who_says_why(

@@ -14,7 +14,6 @@ from machines import (
     SEARCH,
     Web,
     analyst,
-    at_state,
     requests_for,
     research,
     researcher,
@@ -294,7 +293,7 @@ async def test_only_what_a_question_waits_for_ends_it(platform: Platform, about:
         await platform.publish("action-results", about, {"success": True}, correlation_id=key, plan_id=plan.plan_id)
     await until(platform, lambda: _has_come(platform, about, 2))
     assert (await the_wait(platform)).wait_id == question.wait_id
-    assert await at_state(platform, plan.plan_id, "ask_user")
+    assert (await platform.plan(plan.plan_id)).current_state == "ask_user"
 
 
 async def _has_come(platform: Platform, event_type: str, count: int) -> bool:

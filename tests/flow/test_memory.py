@@ -291,15 +291,11 @@ async def test_a_plan_is_found_by_what_it_asked_and_by_its_goal(platform: Platfo
         return "ok"
 
     plan = await pursue(platform, "order.received", {"a": 1}, minds, asked(work), session_id="s-1")
-    await until(platform, lambda: _replied(platform))
+    await until(platform, lambda: published(platform, topic="action-results"))
     begun, running, listed = seen
     assert begun["plan_id"] == running["plan_id"] == plan.plan_id and listed == [plan.plan_id]
     assert (running["status"], running["goal_data"]) == ("running", {"a": 1})
     assert begun["state"] == running["state"] == {"step": 1, "list": []}
-
-
-async def _replied(platform: Platform) -> list[Any]:
-    return await published(platform, topic="action-results")
 
 
 # Sessions

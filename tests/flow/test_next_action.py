@@ -118,7 +118,6 @@ async def test_it_returns_what_was_published(platform: Platform, step: Any, retu
 async def test_where_nobody_can_be_asked_the_plan_sleeps_and_goes_on_when_somebody_can(platform: Platform) -> None:
     said: list[Any] = []
     plan = await pursue(platform, GOAL, {}, dynamic(RESERVES, complete({"ok": True}), said=said))
-
     await sleeps(platform, plan.plan_id)
     await platform.start(stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}

@@ -41,7 +41,7 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
-        gone.on_event("noise", topic="business-facts")(_ignore)
+        gone.on_event("noise", topic="business-facts")(lambda event, context: None)
         await platform.services.store.registry.register([gone.registration()], clock.now())
         for _ in range(3):
             await platform.publish("business-facts", "noise", {})
@@ -56,9 +56,6 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         await platform.start(gone)
         await until(platform, lambda: is_idle(platform))
         assert (await platform.submit("order.received", {})).plan_id
-
-
-async def _ignore(event: object, context: PlatformContext) -> None: ...
 
 
 async def backlog_is(platform: Platform, wanted: range) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from kit import PATIENCE, order, payments, planner, published, pursue, requested, stepped, stock, the_wait, types, until
-from machines import GOAL, Web, analyst, remembered, requests_for, research, researcher
+from machines import GOAL, Web, analyst, requests_for, research, researcher
 
 from soorma_ai import (
     EventContext,
@@ -142,11 +142,7 @@ async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(platf
     question = await the_wait(platform)
     said = {"success": True, "result": {"pages": [1]}}
     await platform.publish("action-results", "web.search.completed", said, correlation_id=request.correlation_id)
-
-    async def has_come() -> bool:
-        return "searching" in await remembered(platform, plan.plan_id)
-
-    await until(platform, has_come)
+    await stepped(platform, plan.plan_id, "replied")
     assert (await platform.plan(plan.plan_id)).status == "paused"
     assert await types(platform) == [GOAL, "web.search.requested"]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"

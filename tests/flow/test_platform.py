@@ -284,7 +284,6 @@ async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> 
 async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
     model = ScriptedReasoner([complete({"done": 1})])
     plan = await order(platform, thinking(reasoner=model))
-
     await sleeps(platform, plan.plan_id)
     details = await platform.plan(plan.plan_id)
     assert details.steps[-1].note == "no live agent offers any event"

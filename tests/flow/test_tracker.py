@@ -5,6 +5,7 @@ import random
 from typing import Any
 
 import pytest
+from fanin import reply_to
 from kit import PATIENCE, ended, order, planner, published, pursue, requested, until
 
 from soorma_ai import (
@@ -150,18 +151,8 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
 
 
 def _reply(request: EventEnvelope) -> EventEnvelope:
-    failed = bool(request.data.get("fails"))
-    error: dict[str, Any] = {"error": {"code": "x", "message": "no"}} if failed else {"result": {}}
-    return EventEnvelope(
-        id=f"reply-{request.id}",
-        source="hands",
-        type=str(request.response_event),
-        topic=EventTopic.ACTION_RESULTS,
-        time=request.time,
-        data={"success": not failed, **error},
-        correlation_id=request.correlation_id,
-        tenant_id=request.tenant_id,
-    )
+    fails = bool(request.data.get("fails"))
+    return reply_to(request, success=not fails, **({"error": {"code": "x", "message": "no"}} if fails else {}))
 
 
 def clerk() -> Worker:

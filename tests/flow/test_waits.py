@@ -59,7 +59,6 @@ async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> N
     await platform.start(burglar)
     plan, question = await held(platform, MANAGER, complete({}), charged=charged)
     await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
-
     await until(platform, lambda: _were_forged(platform, len(FORGED) * len(TOPICS)))
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert len((await platform.plan(plan.plan_id)).steps) == 2
