@@ -10,7 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
-from kit import planner, published, until
+from kit import planner, published, requested, until
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.domain.events import EventEnvelope
@@ -21,7 +21,7 @@ from soorma_ai.testing.scripted import complete, publish, publish_all
 BRANCHES = 100
 TWICE = 30
 # So many in the gate.
-ORDERS = 5
+ORDERS = 3
 WIDE = Limits(max_actions=1000, max_parallel=1000)
 PART = "part.requested"
 
@@ -36,16 +36,6 @@ async def register_parts(platform: Platform) -> None:
         subscriptions=(Subscription(EventTopic.ACTION_REQUESTS, PART),),
     )
     await platform.services.store.registry.register([parts], platform.services.clock.now())
-
-
-async def asked(platform: Platform, count: int = BRANCHES) -> list[EventEnvelope]:
-    """The requests for parts, once that many are there."""
-
-    async def all_there() -> list[EventEnvelope]:
-        found = [event for event in await published(platform) if event.type == PART]
-        return found if len(found) >= count else []
-
-    return await until(platform, all_there)
 
 
 def reply_to(request: EventEnvelope, **data: Any) -> EventEnvelope:
@@ -79,7 +69,7 @@ async def join_of_a_plan(platform: Platform, seed: int, need: int | None = None)
     await register_parts(platform)
     await platform.start(minds)
     plan = await platform.submit("order.received", {})
-    replies = [reply_to(request) for request in await asked(platform)]
+    replies = [reply_to(request) for request in await requested(platform, PART, BRANCHES)]
     await arrive(platform, shuffled(replies, rng), rng.randint(1, 40))
     assert await plan.result(timeout=60) == {"done": True}
     details = await platform.plan(plan.plan_id)
@@ -116,7 +106,7 @@ async def join_of_a_worker(platform: Platform, seed: int) -> None:
     await register_parts(platform)
     await platform.start(gathering([DelegationSpec(PART, {"n": n}, "part.done") for n in range(BRANCHES)]))
     task_id = await platform.publish("action-requests", "order.requested", {})
-    replies = [reply_to(request) for request in await asked(platform)]
+    replies = [reply_to(request) for request in await requested(platform, PART, BRANCHES)]
     await arrive(platform, shuffled(replies, rng), rng.randint(1, 40))
 
     async def has_ended() -> bool:

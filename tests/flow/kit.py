@@ -8,7 +8,6 @@ from inspect import isawaitable
 from pathlib import Path
 from typing import Any
 
-import pytest
 from worst import IS_WORST, WorstPlatform, alone
 
 from soorma_ai import (
@@ -29,9 +28,6 @@ from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 
 PATIENCE = 10.0
-
-# For what sends no event, and so is the same in the worst mode.
-once = pytest.mark.skipif(IS_WORST, reason="shown without SOORMA_WORST=1")
 
 if IS_WORST:
     alone()
@@ -108,6 +104,12 @@ async def order(platform: Platform, *agents: Agent, **data: Any) -> PlanHandle:
     return await platform.submit("order.received", data)
 
 
+async def pursue(platform: Platform, goal: str, data: Any, *agents: Agent, **named: Any) -> PlanHandle:
+    """Start the agents, and submit this goal."""
+    await platform.start(*agents)
+    return await platform.submit(goal, data, **named)
+
+
 async def until(platform: Platform, condition: Callable[[], Any]) -> Any:
     """Return what `condition` (awaited, if it can be) gives once it gives something; looked at after every commit."""
     watcher = platform.services.signals.watch()
@@ -178,8 +180,37 @@ async def ended(platform: Platform, plan_id: str) -> Any:
     return await platform.plan(plan_id)
 
 
+async def stepped(platform: Platform, plan_id: str, kind: str) -> None:
+    """Return when the history of a plan has a line of this kind."""
+
+    async def has_one() -> bool:
+        return any(step.kind == kind for step in await platform.services.store.plans.steps(plan_id))
+
+    await until(platform, has_one)
+
+
+async def sleeps(platform: Platform, plan_id: str) -> None:
+    """Return when a plan waits, be it for a person or for somebody who can be asked."""
+
+    async def is_paused() -> bool:
+        plan = await platform.services.store.plans.plan(plan_id)
+        return plan is not None and plan.status == "paused"
+
+    await until(platform, is_paused)
+
+
 async def published(platform: Platform, *, topic: str = "action-requests") -> list[EventEnvelope]:
     return [event for event in await events(platform) if event.topic == topic]
+
+
+async def requested(platform: Platform, event_type: str, count: int = 1) -> list[EventEnvelope]:
+    """Return the requests of a type once there are so many."""
+
+    async def so_many() -> list[EventEnvelope]:
+        found = [event for event in await published(platform) if event.type == event_type]
+        return found if len(found) >= count else []
+
+    return await until(platform, so_many)
 
 
 async def types(platform: Platform, **query: Any) -> list[str]:

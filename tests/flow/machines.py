@@ -10,7 +10,6 @@ from soorma_ai import (
     InvocationContext,
     PlanContext,
     Planner,
-    Platform,
     PlatformContext,
     Reject,
     StateAction,
@@ -117,15 +116,6 @@ def analyst(seen: list[Any] | None = None) -> Tool:
         return {"summary": "short"}
 
     return tool
-
-
-async def remembered(platform: Platform, plan_id: str, kind: str = "result") -> dict[str, Any]:
-    return {v.key: v.value for v in await platform.services.store.plans.plan_values(plan_id) if v.kind == kind}
-
-
-async def at_state(platform: Platform, plan_id: str, *names: str) -> bool:
-    plan = await platform.services.store.plans.plan(plan_id)
-    return plan is not None and plan.current_state in names
 
 
 def requests_for(events: Iterable[Any], event_type: str) -> list[Any]:

@@ -2,11 +2,10 @@
 
 import asyncio
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import events, held_for, open_platform, running, stock, until
+from kit import events, held_for, is_idle, open_platform, running, until
 from pydantic import BaseModel
 
 from soorma_ai import (
@@ -22,7 +21,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import ConfigError, DeadlineExceeded, NotFound, TransientError
+from soorma_ai.errors import DeadlineExceeded, NotFound, TransientError
 from soorma_ai.testing.clock import VirtualClock
 
 
@@ -103,22 +102,13 @@ async def test_what_may_pass_is_tried_again_with_the_same_key_and_then_told(
         return {"attempts": request.attempt}
 
     await platform.start(tool)
-    plan_free = await _requested(platform, clock, "call.requested")
-    assert plan_free["result"] == {"attempts": 3}
-    assert [attempt for attempt, _ in seen] == [1, 2, 3]
-    assert len({key for _, key in seen}) == 1
-    facts = [
-        row.event for row in await platform.services.store.events.events(limit=50) if row.event.type == "call.made"
-    ]
-    assert len(facts) == 1
-
-
-async def _requested(platform: Platform, clock: VirtualClock, event_type: str) -> dict[str, Any]:
-    """A request while time passes in small steps, so that back-offs end."""
-    asking = asyncio.ensure_future(platform.request(event_type, {}, timeout=600))
+    asking = asyncio.ensure_future(platform.request("call.requested", {}, timeout=600))
     while not asking.done():
         await held_for(platform, clock, timedelta(seconds=0.5))
-    return await asking
+    assert (await asking)["result"] == {"attempts": 3}
+    assert [attempt for attempt, _ in seen] == [1, 2, 3]
+    assert len({key for _, key in seen}) == 1
+    assert [event.type for event in await events(platform)].count("call.made") == 1
 
 
 async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> None:
@@ -134,8 +124,6 @@ async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> 
                 await task.complete({"shelf": 2})
             case "off":
                 await task.complete({})
-            case "open":
-                return
             case _:
                 await task.complete({"shelf": 3})
 
@@ -147,7 +135,7 @@ async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> 
 
     assert await outcome("well") == {"shelf": 3}
     assert await outcome("fail") == "full"
-    assert [await outcome(how) for how in ("twice", "off", "open")] == ["local_protocol"] * 3
+    assert [await outcome(how) for how in ("twice", "off")] == ["local_protocol"] * 2
 
 
 async def test_a_reply_that_never_comes_is_a_deadline_and_the_same_key_finds_it_later(
@@ -206,64 +194,22 @@ async def test_one_tenant_never_sees_anothers_events_goals_or_replies(platform: 
         await platform.start(agent)
     maria = platform.as_user(tenant_id="acme", user_id="maria")
     await maria.publish("business-facts", "order.placed", {})
-
-    async def any_heard() -> bool:
-        return bool(heard) and not await platform.services.store.queue.unsent(1)
-
-    await until(platform, any_heard)
+    await until(platform, lambda: heard)
+    await until(platform, lambda: is_idle(platform))
     assert heard == ["acme"]
 
 
-async def test_a_name_that_another_tenants_agent_had_gets_nothing_of_what_waits_for_that(
-    path: Path, clock: VirtualClock
-) -> None:
-    heard: list[tuple[str, str]] = []
-
-    def ear(tenant: str) -> Agent:
-        agent = Agent("ear", tenant_id=tenant)
-
-        @agent.on_event("order.placed", topic="business-facts")
-        async def hear(event: Any, context: PlatformContext) -> None:
-            heard.append((tenant, event.tenant_id))
-
-        return agent
-
-    async with open_platform(path, clock) as platform:
-        await platform.start(ear("acme"))
-    async with open_platform(path, clock) as platform:
-        await platform.start(stock())
-        await platform.as_user(tenant_id="acme", user_id="maria").publish("business-facts", "order.placed", {})
-        await until(platform, lambda: _backlog(platform))
-        with pytest.raises(ConfigError, match="another name"):
-            await platform.start(ear("other"))
-    async with running(path, clock, ear("acme")) as platform:
-        await until(platform, lambda: bool(heard))
-    assert heard == [("acme", "acme")]
-
-
-async def _backlog(platform: Platform) -> int:
-    return await platform.services.store.queue.backlog(9)
-
-
 async def test_hooks_run_before_the_first_event_and_after_the_last(path: Any) -> None:
-    happened: list[str] = []
-    tool = Tool("hooked")
+    happened, tool = list[str](), Tool("hooked")
 
     @tool.on_startup
     async def begin() -> None:
         happened.append("start")
 
-    @tool.on_shutdown
-    def end() -> None:
-        happened.append("stop")
-
-    @tool.on_invoke("hook.requested")
-    def work(request: InvocationContext, context: PlatformContext) -> int:
-        happened.append("work")
-        return 1
-
+    tool.on_shutdown(lambda: happened.append("stop"))
+    tool.on_invoke("hook.requested")(lambda request, context: happened.append("work"))
     async with running(path, None, tool) as platform:
-        assert (await platform.request("hook.requested", {}, timeout=5))["result"] == 1
+        assert (await platform.request("hook.requested", {}, timeout=5))["success"]
     assert happened == ["start", "work", "stop"]
 
 

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, the_wait
+from kit import PATIENCE, payments, pursue
 from kit import planner as thinking
 from machines import GOAL, Web, analyst, research
 
@@ -24,11 +24,13 @@ async def nothing(goal: GoalContext, context: PlatformContext) -> None:
 
 
 @pytest.mark.parametrize("handler", [begin, nothing])
-async def test_every_plan_of_the_goal_has_it(platform: Platform, handler: Any) -> None:
-    planner = Planner("researcher")
+@pytest.mark.parametrize(
+    "made", [lambda: Planner("researcher"), lambda: thinking([], goals=[])], ids=["plain", "thinking"]
+)
+async def test_every_plan_of_the_goal_has_it(platform: Platform, made: Any, handler: Any) -> None:
+    planner = made()
     planner.on_goal(GOAL, state_machine=research())(handler)
-    await platform.start(planner, Web("found"), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, planner, Web("found"), analyst())
     assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
 
 
@@ -51,8 +53,7 @@ async def test_a_handler_may_give_its_plan_another_one(platform: Platform) -> No
         machine = {"begin": {"is_terminal": True, "result": "{goal_data.topic}"}}
         await PlanContext.create_from_goal(goal, context, state_machine=machine, current_state="begin")
 
-    await platform.start(planner)
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, planner)
     assert await plan.result(timeout=PATIENCE) == "owls"
     assert (await platform.plan(plan.plan_id)).current_state == "begin"
 
@@ -66,21 +67,10 @@ async def test_a_handler_may_do_without_it(platform: Platform) -> None:
         decision = await minds.reason_next_action("a goal came", context)
         await minds.execute_decision(decision, context, plan=plan)
 
-    await platform.start(minds, payments())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, minds, payments())
     assert await plan.result(timeout=PATIENCE) == {"thought": True}
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.results) == ("reasoning", {})
-
-
-async def test_what_a_plan_knows_and_where_it_is_can_be_seen(platform: Platform) -> None:
-    planner = Planner("researcher")
-    planner.on_goal(GOAL, state_machine=research())(begin)
-    await platform.start(planner, Web("no_results"), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
-    await the_wait(platform)
-    details = await platform.plan(plan.plan_id)
-    assert (details.current_state, details.results) == ("ask_user", {"searching": {"hits": 0}})
 
 
 async def test_a_handler_that_replaces_another_does_not_inherit_its_machine(platform: Platform) -> None:
@@ -92,6 +82,5 @@ async def test_a_handler_that_replaces_another_does_not_inherit_its_machine(plat
         plan = await PlanContext.create_from_goal(goal, context)
         await plan.finalize({"states": list(plan.state_machine)})
 
-    await platform.start(planner)
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, planner)
     assert await plan.result(timeout=PATIENCE) == {"states": []}

@@ -1,16 +1,13 @@
 """A goal given to another planner: its budget, its questions and its end belong to the whole tree."""
 
-import asyncio
 from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, planner, published, stock, the_wait, until
-from machines import GOAL, on, researcher, state
+from kit import PATIENCE, ended, order, planner, published, stock, the_wait, until
 
 from soorma_ai import (
     DelegateAction,
-    EventDefinition,
     GoalContext,
     InvocationContext,
     Limits,
@@ -19,14 +16,13 @@ from soorma_ai import (
     PlatformContext,
     PublishAction,
     ResultContext,
-    StateAction,
     TaskContext,
     Tool,
     TransitionContext,
     Worker,
 )
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from soorma_ai.testing.scripted import complete, delegate, publish, wait
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
 
@@ -48,35 +44,10 @@ async def test_a_child_answers_its_parent_and_the_parent_goes_on(platform: Platf
     assert found.usage.actions == 2, "the child's request and the delegation itself"
 
 
-@pytest.mark.parametrize(
-    ("decision", "answer", "bought"),
-    [
-        ("edit", {"approved": True, "data": {"amount": 5}}, [{"amount": 5}]),
-        ("reject", {"approved": False}, []),
-    ],
-)
-async def test_a_goal_that_a_person_must_approve_is_held_like_any_request(
-    platform: Platform, decision: Any, answer: Any, bought: Any
-) -> None:
-    wanted = EventDefinition(event_name="buy.wanted", approval="payload.amount > 1.0")
-    child = planner([complete({})], name="buyer", goals=[wanted])
-    root = planner([delegate("buyer", "buy.wanted", {"amount": 7}), complete({"ok": True})])
-    await platform.start(root, child, stock())
-    plan = await platform.submit("order.received", {})
-    question = await the_wait(platform)
-    assert question.proposed_data == {"amount": 7}
-    assert [one.plan_id for one in await platform.plans()] == [plan.plan_id]
-    await platform.answer(question.wait_id, answer, decision=decision)
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    begun = [one.goal_data for one in await platform.plans() if one.parent_plan_id == plan.plan_id]
-    assert begun == bought
-
-
 async def test_a_question_of_a_child_is_seen_at_the_root(platform: Platform) -> None:
     root = planner([delegate("buyer", "buy.wanted", {}), complete({"ok": True})])
     child = buyer([wait("colour.chosen", "Which colour?"), complete({})], external_events=["colour.chosen"])
-    await platform.start(root, child, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, root, child, stock())
     question = await plan.next_wait()
     assert question is not None
     assert (question.message, question.root_plan_id) == ("Which colour?", plan.plan_id)
@@ -91,8 +62,7 @@ async def test_cancelling_a_plan_cancels_its_children_and_what_they_asked(platfo
     last = planner(
         [wait("colour.chosen", "Which?")], name="seller", goals=["sell.wanted"], external_events=["colour.chosen"]
     )
-    await platform.start(root, middle, last, stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, root, middle, last, stock())
     await the_wait(platform)
     assert await platform.cancel(plan.plan_id, "no longer wanted")
     await until(platform, lambda: _count(platform, "cancelled", 3))
@@ -105,60 +75,11 @@ async def _count(platform: Platform, status: str, count: int) -> bool:
     return len(await platform.plans(status=status)) == count
 
 
-async def test_a_child_that_has_not_begun_is_cancelled_with_its_parent(platform: Platform) -> None:
-    root = planner([delegate("buyer", "buy.wanted", {})])
-    child = buyer([complete({})])
-    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
-    await platform.start(root, stock())
-    plan = await platform.submit("order.received", {})
-    await until(platform, lambda: _asked(platform, "buy.wanted"))
-    await platform.cancel(plan.plan_id)
-    await until(platform, lambda: _count(platform, "cancelled", 1))
-    await platform.start(child)
-    await until(platform, lambda: _count(platform, "cancelled", 2))
-
-
 CARRY = [publish("carry.requested"), wait("weight.told", "Is it heavy?")]
 
 
 def asks() -> Any:
     return buyer([wait("colour.chosen", "Which?"), complete({})], external_events=["colour.chosen"])
-
-
-def patient(**ways: str) -> Any:
-    """Gives its child a minute."""
-    action = StateAction(event_type="buy.wanted", response_event="buy.done", timeout_seconds=60)
-    return {
-        "start": state("start", action=action, transitions=on(buy_done="done", **ways)),
-        "asking": state("asking", transitions=on(colour_told="done")),
-        "done": state("done", is_terminal=True),
-    }
-
-
-async def test_a_child_that_took_too_long_is_cancelled_and_its_answer_is_nothing_to_anybody(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), asks(), stock())
-    plan = await platform.submit(GOAL, {})
-    await the_wait(platform)
-    await clock.advance(60)
-    assert (await ended(platform, plan.plan_id)).status == "completed"
-    await until(platform, lambda: _count(platform, "cancelled", 1))
-    assert await platform.waits() == []
-    assert (await platform.plan(plan.plan_id)).status == "completed"
-
-
-async def test_a_child_that_has_not_begun_in_time_is_not_begun(platform: Platform, clock: VirtualClock) -> None:
-    child = asks()
-    await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
-    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), stock())
-    plan = await platform.submit(GOAL, {})
-    await until(platform, lambda: _asked(platform, "buy.wanted"))
-    await clock.advance(60)
-    await ended(platform, plan.plan_id)
-    await platform.start(child)
-    await until(platform, lambda: _count(platform, "cancelled", 1))
-    assert await platform.waits() == []
 
 
 async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platform) -> None:
@@ -177,26 +98,9 @@ async def test_a_plan_that_completes_takes_its_children_with_it(platform: Platfo
         await until(platform, platform.waits)
         await transition.plan.finalize({"ok": True})
 
-    await platform.start(root, asks(), stock())
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, root, asks(), stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     await until(platform, lambda: _count(platform, "cancelled", 1))
-    assert await platform.waits() == []
-
-
-async def test_a_child_that_took_too_long_is_cancelled_although_its_parent_is_ended_at_once(
-    platform: Platform, clock: VirtualClock
-) -> None:
-    await platform.start(researcher(patient(timeout="done", colour_forced="asking")), asks(), stock())
-    plan = await platform.submit(GOAL, {})
-    await the_wait(platform)
-    await asyncio.gather(clock.advance(60), platform.cancel(plan.plan_id))
-    await ended(platform, plan.plan_id)
-
-    async def is_quiet() -> bool:
-        return not await platform.plans(status="active")
-
-    await until(platform, is_quiet)
     assert await platform.waits() == []
 
 
@@ -211,8 +115,7 @@ async def test_a_goal_that_was_made_for_a_cancelled_plan_is_cancelled_or_not_beg
         await context.bus.request("buy.wanted", {}, "buy.done")
 
     await platform.services.store.registry.register([child.registration()], platform.services.clock.now())
-    await platform.start(planner(CARRY, external_events=["weight.told"]), tool, *([child] if begun else []))
-    plan = await platform.submit("order.received", {})
+    plan = await order(platform, planner(CARRY, external_events=["weight.told"]), tool, *([child] if begun else []))
 
     async def all_ask() -> bool:
         asked = await _asked(platform, "buy.wanted") if not begun else True
@@ -232,34 +135,6 @@ async def _asked(platform: Platform, event_type: str) -> bool:
     return bool(requests) and await platform.services.store.queue.backlog(1) > 0
 
 
-async def test_a_plan_that_fails_takes_its_workers_with_it(platform: Platform) -> None:
-    worker = Worker("clerk")
-
-    @worker.on_task("carry.requested")
-    async def begin(task: TaskContext, context: PlatformContext) -> None:
-        about = {"question": "Is it heavy?", "response_event": "weight.told", "timeout_seconds": 600}
-        await context.bus.publish("notification-events", "notification.human_input", about)
-
-    worker.on_result("weight.told")(lambda result, context: pytest.fail("nobody wants it any more"))
-    root = planner(
-        [
-            publish_all(publish("carry.requested"), publish("inventory.reserve.requested", order_id="A"), need=1),
-            publish("carry.requested"),
-        ],
-        max_actions=2,
-    )
-    await platform.start(root, worker, stock())
-    plan = await platform.submit("order.received", {})
-    assert "max_actions" in (await ended(platform, plan.plan_id)).reason
-
-    async def is_told() -> bool:
-        answers = [e for e in await published(platform, topic="action-results") if e.source == "clerk"]
-        return [e.data["error"]["code"] for e in answers] == ["cancelled"]  # type: ignore[index,call-overload]
-
-    await until(platform, is_told)
-    assert await platform.waits() == []
-
-
 async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, clock: VirtualClock) -> None:
     worker = Worker("clerk")
     begun: list[int] = []
@@ -274,13 +149,8 @@ async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, 
         await (await result.restore_task()).complete()
 
     minds = planner([publish("carry.requested", n=0)], limits=Limits(deadline=timedelta(hours=1)))
-    await platform.start(minds, worker)
-    plan = await platform.submit("order.received", {})
-
-    async def goes_round() -> bool:
-        return len(begun) > 5
-
-    await until(platform, goes_round)
+    plan = await order(platform, minds, worker)
+    await until(platform, lambda: len(begun) > 5)
     await clock.advance(timedelta(hours=1))
     await ended(platform, plan.plan_id)
 
@@ -292,17 +162,11 @@ async def test_a_worker_that_asks_itself_ends_with_its_plan(platform: Platform, 
 
 
 async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform: Platform) -> None:
-    worker, ended_with = Worker("clerk"), asyncio.Event()
+    worker, lifter = Worker("clerk"), Worker("lifter")
 
     @worker.on_task("carry.requested")
     async def begin(task: TaskContext, context: PlatformContext) -> None:
         await task.delegate("lift.requested", {}, "lift.done")
-
-    @worker.on_result("lift.done")
-    async def lifted(result: ResultContext, context: PlatformContext) -> None:
-        pytest.fail("a cancelled task got a result")
-
-    lifter = Worker("lifter")
 
     @lifter.on_task("lift.requested")
     async def lift(task: TaskContext, context: PlatformContext) -> None:
@@ -312,19 +176,15 @@ async def test_cancelling_ends_the_task_of_a_worker_and_what_that_asked(platform
             {"question": "Is it heavy?", "response_event": "weight.told", "timeout_seconds": 600},
         )
 
-    @lifter.on_result("weight.told")
-    async def told(result: ResultContext, context: PlatformContext) -> None:
-        ended_with.set()
-
-    await platform.start(planner([publish("carry.requested")]), worker, lifter)
-    plan = await platform.submit("order.received", {})
+    worker.on_result("lift.done")(lambda result, context: pytest.fail("a cancelled task got a result"))
+    lifter.on_result("weight.told")(lambda result, context: pytest.fail("a cancelled task got an answer"))
+    plan = await order(platform, planner([publish("carry.requested")]), worker, lifter)
     question = await the_wait(platform)
     await platform.cancel(plan.plan_id)
     await until(platform, lambda: _no_waits(platform))
     assert await platform.answer(question.wait_id, {"kg": 5}) == "superseded"
     replies = [e for e in await published(platform, topic="action-results") if e.source in ("clerk", "lifter")]
     assert {(e.source, e.data["error"]["code"]) for e in replies} == {("clerk", "cancelled"), ("lifter", "cancelled")}  # type: ignore[index,call-overload]
-    assert not ended_with.is_set()
 
 
 async def _no_waits(platform: Platform) -> bool:
@@ -336,8 +196,7 @@ async def test_a_goal_that_comes_back_to_who_pursues_it_is_refused_and_asked_aga
     first = planner([delegate("buyer", "buy.wanted", {"n": 1}), complete({"first": True})])
     back = delegate("orders", "order.received", {"n": 0})
     second = buyer([back, complete({"second": True})])
-    await platform.start(first, second, stock())
-    plan = await platform.submit("order.received", {"n": 0})
+    plan = await order(platform, first, second, stock(), n=0)
     assert await plan.result(timeout=PATIENCE) == {"first": True}
     (child,) = [one for one in await platform.plans() if one.parent_plan_id]
     refused = (await platform.plan(child.plan_id)).decisions[0]

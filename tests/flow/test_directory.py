@@ -161,9 +161,9 @@ async def test_an_agent_that_is_gone_for_good_goes_with_its_events(silent: Platf
 
 
 async def test_another_tenants_agent_is_not_there_to_deregister(platform: Platform) -> None:
-    registration = Registration("theirs", AgentKind.TOOL, tenant_id="two")
-    await platform.services.store.registry.register([registration], platform.services.clock.now())
-    await platform.services.store.registry.leave(["theirs"])
+    store, theirs = platform.services.store, Registration("theirs", AgentKind.TOOL, tenant_id="two")
+    await store.registry.register([theirs], platform.services.clock.now())
+    await store.registry.leave(["theirs"])
     with pytest.raises(NotFound):
         await platform.registry.deregister("theirs")
     assert await platform.as_user(tenant_id="two", user_id="bob").registry.deregister("theirs") == []

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, stock, the_wait, until
+from kit import PATIENCE, order, planner, stock, until
 
 from soorma_ai import (
     EventContext,
@@ -18,7 +18,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, wait
+from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
 
@@ -93,18 +93,6 @@ async def test_a_decision_of_the_handlers_own_is_checked_like_a_models(platform:
     assert [row.event.type for row in rows] == ["order.received", "order.received.completed"]
 
 
-async def test_run_time_context_is_given_to_the_model_in_autonomous_mode(platform: Platform) -> None:
-    minds = planner([complete({})])
-
-    @minds.custom_context
-    async def known(plan: PlanContext, context: PlatformContext) -> dict[str, Any]:
-        return {"weather": "rain", "goal": plan.goal_event}
-
-    await platform.start(minds, stock())
-    await (await platform.submit("order.received", {})).result(timeout=5)
-    assert '"weather":"rain"' in minds.reasoner.questions[0].messages[1].content  # type: ignore[union-attr]
-
-
 @pytest.mark.parametrize("how", ["answered", "expired"])
 async def test_a_handler_that_is_woken_knows_whose_plan_it_works_on(
     platform: Platform, clock: VirtualClock, how: str
@@ -158,16 +146,6 @@ def hearing(*script: Any, **options: Any) -> Any:
         await minds.execute_decision(decision, context, plan=plan)
 
     return minds
-
-
-async def test_a_plan_that_waits_may_be_ended_by_an_event_of_another_owner(platform: Platform) -> None:
-    plan = await order(
-        platform, hearing(wait("user.replied", "?"), complete({"ok": True}), external_events=["user.replied"])
-    )
-    await the_wait(platform)
-    await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
-    assert await plan.result(timeout=PATIENCE) == {"ok": True}
-    assert await platform.waits() == []
 
 
 async def test_a_plan_sleeps_when_an_event_of_another_owner_finds_nobody_to_ask(

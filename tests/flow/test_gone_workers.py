@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import as_time_passes, killed, open_platform, planner, published, running, stock, the_wait, until
+from kit import as_time_passes, killed, open_platform, order, planner, requested, running, stock, the_wait, until
 
 from soorma_ai import Platform, PlatformContext, ResultContext, TaskContext, Worker
 from soorma_ai.agents.agent import Agent
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, publish_all
+from soorma_ai.testing.scripted import complete, publish
 
 CARRY, ERRAND = "carry.requested", "errand.requested"
 PATIENCE = 60.0
@@ -64,8 +64,6 @@ def asking(whom: str) -> tuple[Agent, ...]:
     """Those who stay: a plan that asks the carrier itself, or a worker between them; and who else can be asked."""
     if whom == "a plan":
         return deciding(publish(CARRY), reply_timeout=timedelta(seconds=PATIENCE)), stock()
-    if whom == "a plan that joins":
-        return deciding(publish_all(publish(CARRY)), reply_timeout=timedelta(seconds=PATIENCE)), stock()
     return deciding(publish(ERRAND)), clerk(), stock()
 
 
@@ -78,15 +76,14 @@ async def goes_on(platform: Platform, told: str) -> None:
     assert (plan.status, told in str(plan.result)) == ("completed", True), plan.result
 
 
-requesters = pytest.mark.parametrize("requester", ["a plan", "a plan that joins", "a worker"])
+requesters = pytest.mark.parametrize("requester", ["a plan", "a worker"])
 
 
 @requesters
 async def test_whoever_asked_a_worker_that_failed_is_told_and_the_plan_goes_on(
     platform: Platform, requester: str
 ) -> None:
-    await platform.start(*asking(requester), carrier())
-    await platform.submit("order.received", {})
+    await order(platform, *asking(requester), carrier())
     await goes_on(platform, "handler_error")
 
 
@@ -126,8 +123,7 @@ async def test_the_time_of_who_was_killed_and_does_not_come_back_is_over_and_the
 ) -> None:
     platform, began = open_platform(path, clock), asyncio.Event()
     await platform.__aenter__()
-    await platform.start(*asking(requester), carrier(began))
-    await platform.submit("order.received", {})
+    await order(platform, *asking(requester), carrier(began))
     assert await begins_or_ends(platform, began)
     await killed(platform)
     async with running(path, clock, *asking(requester)) as platform:
@@ -140,14 +136,9 @@ async def test_the_time_of_who_was_never_there_is_over_and_the_plan_goes_on(
 ) -> None:
     """It is offered, as it was there not long ago."""
     await platform.services.store.registry.register([carrier().registration()], clock.now())
-    await platform.start(*asking(requester))
-    await platform.submit("order.received", {})
-    await until(platform, lambda: was_asked(platform))
+    await order(platform, *asking(requester))
+    await requested(platform, CARRY)
     await time_passes(platform, clock, requester)
-
-
-async def was_asked(platform: Platform) -> bool:
-    return any(event.type == CARRY for event in await published(platform))
 
 
 async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -> None:
@@ -158,14 +149,12 @@ async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -
 
 TOLD_IN_TIME = {
     "a plan": f"No answer to {CARRY} came in time.",
-    "a plan that joins": f"No answer to {CARRY} came in time.",
     "a worker": "deadline_exceeded",
 }
 
 
-@pytest.mark.parametrize("requester", ["a plan", "a plan that joins"])
 async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
-    platform: Platform, clock: VirtualClock, requester: str
+    platform: Platform, clock: VirtualClock
 ) -> None:
     gone = Worker("carrier")
 
@@ -174,14 +163,13 @@ async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(
         await asyncio.Event().wait()
 
     await platform.services.store.registry.register([gone.registration()], clock.now())
-    await platform.start(*asking(requester))
-    await platform.submit("order.received", {})
+    await order(platform, *asking("a plan"))
     held = await the_wait(platform)
     await clock.advance(3 * PATIENCE)
     assert await is_over(platform) == []
     await platform.answer(held.wait_id, {"approved": True})
-    await until(platform, lambda: was_asked(platform))
-    await time_passes(platform, clock, requester)
+    await requested(platform, CARRY)
+    await time_passes(platform, clock, "a plan")
 
 
 @pytest.mark.parametrize("given", [timedelta(0), timedelta.max, "30"])

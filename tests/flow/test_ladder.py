@@ -1,11 +1,10 @@
 """A question that nobody answers: people are reminded, others are asked, and every timer ends with the question."""
 
 from datetime import timedelta
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, open_platform, order, payments, planner, published, running, stock, the_wait, until
+from kit import PATIENCE, order, payments, planner, published, stock, the_wait, until
 
 from soorma_ai import Approval, Platform
 from soorma_ai.domain.people import ladder_fault
@@ -24,30 +23,15 @@ LADDER = Approval(
 )
 
 
-async def held(platform: Platform, approval: Approval = LADDER) -> Any:
-    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(approval))
-    return plan, await the_wait(platform)
+async def told(platform: Platform, count: int) -> list[tuple[str, Any]]:
+    """Return so much that was announced after the opening: (what, the reminder's number or the new roles)."""
 
-
-async def told(platform: Platform) -> list[tuple[str, Any]]:
-    """What was announced of the question, after its opening: (what, the reminder's number or the new roles)."""
-    events = await published(platform, topic="notification-events")
-    return [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events[1:]]
-
-
-async def is_told(platform: Platform, count: int) -> list[tuple[str, Any]]:
     async def so_many() -> list[tuple[str, Any]]:
-        found = await told(platform)
+        events = (await published(platform, topic="notification-events"))[1:]
+        found = [(e.type, e.data.get("reminder") or e.data.get("escalated_to")) for e in events]
         return found if len(found) >= count else []
 
     return await until(platform, so_many)
-
-
-async def timers(platform: Platform) -> list[str]:
-    store: Any = platform.services.store
-    return await store.database.write(
-        lambda db: [id.partition(":")[0] for (id,) in db.execute("SELECT id FROM timer WHERE guards IS NOT NULL")]
-    )
 
 
 FIRST, SECOND, THIRD = [("plan.wait.reminded", n) for n in (1, 2, 3)]
@@ -57,12 +41,13 @@ ESCALATED = ("plan.wait.escalated", ["director"])
 async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     platform: Platform, clock: VirtualClock
 ) -> None:
-    plan, question = await held(platform)
+    plan = await order(platform, planner([CHARGE, complete({"ok": 1})]), stock(), payments(LADDER))
+    question = await the_wait(platform)
     expected: list[tuple[str, Any]] = []
     for hours, what in ((1, FIRST), (1, SECOND), (22, ESCALATED), (6, THIRD)):
         await clock.advance(hours * HOUR)
         expected.append(what)
-        assert await is_told(platform, len(expected)) == expected
+        assert await told(platform, len(expected)) == expected
     reminder = (await published(platform, topic="notification-events"))[1]
     assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
     assert reminder.data["message"] == question.message
@@ -71,40 +56,7 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-
-
-async def test_an_answer_in_between_ends_the_ladder(platform: Platform, clock: VirtualClock) -> None:
-    plan, question = await held(platform)
-    assert sorted(await timers(platform)) == ["deadline", "escalate", "remind", "remind", "remind"]
-    await clock.advance(HOUR)
-    await is_told(platform, 1)
-    await platform.answer(question.wait_id, {"approved": True})
-    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
-    assert await timers(platform) == []
-    await clock.advance(100 * HOUR)
-    assert await told(platform) == [FIRST]
-
-
-async def test_overdue_reminders_are_one_and_the_next_comes_in_its_time(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as platform:
-        plan, question = await held(platform)
-    await clock.advance(26 * HOUR)
-    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
-        assert await is_told(platform, 2) == [SECOND, ESCALATED]
-        await clock.advance(4 * HOUR)
-        assert await is_told(platform, 3) == [SECOND, ESCALATED, THIRD]
-        assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
-        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
-
-
-async def test_nobody_is_reminded_of_what_is_over(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as platform:
-        plan, _ = await held(platform)
-    await clock.advance(60 * HOUR)
-    async with running(path, clock, planner([complete({"ok": 1})]), stock(), payments(LADDER)) as platform:
-        assert (await ended(platform, plan.plan_id)).result == {"ok": 1}
-        assert await told(platform) == []
-        assert await timers(platform) == []
+    assert (await platform.plan(plan.plan_id)).waiting_seconds == 30 * 3600
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, order, payments, planner, running, stock, types, until
+from kit import ended, held_for, order, payments, planner, pursue, requested, running, stock, types
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
@@ -32,38 +32,15 @@ async def test_max_actions_3_means_3_and_a_spent_limit_is_never_asked_about_agai
 
 
 async def test_max_actions_3_means_3_over_restarts_too(path: Path, clock: VirtualClock) -> None:
-    held: list[str] = []
-
-    def slow_stock() -> Tool:
-        tool = Tool("stock")
-
-        @tool.on_invoke("inventory.reserve.requested")
-        async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
-            held.append(request.request_id)
-            return {"reserved": True}
-
-        return tool
-
-    plan_id = ""
-    for restart in range(6):
+    for asked in range(1, 4):
         async with running(path, clock, planner(endless(), max_actions=3)) as platform:
-            plan = await platform.submit("order.received", {}, idempotency_key="one")
-            plan_id = plan.plan_id
-            if restart == 0:
-                continue
-            asked = len(await types(platform))
-            await platform.start(slow_stock())
-
-            async def moved_on(asked: int = asked, platform: Platform = platform, plan_id: str = plan_id) -> bool:
-                record = await platform.services.store.plans.plan(plan_id)
-                return len(await types(platform)) > asked or (record is not None and record.status.is_final)
-
-            await until(platform, moved_on)
-    async with running(path, clock, planner(endless(), max_actions=3), slow_stock()) as platform:
-        details = await ended(platform, plan_id)
+            await platform.submit("order.received", {}, idempotency_key="one")
+            await platform.start(stock())
+            await requested(platform, "inventory.reserve.requested", asked)
+    async with running(path, clock, planner(endless(), max_actions=3), stock()) as platform:
+        details = await ended(platform, (await platform.plans())[0].plan_id)
         assert "limit_exceeded: max_actions" in details.reason
-        assert len(set(held)) == 3
-        assert details.usage.actions == 3
+        assert (await types(platform)).count("inventory.reserve.requested") == details.usage.actions == 3
 
 
 @pytest.mark.parametrize(
@@ -100,11 +77,7 @@ async def test_a_plan_ends_at_its_deadline_whatever_it_waits_for(platform: Platf
         await clock.sleep(10_000_000)
 
     plan = await order(platform, planner(script, limits=Limits(deadline=timedelta(hours=1))), slow)
-
-    async def asked() -> bool:
-        return "slow.requested" in await types(platform)
-
-    await until(platform, asked)
+    await requested(platform, "slow.requested")
     await held_for(platform, clock, timedelta(minutes=59))
     assert (await platform.plan(plan.plan_id)).status == "running"
     await held_for(platform, clock, timedelta(minutes=2))
@@ -126,8 +99,7 @@ async def test_a_child_draws_on_the_budget_of_its_root(platform: Platform) -> No
 async def test_planners_in_a_row_are_counted(platform: Platform) -> None:
     first = planner([delegate("second", "b", {})] * 9, name="first", goals=["a"], limits=Limits(max_depth=1))
     second = planner([complete({})], name="second", goals=["b"])
-    await platform.start(first, second, stock())
-    plan = await platform.submit("a", {})
+    plan = await pursue(platform, "a", {}, first, second, stock())
     with pytest.raises(PlanFailed, match="limit_exceeded: max_depth"):
         await plan.result(timeout=5)
 

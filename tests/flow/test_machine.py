@@ -5,8 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, PATIENCE, killed, open_platform, payments, published, the_wait, until
-from kit import planner as thinking
+from kit import PATIENCE, killed, open_platform, order, payments, published, pursue, the_wait, until
 from machines import (
     ANALYZE,
     CLARIFIED,
@@ -15,7 +14,6 @@ from machines import (
     SEARCH,
     Web,
     analyst,
-    at_state,
     requests_for,
     research,
     researcher,
@@ -43,8 +41,7 @@ TOPIC = {"topic": "owls"}
 
 async def test_a_search_that_finds_something_is_analyzed_and_done(platform: Platform) -> None:
     web = Web("found")
-    await platform.start(researcher(research()), web, analyst())
-    plan = await platform.submit(GOAL, TOPIC, session_id="s-1")
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst(), session_id="s-1")
     result = await plan.result(timeout=PATIENCE)
     assert result == {"searching": {"pages": [1, 2]}, "analyzing": {"summary": "short"}}
     assert web.asked == [{"query": "owls"}]
@@ -55,8 +52,7 @@ async def test_a_search_that_finds_something_is_analyzed_and_done(platform: Plat
 
 async def test_a_search_that_fails_twice_fails_the_plan_and_the_caller_is_told_why(platform: Platform) -> None:
     web = Web("failed", "failed")
-    await platform.start(researcher(research()), web, analyst())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst())
     with pytest.raises(PlanFailed, match="failed: the network is down"):
         await plan.result(timeout=PATIENCE)
     assert web.asked == [{"query": "owls"}, {"query": "owls", "broad": True}]
@@ -64,11 +60,10 @@ async def test_a_search_that_fails_twice_fails_the_plan_and_the_caller_is_told_w
     assert reply.data["success"] is False
 
 
-@pytest.mark.parametrize("way", ["answer", "event by plan", "event by goal"])
+@pytest.mark.parametrize("way", ["answer", "event"])
 async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform, way: str) -> None:
     web = Web("no_results", "found")
-    await platform.start(researcher(research()), web, analyst())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, analyst())
     question = await the_wait(platform)
     assert (question.message, question.deadline is not None) == (
         "No results found. Can you provide more details?",
@@ -77,8 +72,6 @@ async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform
     said = {"details": "snowy owls"}
     if way == "answer":
         assert await platform.answer(question.wait_id, said) == "accepted"
-    elif way == "event by plan":
-        await platform.publish("notification-events", CLARIFIED, said, plan_id=plan.plan_id)
     else:
         (goal,) = [e for e in await published(platform) if e.type == GOAL]
         await platform.publish("notification-events", CLARIFIED, said, correlation_id=goal.correlation_id or goal.id)
@@ -87,27 +80,13 @@ async def test_nothing_found_asks_the_user_and_searches_again(platform: Platform
     assert len(web.asked) == 2
 
 
-async def test_a_payload_that_its_receiver_would_refuse_is_not_published(platform: Platform) -> None:
-    machine = {
-        "start": state(
-            "start",
-            action=StateAction(event_type="payment.charge.requested", data={"amount": "{goal_data.amount}"}),
-            default_next="done",
-        ),
-        "done": state("done", is_terminal=True),
-    }
-    assert AMOUNT["required"] == ["amount"]
-    charged: list[Any] = []
-    await platform.start(researcher(machine), payments(charged=charged))
-    with pytest.raises(PlanFailed, match=r"\$.amount"):
-        await (await platform.submit(GOAL, {"amount": "much"})).result(timeout=PATIENCE)
-    assert (charged, requests_for(await published(platform), "payment.charge.requested")) == ([], [])
-    assert await (await platform.submit(GOAL, {"amount": 5})).result(timeout=PATIENCE) == {"start": {"charged": 5}}
-
-
 PAYING = {
     "start": {
-        "action": {"event_type": "payment.charge.requested", "response_event": "payment.done", "data": {"amount": 9}},
+        "action": {
+            "event_type": "payment.charge.requested",
+            "response_event": "payment.done",
+            "data": {"amount": "{goal_data.amount}"},
+        },
         "transitions": [
             {"on_event": "payment.done", "to_state": "done"},
             {"on_event": "rejected", "to_state": "unpaid"},
@@ -119,28 +98,20 @@ PAYING = {
 
 
 @pytest.mark.parametrize(("approved", "result"), [(True, {"paid": 9}), (False, {"paid": 0})])
-async def test_a_gate_holds_what_a_state_asks(platform: Platform, approved: bool, result: Any) -> None:
+async def test_a_gate_holds_what_a_state_asks_if_its_receiver_would_take_it(
+    platform: Platform, approved: bool, result: Any
+) -> None:
     charged: list[Any] = []
     await platform.start(researcher(PAYING), payments("always", charged))
-    plan = await platform.submit(GOAL, {})
+    with pytest.raises(PlanFailed, match=r"\$.amount"):
+        await (await platform.submit(GOAL, {"amount": "much"})).result(timeout=PATIENCE)
+    plan = await platform.submit(GOAL, {"amount": 9})
     question = await the_wait(platform)
     assert question.proposed_data == {"amount": 9}
     assert charged == []
     assert await platform.answer(question.wait_id, {"approved": approved}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == result
     assert charged == ([9] if approved else [])
-
-
-async def test_the_machine_goes_on_after_a_restart(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as first:
-        await first.start(researcher(research()), Web("no_results"), analyst())
-        plan = await first.submit(GOAL, TOPIC)
-        question = await the_wait(first)
-    async with open_platform(path, clock) as second:
-        await second.start(researcher(research()), Web("found"), analyst())
-        await second.answer(question.wait_id, {"details": "x"})
-        result = await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
-        assert set(result) == {"searching", "ask_user", "analyzing"}
 
 
 async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: VirtualClock) -> None:
@@ -155,8 +126,7 @@ async def test_a_kill_between_two_states_repeats_nothing(path: Path, clock: Virt
     stopped.on_event(ANALYZE, topic="action-requests")(stuck)
     platform = open_platform(path, clock)
     await platform.__aenter__()
-    await platform.start(researcher(research()), web, stopped)
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), web, stopped)
     await asyncio.wait_for(reached.wait(), PATIENCE)
     await killed(platform)
     async with open_platform(path, clock) as second:
@@ -177,8 +147,7 @@ async def test_a_reply_that_comes_twice_moves_the_plan_once(platform: Platform) 
         await context.bus.respond("web.search.failed", {}, correlation_id=event.correlation_id)
 
     seen: list[Any] = []
-    await platform.start(researcher(research()), twice, analyst(seen))
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), twice, analyst(seen))
     await plan.result(timeout=PATIENCE)
     rows = [row.event for row in await platform.services.store.events.events(limit=100)]
     await platform.services.store.queue.arrive(rows, platform.services.clock.now())
@@ -222,27 +191,10 @@ async def test_a_circle_of_states_ends_at_the_limit_of_repeats(platform: Platfor
         ask_user=state("ask_user", default_next="failed"),
     )
     web = Web(*["failed"] * 9)
-    await platform.start(researcher(machine, limits=Limits(max_repeats=3)), web, analyst())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(machine, limits=Limits(max_repeats=3)), web, analyst())
     with pytest.raises(PlanFailed, match="limit_exceeded: max_repeats"):
         await plan.result(timeout=PATIENCE)
     assert len(web.asked) == 4, "the first, after the goal, and three after the same failure"
-
-
-async def test_a_state_whose_event_nobody_takes_sleeps_until_somebody_does(platform: Platform) -> None:
-    await platform.start(researcher(research()), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
-
-    async def is_parked() -> bool:
-        stored = await platform.services.store.plans.plan(plan.plan_id)
-        return stored is not None and stored.status == "paused"
-
-    await until(platform, is_parked)
-    assert [step.note for step in (await platform.plan(plan.plan_id)).steps if step.kind == "parked"] == [
-        f"no agent takes {SEARCH!r}"
-    ]
-    await platform.start(Web("found"))
-    assert (await plan.result(timeout=PATIENCE))["searching"] == {"pages": [1, 2]}
 
 
 async def test_a_machine_that_cannot_run_fails_its_plan_with_every_fault(platform: Platform) -> None:
@@ -327,8 +279,7 @@ async def test_a_dispatched_request_is_the_plans_first(platform: Platform) -> No
     async def told(transition: TransitionContext, context: PlatformContext) -> None:
         await transition.plan.finalize({transition.event_type: transition.data})
 
-    await platform.start(planner, payments())
-    plan = await platform.submit("order.received", {"amount": 4})
+    plan = await order(platform, planner, payments(), amount=4)
     assert await plan.result(timeout=PATIENCE) == {"payment.made": {"charged": 4}}
     with pytest.raises(PlanFailed, match=r"\$.amount"):
         await (await platform.submit("order.received", {"amount": "x"})).result(timeout=PATIENCE)
@@ -336,14 +287,13 @@ async def test_a_dispatched_request_is_the_plans_first(platform: Platform) -> No
 
 @pytest.mark.parametrize("about", ["another.event", FOUND])
 async def test_only_what_a_question_waits_for_ends_it(platform: Platform, about: str) -> None:
-    await platform.start(researcher(research()), Web("no_results", "found"), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
+    plan = await pursue(platform, GOAL, TOPIC, researcher(research()), Web("no_results", "found"), analyst())
     question = await the_wait(platform)
     for key in (question.wait_id, plan.plan_id):
         await platform.publish("action-results", about, {"success": True}, correlation_id=key, plan_id=plan.plan_id)
     await until(platform, lambda: _has_come(platform, about, 2))
     assert (await the_wait(platform)).wait_id == question.wait_id
-    assert await at_state(platform, plan.plan_id, "ask_user")
+    assert (await platform.plan(plan.plan_id)).current_state == "ask_user"
 
 
 async def _has_come(platform: Platform, event_type: str, count: int) -> bool:
@@ -362,17 +312,3 @@ async def test_the_limit_of_actions_holds_over_a_restart(path: Path, clock: Virt
         await second.answer(question.wait_id, {"details": "x"})
         with pytest.raises(PlanFailed, match="limit_exceeded: max_actions"):
             await (await second.follow(plan.plan_id)).result(timeout=PATIENCE)
-
-
-async def test_a_planner_that_thinks_runs_a_machine_that_it_is_given(platform: Platform) -> None:
-    minds = thinking([], goals=[])
-
-    @minds.on_goal(GOAL)
-    async def begin(goal: GoalContext, context: PlatformContext) -> None:
-        plan = await PlanContext.create_from_goal(goal, context, state_machine=research())
-        await plan.execute_next()
-
-    await platform.start(minds, Web("found"), analyst())
-    plan = await platform.submit(GOAL, TOPIC)
-    assert set(await plan.result(timeout=PATIENCE)) == {"searching", "analyzing"}
-    assert (await platform.plan(plan.plan_id)).usage.llm_calls == 0

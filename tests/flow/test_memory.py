@@ -2,11 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, as_time_passes, ended, open_platform, order, planner, published, stock, until
+from kit import PATIENCE, ended, order, planner, published, pursue, stock, until
 
 from soorma_ai import (
     ChoreographyPlanner,
@@ -21,15 +20,14 @@ from soorma_ai import (
     Worker,
 )
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision, PublishAction
-from soorma_ai.errors import LocalProtocolError, NotFound, StoreUnavailable
-from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.testing.scripted import complete, publish
 
 Work = Callable[[InvocationContext, PlatformContext], Awaitable[Any]]
 
 
-def asked(work: Work, event_type: str = "work.requested") -> Tool:
-    tool = Tool("hands")
+def asked(work: Work, event_type: str = "work.requested", name: str = "hands") -> Tool:
+    tool = Tool(name)
 
     @tool.on_invoke(event_type)
     async def handle(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
@@ -103,17 +101,6 @@ async def test_what_was_read_and_is_stored_meanwhile_is_read_again(platform: Pla
     assert len(attempts) > 15, "far more often than a delivery that fails is handed over"
 
 
-async def test_who_looks_at_what_it_incremented_sees_every_number_once(platform: Platform) -> None:
-    async def work(request: InvocationContext, context: PlatformContext) -> int:
-        await context.memory.increment("count")
-        await asyncio.sleep(0)
-        count: int = await context.memory.retrieve("count")
-        return count
-
-    _, committed = await run(platform, work, 10)
-    assert sorted(committed) == list(range(1, 11))
-
-
 async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platform: Platform) -> None:
     seen: list[Any] = []
 
@@ -140,54 +127,6 @@ async def test_a_handler_sees_what_it_did_and_others_only_when_it_is_done(platfo
     assert await platform.memory.retrieve("list", plan_id) == [1, 2]
 
 
-async def test_nothing_is_remembered_of_a_handling_that_failed(platform: Platform, clock: VirtualClock) -> None:
-    attempts: list[int] = []
-
-    async def work(request: InvocationContext, context: PlatformContext) -> None:
-        attempts.append(request.attempt)
-        await context.memory.increment("count")
-        if request.attempt == 1:
-            raise StoreUnavailable("away")
-
-    plan = await order(platform, fanning(1), asked(work))
-
-    async def has_ended() -> bool:
-        found = await platform.services.store.plans.plan(plan.plan_id)
-        return found is not None and found.status.is_final
-
-    await as_time_passes(clock, has_ended)
-    assert attempts == [1, 2]
-    assert await platform.memory.retrieve("count", plan.plan_id) == 1
-
-
-async def test_what_turns_out_to_be_no_number_is_told_to_who_asked_now_or_when_it_is_stored(platform: Platform) -> None:
-    async def work(request: InvocationContext, context: PlatformContext) -> None:
-        if request.data["n"] != 1:
-            await context.memory.store("k", "text")
-        if request.data["n"] != 0:
-            await context.memory.increment("k")
-
-    script = [*(publish("work.requested", n=n) for n in range(3)), complete({})]
-    plan = await order(platform, planner(script), asked(work))
-    replied = [step for step in (await ended(platform, plan.plan_id)).steps if step.kind == "replied"]
-    assert [step.note for step in replied] == ["ok", "failed", "failed"]
-    assert all("only a number can be incremented" in str(step.data) for step in replied[1:])
-
-
-async def test_only_json_is_remembered(platform: Platform) -> None:
-    told: list[str] = []
-
-    async def work(request: InvocationContext, context: PlatformContext) -> None:
-        for call in (context.memory.store, context.memory.append):
-            with pytest.raises(LocalProtocolError) as refused:
-                await call("k", {1, 2})
-            told.append(str(refused.value))
-
-    plan_id, _ = await run(platform, work)
-    assert ["working memory['k']" in message for message in told] == [True, True]
-    assert await platform.memory.keys(plan_id) == ["replies"]
-
-
 async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) -> None:
     told: list[str] = []
 
@@ -211,13 +150,7 @@ async def test_another_tenants_plan_is_not_found_by_anybody(platform: Platform) 
 
     plan_id, _ = await run(platform, lambda request, context: context.memory.store("k", "ours"))
     other = platform.as_user(tenant_id="other", user_id="eve")
-    spy = Tool("spy")
-
-    @spy.on_invoke("spying.requested")
-    async def spying(request: InvocationContext, context: PlatformContext) -> None:
-        await work(request, context)
-
-    await platform.start(spy)
+    await platform.start(asked(work, "spying.requested", "spy"))
     reply = await other.request("spying.requested", {"plan_id": plan_id}, timeout=PATIENCE)
     assert reply["success"] is True, reply
     assert len(told) == 6
@@ -357,17 +290,12 @@ async def test_a_plan_is_found_by_what_it_asked_and_by_its_goal(platform: Platfo
         seen.append([one.plan_id for one in await context.memory.list_plans("active", "s-1")])
         return "ok"
 
-    await platform.start(minds, asked(work))
-    plan = await platform.submit("order.received", {"a": 1}, session_id="s-1")
-    await until(platform, lambda: _replied(platform))
+    plan = await pursue(platform, "order.received", {"a": 1}, minds, asked(work), session_id="s-1")
+    await until(platform, lambda: published(platform, topic="action-results"))
     begun, running, listed = seen
     assert begun["plan_id"] == running["plan_id"] == plan.plan_id and listed == [plan.plan_id]
     assert (running["status"], running["goal_data"]) == ("running", {"a": 1})
     assert begun["state"] == running["state"] == {"step": 1, "list": []}
-
-
-async def _replied(platform: Platform) -> list[Any]:
-    return await published(platform, topic="action-results")
 
 
 # Sessions
@@ -400,22 +328,3 @@ async def test_a_session_made_in_a_handler_is_there_when_it_is_done(platform: Pl
     _, (session_id,) = await run(platform, work)
     (found,) = await platform.sessions()
     assert (found.session_id, found.name, found.plan_count, found.user_id) == (session_id, "Trip", 0, "local")
-
-
-async def test_what_was_remembered_is_there_after_a_restart(path: Path, clock: VirtualClock) -> None:
-    async with open_platform(path, clock) as platform:
-        plan_id, _ = await run(platform, lambda request, context: context.memory.append("k", {"n": 1}))
-    async with open_platform(path, clock) as platform:
-        await platform.memory.append("k", 2, plan_id)
-        assert await platform.memory.retrieve("k", plan_id) == [{"n": 1}, 2]
-
-
-async def test_two_plans_do_not_share_their_memory(platform: Platform) -> None:
-    await platform.start(
-        planner([publish("work.requested", n=1), complete({})] * 2),
-        asked(lambda request, context: context.memory.increment("count")),
-    )
-    for n in range(2):
-        plan = await platform.submit("order.received", {"n": n})
-        await ended(platform, plan.plan_id)
-        assert await platform.memory.everything(plan.plan_id) == {"count": 1}

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, stock, the_wait, types, until
+from kit import PATIENCE, payments, pursue, sleeps, stock, the_wait, types, until
 
 from soorma_ai import (
     EventContext,
@@ -54,8 +54,7 @@ def asked(planner: Planner, call: int = -1) -> str:
 async def test_a_plan_goes_on_by_what_the_model_decides_about_each_event(platform: Platform, owns_steps: bool) -> None:
     said: list[Any] = []
     minds = dynamic(RESERVES, CHARGES, complete({"paid": 7}), said=said, owns_steps=owns_steps)
-    await platform.start(minds, stock(), payments())
-    plan = await platform.submit(GOAL, {})
+    plan = await pursue(platform, GOAL, {}, minds, stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     assert await types(platform) == [GOAL, RESERVE, CHARGE]
     assert said == ([RESERVE, CHARGE, None] if owns_steps else [RESERVE])
@@ -86,8 +85,7 @@ async def test_the_model_is_asked_where_no_state_leads_on(platform: Platform) ->
         assert not plan.is_complete() and not plan.has_next()
         await planner.reason_next_action(plan, transition.event, context)
 
-    await platform.start(planner, stock(), payments())
-    plan = await platform.submit(GOAL, {})
+    plan = await pursue(platform, GOAL, {}, planner, stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"paid": 7}
     assert (await platform.plan(plan.plan_id)).results == {"start": {"reserved": "A1"}, CHARGE: {"charged": 7}}
 
@@ -112,33 +110,23 @@ async def test_it_returns_what_was_published(platform: Platform, step: Any, retu
         await buyer.reason_next_action(await PlanContext.create_from_goal(goal, context), goal, context)
 
     minds = dynamic(step, complete({}), said=said, external_events=["user.replied"])
-    await platform.start(minds, buyer, stock(), payments("always"))
-    await platform.submit(GOAL, {})
-
-    async def was_said() -> bool:
-        return bool(said)
-
-    await until(platform, was_said)
+    await pursue(platform, GOAL, {}, minds, buyer, stock(), payments("always"))
+    await until(platform, lambda: said)
     assert said == [returned]
 
 
 async def test_where_nobody_can_be_asked_the_plan_sleeps_and_goes_on_when_somebody_can(platform: Platform) -> None:
     said: list[Any] = []
-    await platform.start(dynamic(RESERVES, complete({"ok": True}), said=said))
-    plan = await platform.submit(GOAL, {})
-
-    async def is_parked() -> bool:
-        stored = await platform.services.store.plans.plan(plan.plan_id)
-        return stored is not None and stored.status == "paused"
-
-    await until(platform, is_parked)
+    plan = await pursue(platform, GOAL, {}, dynamic(RESERVES, complete({"ok": True}), said=said))
+    await sleeps(platform, plan.plan_id)
     await platform.start(stock())
     assert await plan.result(timeout=PATIENCE) == {"ok": True}
     assert said == [None]
 
 
-async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Platform) -> None:
-    minds = dynamic(wait("user.replied", "?"), complete({"told": True}), external_events=["user.replied"])
+def hearing(*script: Any, **options: Any) -> Planner:
+    """Waits for a person, and lets the model decide when the budget is cut."""
+    minds = dynamic(wait("user.replied", "?"), *script, external_events=["user.replied"], **options)
 
     @minds.on_event("budget.cut", topic="business-facts")
     async def cut(event: EventContext, context: PlatformContext) -> None:
@@ -146,8 +134,12 @@ async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Pla
         assert plan is not None
         assert await minds.reason_next_action(plan, event, context) is None
 
-    await platform.start(minds)
-    plan = await platform.submit(GOAL, {})
+    return minds
+
+
+async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Platform) -> None:
+    minds = hearing(complete({"told": True}))
+    plan = await pursue(platform, GOAL, {}, minds)
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     assert await plan.result(timeout=PATIENCE) == {"told": True}
@@ -166,16 +158,8 @@ async def test_an_event_of_another_owner_is_what_the_model_is_told(platform: Pla
 async def test_a_plan_that_cannot_go_on_after_an_event_of_another_owner_fails_and_its_caller_is_told(
     platform: Platform, script: list[Any], limits: Limits, words: str
 ) -> None:
-    minds = dynamic(wait("user.replied", "?"), *script, external_events=["user.replied"], limits=limits)
-
-    @minds.on_event("budget.cut", topic="business-facts")
-    async def cut(event: EventContext, context: PlatformContext) -> None:
-        plan = await PlanContext.restore_by_correlation(event.data["order"], context)
-        assert plan is not None
-        await minds.reason_next_action(plan, event, context)
-
-    await platform.start(minds)
-    plan = await platform.submit(GOAL, {})
+    minds = hearing(*script, limits=limits)
+    plan = await pursue(platform, GOAL, {}, minds)
     await the_wait(platform)
     await platform.publish("business-facts", "budget.cut", {"order": plan.plan_id})
     with pytest.raises(PlanFailed, match=words):

@@ -11,12 +11,10 @@ from kit import (
     ended,
     happens,
     is_idle,
-    killed,
     open_platform,
     order,
     payments,
     planner,
-    published,
     running,
     stock,
     the_wait,
@@ -25,60 +23,12 @@ from kit import (
 
 from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS
 from soorma_ai.errors import Overloaded, StoreUnavailable
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A")
-
-
-async def test_what_ends_the_process_is_set_aside_and_its_neighbours_are_not(path: Path, clock: VirtualClock) -> None:
-    lives: list[str] = []
-    for life in range(3 * MAX_ATTEMPTS):
-        platform, poisoned = open_platform(path, clock), asyncio.Event()
-        tool = Tool("worker")
-
-        @tool.on_invoke("work.requested")
-        async def work(request: InvocationContext, context: PlatformContext, poisoned: asyncio.Event = poisoned) -> Any:
-            if request.data["n"] == 7:
-                lives.append(request.idempotency_key)
-                poisoned.set()
-                await asyncio.Event().wait()
-            # Long enough to be in hand when a neighbour ends the process.
-            for _ in range(500):
-                await asyncio.sleep(0)
-            return {"n": request.data["n"]}
-
-        await platform.__aenter__()
-        if life == 0:
-            await platform.services.store.registry.register([tool.registration()], clock.now())
-            for n in range(20):
-                await platform.publish("action-requests", "work.requested", {"n": n})
-        await platform.start(tool)
-        ending = asyncio.ensure_future(_until_idle(platform))
-        dying = asyncio.ensure_future(poisoned.wait())
-        await asyncio.wait([ending, dying], return_when=asyncio.FIRST_COMPLETED, timeout=PATIENCE)
-        over = ending.done()
-        for task in (ending, dying):
-            task.cancel()
-        if over:
-            letters = await platform.services.store.letters.dead_letters(None, 99)
-            answers = await published(platform, topic="action-results")
-            await platform.__aexit__(None, None, None)
-            break
-        await killed(platform)
-    else:
-        pytest.fail("it ended the process again and again")
-    assert [letter.event.data for letter in letters] == [{"n": 7}]
-    assert letters[0].reason.startswith("spent")
-    assert sorted(a.data["result"]["n"] for a in answers if a.data["success"]) == [n for n in range(20) if n != 7]  # type: ignore[index,call-overload]
-    assert len(lives) == MAX_ATTEMPTS
-
-
-async def _until_idle(platform: Platform) -> None:
-    await until(platform, lambda: is_idle(platform))
 
 
 async def test_too_much_waiting_holds_up_clients_and_nobody_else(
@@ -91,7 +41,7 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         plan = await order(platform, minds, stock(), account)
         question = await the_wait(platform)
         gone = Agent("gone")
-        gone.on_event("noise", topic="business-facts")(_ignore)
+        gone.on_event("noise", topic="business-facts")(lambda event, context: None)
         await platform.services.store.registry.register([gone.registration()], clock.now())
         for _ in range(3):
             await platform.publish("business-facts", "noise", {})
@@ -106,9 +56,6 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         await platform.start(gone)
         await until(platform, lambda: is_idle(platform))
         assert (await platform.submit("order.received", {})).plan_id
-
-
-async def _ignore(event: object, context: PlatformContext) -> None: ...
 
 
 async def backlog_is(platform: Platform, wanted: range) -> bool:

@@ -4,13 +4,12 @@ import asyncio
 from typing import Any
 
 import pytest
-from kit import PATIENCE, payments, planner, published, stock, the_wait, types, until
-from machines import GOAL, Web, analyst, remembered, requests_for, research, researcher
+from kit import PATIENCE, order, payments, planner, published, pursue, requested, stepped, stock, the_wait, types, until
+from machines import GOAL, Web, analyst, requests_for, research, researcher
 
 from soorma_ai import (
     EventContext,
     EventDefinition,
-    EventEnvelope,
     GoalContext,
     PlanCancelled,
     PlanContext,
@@ -20,10 +19,8 @@ from soorma_ai import (
     PlatformContext,
     TransitionContext,
 )
-from soorma_ai.domain.people import Answer, AnswerDecision, Person
 from soorma_ai.domain.registry import AgentKind, EventRole, Registration
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.runtime.client.intake import take_answer
 from soorma_ai.testing.scripted import complete
 
 CHARGE = "payment.charge.requested"
@@ -67,22 +64,19 @@ def buyer(resumed: list[Any] | None = None) -> Planner:
     return planner
 
 
-@pytest.mark.parametrize("known_as", ["plan", "wait", "goal"])
-async def test_an_event_that_the_planner_takes_resumes_the_plan(platform: Platform, known_as: str) -> None:
-    await platform.start(buyer(), payments())
-    plan = await platform.submit("buy.wanted", {})
+async def test_an_event_that_the_planner_takes_resumes_the_plan(platform: Platform) -> None:
+    plan = await pursue(platform, "buy.wanted", {}, buyer(), payments())
     question = await the_wait(platform)
     assert (question.message, (await platform.plan(plan.plan_id)).status) == ("budget_approval_required", "paused")
     (goal,) = [event for event in await published(platform) if event.type == "buy.wanted"]
-    key = {"plan": plan.plan_id, "wait": question.wait_id, "goal": goal.correlation_id or goal.id}[known_as]
+    key = goal.correlation_id or goal.id
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=key)
     assert await plan.result(timeout=PATIENCE) == 7
     assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "superseded"
 
 
 async def test_an_answer_resumes_the_plan(platform: Platform) -> None:
-    await platform.start(buyer(), payments())
-    plan = await platform.submit("buy.wanted", {})
+    plan = await pursue(platform, "buy.wanted", {}, buyer(), payments())
     question = await the_wait(platform)
     assert await platform.answer(question.wait_id, {"approved_amount": 8}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == 8
@@ -92,7 +86,7 @@ async def test_an_answer_resumes_the_plan(platform: Platform) -> None:
 
 async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(platform: Platform) -> None:
     await platform.start(buyer(), payments())
-    for _ in range(5):
+    for _ in range(3):
         plan = await platform.submit("buy.wanted", {})
         question = await the_wait(platform)
         outcome, *_ = await asyncio.gather(
@@ -106,47 +100,15 @@ async def test_of_answers_and_events_at_the_same_moment_one_resumes_the_plan(pla
         assert [event.data["amount"] for event in charged] == [result]
 
 
-async def test_an_answer_that_comes_while_a_handler_resumes_is_the_one_that_counts(platform: Platform) -> None:
-    planner, handled = buyer(), list[int]()
-
-    @planner.on_event("budget.granted", topic="business-facts")
-    async def grant(event: EventContext, context: PlatformContext) -> None:
-        plan = await PlanContext.restore_by_correlation(event.correlation_id)
-        assert plan is not None
-        handled.append(context.attempt)
-        await plan.resume({"approved_amount": 7})
-        if context.attempt == 1:
-            store, now = platform.services.store, platform.services.clock.now()
-            answer = Answer("a-1", {"approved_amount": 8}, AnswerDecision.RESPOND, "local", now)
-            assert await take_answer(store.plans, question.wait_id, answer, Person(), now) == "accepted"
-
-    await platform.start(planner, payments())
-    plan = await platform.submit("buy.wanted", {})
-    question = await the_wait(platform)
-    await platform.publish("business-facts", "budget.granted", {}, correlation_id=plan.plan_id)
-    assert await plan.result(timeout=PATIENCE) == 8
-    await until(platform, lambda: _was_handled_again(handled))
-    assert requests_for(await published(platform), CHARGE) == [{"amount": 8}]
-
-
-async def _was_handled_again(handled: list[int]) -> bool:
-    return len(handled) == 2
-
-
 async def test_an_event_for_no_plan_of_this_planner_or_of_another_tenant_finds_none(platform: Platform) -> None:
     resumed: list[Any] = []
-    await platform.start(buyer(resumed), payments())
-    plan = await platform.submit("buy.wanted", {})
+    plan = await pursue(platform, "buy.wanted", {}, buyer(resumed), payments())
     await the_wait(platform)
     other = platform.as_user(tenant_id="other", user_id="eve")
     await other.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id="nobody's")
     await platform.publish("business-facts", "budget.approved", {"amount": 7})
-
-    async def came() -> bool:
-        return len(resumed) == 3
-
-    await until(platform, came)
+    await until(platform, lambda: len(resumed) == 3)
     assert resumed == [None, None, None]
 
 
@@ -173,19 +135,14 @@ def pausing(when: str) -> Planner:
 @pytest.mark.parametrize("when", ["at once", "later"])
 async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(platform: Platform, when: str) -> None:
     await register_searching(platform)
-    await platform.start(pausing(when), analyst())
-    plan = await platform.submit(GOAL, {"topic": "owls"})
-    request = await until(platform, lambda: searched(platform))
+    plan = await pursue(platform, GOAL, {"topic": "owls"}, pausing(when), analyst())
+    (request,) = await requested(platform, "web.search.requested")
     if when == "later":
         await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
     question = await the_wait(platform)
     said = {"success": True, "result": {"pages": [1]}}
     await platform.publish("action-results", "web.search.completed", said, correlation_id=request.correlation_id)
-
-    async def has_come() -> bool:
-        return "searching" in await remembered(platform, plan.plan_id)
-
-    await until(platform, has_come)
+    await stepped(platform, plan.plan_id, "replied")
     assert (await platform.plan(plan.plan_id)).status == "paused"
     assert await types(platform) == [GOAL, "web.search.requested"]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
@@ -201,22 +158,13 @@ async def test_a_model_is_not_asked_while_its_plan_is_paused(platform: Platform)
         await goal.dispatch("inventory.reserve.requested", {"order_id": "A1"})
         await (await PlanContext.create_from_goal(goal, context)).pause("look at it")
 
-    await platform.start(minds, stock())
-    plan = await platform.submit("order.received", {})
-
-    async def has_come() -> bool:
-        return any(step.kind == "replied" for step in await platform.services.store.plans.steps(plan.plan_id))
-
+    plan = await order(platform, minds, stock())
     question = await the_wait(platform)
-    await until(platform, has_come)
+    await stepped(platform, plan.plan_id, "replied")
     assert minds.reasoner.questions == []  # type: ignore[union-attr]
     assert await platform.answer(question.wait_id, {"fine": True}) == "accepted"
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     assert "reserved" in str(minds.reasoner.questions[0].messages)  # type: ignore[union-attr]
-
-
-async def searched(platform: Platform) -> EventEnvelope | None:
-    return next((event for event in await published(platform) if event.type == "web.search.requested"), None)
 
 
 async def register_searching(platform: Platform) -> None:

@@ -1,18 +1,15 @@
 """What is wrong is refused at the door: an error of our tree that says what was found, what was wanted and what to do,
 and a platform that works afterwards."""
 
-import os
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import closing
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ended, once, open_platform, order, payments, planner, stock, the_wait, until
+from kit import AMOUNT, ended, open_platform, order, payments, planner, sleeps, stock, the_wait
 
 from soorma_ai import (
     Agent,
@@ -25,52 +22,11 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID
 from soorma_ai.errors import ConfigError, DeadlineExceeded, LocalProtocolError, NotFound, SoormaError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, wait
 
 REPLIED = EventDefinition(event_name="user.replied", topic="business-facts", payload_schema=AMOUNT)
-
-WITHOUT_LLM = """
-import asyncio, sys
-
-class NotInstalled:
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in ("litellm", "instructor", "tenacity", "openai"):
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
-
-sys.meta_path.insert(0, NotInstalled())
-
-from soorma_ai import ChoreographyPlanner, Platform, SoormaError
-from soorma_ai.testing.scripted import ScriptedReasoner, complete
-from kit import stock
-
-async def main():
-    async with Platform("sqlite://") as platform:
-        try:
-            await platform.start(ChoreographyPlanner("thinks", goals=["g"], reasoning_model="openai/gpt-4o-mini"))
-        except SoormaError as error:
-            print(type(error).__name__, error)
-        model = ScriptedReasoner([complete({"still": "works"})])
-        scripted = ChoreographyPlanner("scripted", goals=["g"], reasoner=model)
-        await platform.start(scripted, stock())
-        print(await (await platform.submit("g", {})).result(timeout=10))
-
-asyncio.run(main())
-"""
-
-OWNS = """
-import asyncio, sys
-from soorma_ai import Platform
-
-async def main():
-    async with Platform("sqlite:///" + sys.argv[1], purpose="the shop"):
-        print("ready", flush=True)
-        await asyncio.to_thread(sys.stdin.read)
-
-asyncio.run(main())
-"""
 
 
 def thinking(**options: Any) -> ChoreographyPlanner:
@@ -98,59 +54,20 @@ async def registered(platform: Platform) -> list[str]:
 # Models
 
 
-@once
-@pytest.mark.parametrize(
-    ("model", "words"),
-    [
-        ("openai/gpt-4o-mini", ["openai/gpt-4o-mini", "OPENAI_API_KEY", "api_key="]),
-        ("anthropic/claude-sonnet-4-5", ["ANTHROPIC_API_KEY"]),
-        ("nowhere/gpt-4o-mini", ["'nowhere/gpt-4o-mini'", "<provider>/<model>", "openai/gpt-4o"]),
-        ("gpt-of-mine", ["'gpt-of-mine'", "<provider>/<model>"]),
-    ],
-)
-async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch, model: str, words: list[str]
-) -> None:
-    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
-        monkeypatch.delenv(name)
+class Keyless(ScriptedReasoner):
+    def check(self) -> None:
+        raise ConfigError("set SOME_API_KEY")
+
+
+async def test_a_model_that_cannot_be_called_is_told_before_anything_ran(platform: Platform) -> None:
     hooks: list[str] = []
     shop = stock()
     shop.on_startup(lambda: hooks.append("started"))
-    with pytest.raises(ConfigError) as refused:
-        await platform.start(shop, thinking(reasoning_model=model))
-    says(refused.value, *words)
-    assert hooks == []
-    assert await registered(platform) == []
+    with pytest.raises(ConfigError, match="SOME_API_KEY"):
+        await platform.start(shop, thinking(reasoner=Keyless([])))
+    assert (hooks, await registered(platform)) == ([], [])
     await platform.start(shop)
     await works(platform)
-
-
-@once
-async def test_the_same_planner_starts_once_its_key_is_there(
-    platform: Platform, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    orders = thinking(reasoning_model="openai/gpt-4o-mini")
-    with pytest.raises(ConfigError, match="OPENAI_API_KEY"):
-        await platform.start(orders)
-    monkeypatch.setenv("OPENAI_API_KEY", "never-sent")
-    await platform.start(orders)
-    assert await registered(platform) == ["orders"]
-
-
-@once
-def test_without_a_model_library_the_rest_works_and_what_to_install_is_told() -> None:
-    ran = subprocess.run(
-        [sys.executable, "-c", WITHOUT_LLM],
-        check=False,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parent)},
-    )
-    assert ran.returncode == 0, ran.stderr
-    error, result = ran.stdout.splitlines()
-    assert error.startswith("ConfigError ") and "pip install 'soorma-ai[llm]'" in error
-    assert result == "{'still': 'works'}"
 
 
 # Agents that cannot be
@@ -224,18 +141,17 @@ async def _answer(request: InvocationContext, context: PlatformContext) -> dict[
     [
         _invoked(payload_schema={"type": "objekt"}),
         _invoked(response_schema={"type": "objekt"}),
-        lambda: EventDefinition(event_name="t.requested", payload_schema={"type": "objekt"}),
         lambda: Approval(response_schema={"type": "objekt"}),
     ],
-    ids=["payload", "response", "definition", "approval"],
+    ids=["payload", "response", "approval"],
 )
 def test_a_malformed_schema_is_told_where_it_is_written(make: Callable[[], object]) -> None:
     with pytest.raises(ConfigError, match=r'malformed JSON Schema \{"type":"objekt"\}: "objekt" is not valid'):
         make()
 
 
-@pytest.mark.parametrize("schema", [{"type": {"object"}}, {"$ref": "https://schemas.test/order"}, "order"])
-def test_a_schema_that_is_no_json_or_not_here_is_told(schema: Any) -> None:
+@pytest.mark.parametrize("schema", [{"type": {"object"}}, "order"])
+def test_a_schema_that_is_no_json_is_told(schema: Any) -> None:
     with pytest.raises(ConfigError, match="JSON Schema"):
         _invoked(payload_schema=schema)()
 
@@ -253,16 +169,6 @@ async def test_one_version_cannot_stand_for_two_schemas_and_none_of_its_agents_s
     says(refused.value, "second registers 'price.asked'", "version '1'", "first did", "give the new one a new version")
     assert await registered(platform) == []
     await works(platform)
-
-
-async def test_a_version_keeps_its_schema_over_a_restart(path: Path) -> None:
-    async with open_platform(path) as platform:
-        await platform.start(priced(AMOUNT, "prices"))
-    async with open_platform(path) as platform:
-        with pytest.raises(ConfigError, match="give the new one a new version"):
-            await platform.start(priced({"type": "object"}, "prices"))
-        await platform.start(priced(AMOUNT, "prices"))
-        assert (await platform.request("price.asked", {"amount": 1}, timeout=5))["success"]
 
 
 # Calls
@@ -319,64 +225,48 @@ async def test_a_question_that_is_not_asked_cannot_be_answered(platform: Platfor
     await works(platform)
 
 
-UNREADABLE: dict[str, Callable[[Platform, str, str], Any]] = {
+UNANSWERED: dict[str, Callable[[Platform, str, str], Any]] = {
+    "'yes' is no decision; there are approve, edit, reject, respond": (
+        lambda platform, plan_id, wait_id: platform.answer(wait_id, {"amount": 5}, decision="yes")
+    ),
+    "the answer.* must be JSON": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"amount": object()}),
     "cancel_requested": lambda platform, plan_id, wait_id: platform.cancel(plan_id, 5),  # type: ignore[arg-type]
-    "note": lambda platform, plan_id, wait_id: platform.answer(wait_id, {}, note=5),  # type: ignore[arg-type]
-    "answer_id": lambda platform, plan_id, wait_id: platform.answer(wait_id, {}, answer_id=5),  # type: ignore[arg-type]
-    "far too long a number": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"n": 10**5000}),
+    "note": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"amount": 5}, note=5),  # type: ignore[arg-type]
+    "answer_id": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"amount": 5}, answer_id=5),  # type: ignore[arg-type]
+    "far too long a number": lambda platform, plan_id, wait_id: platform.answer(wait_id, {"amount": 10**5000}),
 }
 
 
-@pytest.mark.parametrize("what", UNREADABLE)
-async def test_what_could_not_be_read_back_is_refused_and_everything_can_still_be_read(
-    platform: Platform, what: str
+async def test_what_is_no_answer_or_could_not_be_read_back_is_refused_and_the_next_answer_counts(
+    platform: Platform,
 ) -> None:
     plan = await order(
-        platform, planner([wait("user.replied", "?"), complete({})], external_events=["user.replied"]), stock()
+        platform, stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED])
     )
     question = await the_wait(platform)
-    with pytest.raises(LocalProtocolError, match=what):
-        await UNREADABLE[what](platform, plan.plan_id, question.wait_id)
+    for words, call in UNANSWERED.items():
+        with pytest.raises(LocalProtocolError, match=words):
+            await call(platform, plan.plan_id, question.wait_id)
+    outcome = await platform.answer(question.wait_id, {"amount": "much"})
+    assert outcome == "invalid"
+    for word in ("off its schema", "$.amount", '"much"', "number"):
+        assert word in outcome.detail
     assert [one.status for one in await platform.plans()] == ["paused"]
-    assert await platform.answer(question.wait_id, {"text": "yes"}) == "accepted"
+    assert await platform.answer(question.wait_id, {"amount": 5}) == "accepted"
     assert await plan.result(timeout=5) == {}
     assert (await platform.plan(plan.plan_id)).status == "completed"
 
 
-@pytest.mark.parametrize("call", ["plan", "follow", "cancel"])
-async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str) -> None:
+@pytest.mark.parametrize(("call", "reason"), [("plan", ()), ("follow", ()), ("cancel", (None,))])
+async def test_what_was_submitted_is_there_at_once(platform: Platform, call: str, reason: Any) -> None:
     plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    found = await getattr(platform, call)(plan.plan_id)
+    found = await getattr(platform, call)(plan.plan_id, *reason)
     if call == "plan":
         assert (found.status, found.goal_event) == ("pending", "order.received")
     if call == "cancel":
         assert (await ended(platform, plan.plan_id)).status == "cancelled"
     with pytest.raises(NotFound):
         await platform.as_user(tenant_id="other", user_id="u").plan(plan.plan_id)
-
-
-async def test_cancelling_for_no_reason_cancels(platform: Platform) -> None:
-    plan = await order(platform, planner([wait("user.replied", "?")], external_events=["user.replied"]), stock())
-    await the_wait(platform)
-    assert await platform.cancel(plan.plan_id, None)  # type: ignore[arg-type]
-    assert (await ended(platform, plan.plan_id)).status == "cancelled"
-
-
-async def test_an_answer_off_its_schema_says_what_is_wanted_and_the_next_one_counts(platform: Platform) -> None:
-    plan = await order(
-        platform, stock(), planner([wait("user.replied", "How much?"), complete({})], external_events=[REPLIED])
-    )
-    question = await the_wait(platform)
-    outcome = await platform.answer(question.wait_id, {"amount": "much"})
-    assert outcome == "invalid"
-    for word in ("off its schema", "$.amount", '"much"', "number"):
-        assert word in outcome.detail
-    with pytest.raises(LocalProtocolError, match="'yes' is no decision; there are approve, edit, reject, respond"):
-        await platform.answer(question.wait_id, {"amount": 5}, decision="yes")
-    with pytest.raises(LocalProtocolError, match=r"the answer.* must be JSON"):
-        await platform.answer(question.wait_id, {"amount": object()})
-    assert await platform.answer(question.wait_id, {"amount": 5}) == "accepted"
-    await plan.result(timeout=5)
 
 
 async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> None:
@@ -394,12 +284,7 @@ async def test_an_idempotency_key_stands_for_one_content(platform: Platform) -> 
 async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(platform: Platform) -> None:
     model = ScriptedReasoner([complete({"done": 1})])
     plan = await order(platform, thinking(reasoner=model))
-
-    async def is_parked() -> bool:
-        record = await platform.services.store.plans.plan(plan.plan_id)
-        return record is not None and record.status == "paused"
-
-    await until(platform, is_parked)
+    await sleeps(platform, plan.plan_id)
     details = await platform.plan(plan.plan_id)
     assert details.steps[-1].note == "no live agent offers any event"
     assert [(e.kind, e.subject) for e in details.expectations if e.status == "open"] == [("offer", "a live agent")]
@@ -414,47 +299,27 @@ async def test_a_plan_that_nobody_can_serve_is_parked_and_its_details_say_so(pla
 
 
 @pytest.mark.parametrize(
-    ("url", "words"),
+    ("setting", "before", "url", "words"),
     [
-        ("postgresql://maria:s3cret@db/shop", ["postgresql", "db/shop", "SQLite", "sqlite:///FILE"]),
-        ("shop.db", ["'shop.db'", "sqlite:///FILE"]),
+        ("SOORMA_STORE_URL", [], "postgresql://maria:s3cret@db/shop", ["postgresql", "db/shop", "sqlite:///FILE"]),
+        ("SOORMA_STORE_URL", [], "shop.db", ["'shop.db'", "sqlite:///FILE"]),
+        ("SOORMA_BUS_URL", ["sqlite://"], "nats://maria:s3cret@bus:4222", ["nats://", "leave it out", "'local:'"]),
     ],
 )
-def test_a_store_of_another_kind_is_refused_without_telling_its_password(
-    monkeypatch: pytest.MonkeyPatch, url: str, words: list[str]
+def test_a_store_or_a_bus_of_another_kind_is_refused_without_telling_its_password(
+    monkeypatch: pytest.MonkeyPatch, setting: str, before: list[str], url: str, words: list[str]
 ) -> None:
-    monkeypatch.setenv("SOORMA_STORE_URL", url)
+    monkeypatch.setenv(setting, url)
     for given in (url, None):
         with pytest.raises(ConfigError) as refused:
-            Platform(given)
+            Platform(*before, given)
         says(refused.value, *words)
         assert "s3cret" not in str(refused.value)
 
 
-def test_a_bus_of_another_kind_is_refused_without_telling_its_password(monkeypatch: pytest.MonkeyPatch) -> None:
-    url = "nats://maria:s3cret@bus:4222"
-    monkeypatch.setenv("SOORMA_BUS_URL", url)
-    for given in (url, None):
-        with pytest.raises(ConfigError) as refused:
-            Platform("sqlite://", given)
-        says(refused.value, "nats://", "one process", "leave it out", "'local:'")
-        assert "s3cret" not in str(refused.value)
-
-
-def _is_anothers(path: Path, *statements: str) -> None:
+def _is_anothers(path: Path) -> None:
     with closing(sqlite3.connect(path)) as theirs:
-        for statement in ("CREATE TABLE recipe (name)", *statements):
-            theirs.execute(statement)
-
-
-def _is_damaged(path: Path) -> None:
-    _is_anothers(path)
-    content = path.read_bytes()
-    path.write_bytes(content[:100] + b"\xff" * (len(content) - 100))
-
-
-def _is_newer(path: Path) -> None:
-    _is_anothers(path, f"PRAGMA application_id = {APPLICATION_ID}", "PRAGMA user_version = 99")
+        theirs.execute("CREATE TABLE recipe (name)")
 
 
 def _is_below_a_file(path: Path) -> None:
@@ -469,13 +334,9 @@ def _socket(path: Path) -> Path:
 @pytest.mark.parametrize(
     ("spoil", "mend", "words"),
     [
-        (Path.mkdir, Path.rmdir, ["writable directory"]),
         (lambda p: p.parent.rmdir(), lambda p: p.parent.mkdir(), ["directory does not exist", "make it first"]),
         (_is_below_a_file, lambda p: p.parent.unlink(), ["Not a directory", "give a database in a directory"]),
-        (lambda p: p.write_text("Dear diary, " * 500), Path.unlink, ["not an SQLite database", "move it away"]),
         (_is_anothers, Path.unlink, ["another program", "a file of its own"]),
-        (_is_damaged, Path.unlink, ["damaged", "backup"]),
-        (_is_newer, Path.unlink, ["newer version", "99", "install that version"]),
         (
             lambda p: _socket(p).write_text("no socket"),
             lambda p: _socket(p).unlink(),
@@ -516,30 +377,6 @@ async def test_a_second_platform_of_this_process_is_refused_and_harms_nothing(pa
         await works(first)
     async with open_platform(path) as second:
         await works(second)
-
-
-@pytest.fixture
-def owner(path: Path) -> Iterator[subprocess.Popen[str]]:
-    """Another process that has the file open, until its stdin is closed."""
-    command = [sys.executable, "-c", OWNS, str(path)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout and process.stdout.readline() == "ready\n"
-        yield process
-
-
-@once
-async def test_a_second_process_is_told_who_owns_the_file_and_what_to_do(
-    path: Path, owner: subprocess.Popen[str]
-) -> None:
-    platform = open_platform(path)
-    with pytest.raises(AlreadyOwned) as refused:
-        async with platform:
-            pass
-    says(refused.value, str(path), f"process {owner.pid} (the shop)", "stop it, or use another file", "`soorma`")
-    owner.communicate(timeout=10)
-    assert owner.returncode == 0
-    async with platform:
-        await works(platform)
 
 
 # Opening and closing

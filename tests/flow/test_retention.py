@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, is_idle, open_platform, payments, planner, published, running, stock, until
+from kit import is_idle, open_platform, payments, planner, running, stock, until
 from worst import IS_WORST
 
-from soorma_ai import Agent, Approval, Limits, Platform, PlatformContext, Tool
+from soorma_ai import Agent, Approval, Limits, Platform
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import ModelQuestion, Pruned
@@ -24,7 +24,7 @@ from soorma_ai.testing.scripted import complete, publish, wait
 
 DAY = timedelta(days=1)
 GATE = Approval(timeout=20 * DAY)
-SEEDS = (2, 3) if IS_WORST else (0, 1)
+SEED = 1 if IS_WORST else 0
 STIRRING = """
     SELECT (SELECT count(*) FROM outbox) + (SELECT count(*) FROM timer WHERE due <= ?)
         + (SELECT count(*) FROM inbox WHERE state IN ('queued', 'leased', 'blocked'))
@@ -124,9 +124,8 @@ class Run:
             self.kept += pruned.kept
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path, seed: int) -> None:
-    kept, forgetful = Run(tmp_path / "kept.db", seed, False), Run(tmp_path / "forgetful.db", seed, True)
+async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_path: Path) -> None:
+    kept, forgetful = Run(tmp_path / "kept.db", SEED, False), Run(tmp_path / "forgetful.db", SEED, True)
     await kept.live()
     await forgetful.live()
     assert forgetful.plans == kept.plans
@@ -170,21 +169,8 @@ async def test_a_platform_forgets_what_is_a_month_over(path: Path, clock: Virtua
         assert (await fresh.result(timeout=10), fresh.plan_id) == ({"n": 2}, handle.plan_id)
 
 
-async def test_a_client_forgets_for_its_own_tenant(path: Path, clock: VirtualClock) -> None:
-    agents = planner(lambda _: complete()), stock()
-    async with shop(path, clock, *agents) as platform:
-        for client in (platform, platform.as_user(tenant_id="acme", user_id="ada")):
-            await (await client.submit("order.received", {})).result(timeout=10)
-    await clock.advance(31 * DAY)
-    async with shop(path, clock) as platform:
-        assert (await platform.as_user(tenant_id="acme", user_id="ada").prune()).plans == 1
-        assert len(await platform.plans()) == 1
-        assert (await platform.prune()).plans == 1
-
-
-@pytest.mark.parametrize("dry_run", [True, False])
 async def test_a_long_prune_keeps_nobody_waiting(
-    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, dry_run: bool
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async with shop(path, clock, planner(lambda _: complete()), stock()) as platform:
         for _ in range(5):
@@ -201,41 +187,25 @@ async def test_a_long_prune_keeps_nobody_waiting(
 
     async with shop(path, clock) as platform:
         running = asyncio.create_task(others())
-        assert (await platform.prune(dry_run=dry_run)).plans == 5
+        for dry_run in (True, False):
+            before = turns
+            assert (await platform.prune(dry_run=dry_run)).plans == 5
+            assert turns - before > 5
         running.cancel()
-    assert turns > 5
 
 
-@pytest.mark.parametrize("age", [timedelta(0), timedelta(hours=23, minutes=59), -DAY])
-async def test_what_is_kept_for_a_day_cannot_be_cut_short(platform: Platform, age: timedelta) -> None:
-    with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
-        await platform.prune(age)
-
-
-async def test_only_a_plan_that_is_over_can_be_named(platform: Platform) -> None:
+async def test_only_a_plan_that_is_over_can_be_named_and_nothing_is_kept_for_less_than_a_day(
+    platform: Platform,
+) -> None:
+    for age in (timedelta(0), timedelta(hours=23, minutes=59), -DAY):
+        with pytest.raises(LocalProtocolError, match="kept for 24 hours"):
+            await platform.prune(age)
     for statuses in (["running"], ["over"], "completed", []):
         with pytest.raises(LocalProtocolError, match="completed, failed, cancelled"):
             await platform.prune(statuses=statuses)
     with pytest.raises(LocalProtocolError, match="before all time"):
         await platform.prune(timedelta.max)
     assert await platform.prune(statuses=[PlanStatus.FAILED, "cancelled"]) == Pruned()
-
-
-async def test_a_dead_letter_keeps_the_plan_that_it_is_of(path: Path, clock: VirtualClock) -> None:
-    broken = Tool("stock")
-
-    @broken.on_invoke("inventory.reserve.requested")
-    async def reserve(request: Any, context: PlatformContext) -> None:
-        raise ValueError("a bug")
-
-    async with shop(path, clock, planner([publish("inventory.reserve.requested"), complete()]), broken) as platform:
-        handle = await platform.submit("order.received", {})
-        assert (await ended(platform, handle.plan_id)).status == "completed"
-    await clock.advance(60 * DAY)
-    async with shop(path, clock) as platform:
-        assert await platform.prune() == Pruned(kept=1)
-        assert len(await platform.services.store.letters.dead_letters(None, 9)) == 1
-        assert [event.type for event in await published(platform)] == ["order.received", "inventory.reserve.requested"]
 
 
 async def test_a_plan_of_which_a_part_was_removed_when_the_process_ended_can_be_shown_and_goes_next_time(

@@ -100,14 +100,3 @@ async def test_a_delivery_behind_nothing_moves_up(path: Path, clock: VirtualCloc
     db.close()
     async with running(path, clock, stock()) as platform:
         await until(platform, lambda: is_idle(platform))
-
-
-async def test_a_forged_word_of_being_stranded_moves_nothing(path: Path, clock: VirtualClock) -> None:
-    plan_id = await stranded(path, clock)
-    async with open_platform(path, clock) as platform:
-        minds = planner([])
-        await platform.start(minds, stock())
-        await platform.publish("plan-events", "plan.stranded", {}, plan_id=plan_id)
-        await until(platform, lambda: is_idle(platform))
-        plan = await platform.plan(plan_id)
-        assert (plan.status, len(plan.decisions)) == ("paused", 1)

@@ -122,14 +122,3 @@ def killing(at_work: asyncio.Semaphore) -> Tool:
         await asyncio.Event().wait()
 
     return tool
-
-
-async def test_what_is_put_off_is_taken_at_its_moment(path: Path, clock: VirtualClock) -> None:
-    store, hands = SqliteStore(path), Hands()
-    async with Platform(store=store, clock=clock) as platform:
-        await platform.start(hands.tool)
-        await asked(platform, 1, 2)
-        await until(platform, lambda: sorted(hands.put_off) == [1, 2])
-        assert hands.done == []
-        await clock.advance(1)
-        await all_done(platform, hands, 1, 2)

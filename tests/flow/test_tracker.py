@@ -5,7 +5,8 @@ import random
 from typing import Any
 
 import pytest
-from kit import PATIENCE, ended, order, planner, published, until
+from fanin import reply_to
+from kit import PATIENCE, ended, order, planner, published, pursue, requested, until
 
 from soorma_ai import (
     Agent,
@@ -130,7 +131,7 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     rng = random.Random(seed)
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, fanning(ASKED))
-    requests = [e for e in await until(platform, lambda: _asked(platform)) if e.type == "work.requested"]
+    requests = await requested(platform, "work.requested", ASKED)
     arriving = [_reply(request) for request in requests]
     arriving += rng.sample(arriving, 7)
     arriving += rng.sample(requests, 12)
@@ -149,24 +150,9 @@ async def test_no_finished_action_ever_shows_as_pending(platform: Platform, seed
     assert progress.counts[ActionStatus.FAILED] == len(requests) // 5
 
 
-async def _asked(platform: Platform) -> list[EventEnvelope]:
-    found = await published(platform)
-    return found if len(found) == ASKED + 1 else []
-
-
 def _reply(request: EventEnvelope) -> EventEnvelope:
-    failed = bool(request.data.get("fails"))
-    error: dict[str, Any] = {"error": {"code": "x", "message": "no"}} if failed else {"result": {}}
-    return EventEnvelope(
-        id=f"reply-{request.id}",
-        source="hands",
-        type=str(request.response_event),
-        topic=EventTopic.ACTION_RESULTS,
-        time=request.time,
-        data={"success": not failed, **error},
-        correlation_id=request.correlation_id,
-        tenant_id=request.tenant_id,
-    )
+    fails = bool(request.data.get("fails"))
+    return reply_to(request, success=not fails, **({"error": {"code": "x", "message": "no"}} if fails else {}))
 
 
 def clerk() -> Worker:
@@ -192,7 +178,7 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
     await platform.services.store.registry.register([worker().registration()], platform.services.clock.now())
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk())
     store = platform.services.store
-    requests = await until(platform, lambda: _parts(platform))
+    requests = await requested(platform, "work.requested", 3)
     (asked,) = await store.plans.named_expectations([requests[0].id])
     group_id = str(asked.group_id)
     await store.queue.arrive([_reply(requests[1])], platform.services.clock.now())
@@ -211,11 +197,6 @@ async def test_a_group_is_shown_while_it_runs_and_when_its_task_has_ended(platfo
         await platform.as_user(tenant_id="other", user_id="eve").tracker.delegation_group(group_id)
 
 
-async def _parts(platform: Platform) -> list[EventEnvelope]:
-    found = [e for e in await published(platform) if e.type == "work.requested"]
-    return found if len(found) == 3 else []
-
-
 async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platform: Platform) -> None:
     plan = await order(platform, planner([publish("task.requested"), complete({})]), clerk(), worker())
     await plan.result(timeout=PATIENCE)
@@ -231,8 +212,7 @@ async def test_parts_of_tasks_and_what_was_reported_show_in_the_progress(platfor
 async def test_a_tree_and_a_session_show_their_plans(platform: Platform) -> None:
     child = planner([publish("work.requested", n=1), complete({"below": True})], name="below", goals=["part.goal"])
     parent = planner([delegate("below", "part.goal", {"x": 1}), complete({"above": True})])
-    await platform.start(child, parent, worker())
-    plan = await platform.submit("order.received", {}, session_id="s-1")
+    plan = await pursue(platform, "order.received", {}, child, parent, worker(), session_id="s-1")
     await plan.result(timeout=PATIENCE)
     tree = await platform.tracker.plan_tree(plan.plan_id)
     (below,) = tree.children
@@ -283,11 +263,7 @@ async def test_two_workers_of_one_request_have_a_group_each(platform: Platform) 
 
     await platform.start(gathers("first"), gathers("second"))
     await platform.publish("action-requests", "order.requested", {})
-
-    async def all_asked() -> bool:
-        return len(await published(platform)) == 5
-
-    await until(platform, all_asked)
+    await requested(platform, "part.requested", 4)
     assert [(await platform.tracker.delegation_group(group)).total for group in set(groups)] == [2, 2]
 
 
@@ -314,9 +290,5 @@ async def test_nothing_is_told_of_another_tenants_plan(platform: Platform) -> No
             await call
     assert await other.tracker.session_plans("s-1") == []
     await platform.publish("business-facts", "look", {"plan_id": plan.plan_id})
-    await until(platform, lambda: _something(seen))
+    await until(platform, lambda: seen)
     assert seen == ["completed"], "inside a handler too"
-
-
-async def _something(seen: list[str]) -> bool:
-    return bool(seen)

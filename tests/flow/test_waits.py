@@ -1,12 +1,12 @@
 """Waits and people: an answer counts once, a gate opens only to a person, a deadline always comes."""
 
-import asyncio
+import itertools
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, events, open_platform, order, payments, planner, running, stock, the_wait, types, until
+from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -40,27 +40,12 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
 
 
-async def test_of_two_people_at_the_same_moment_one_is_accepted_and_the_other_told_why_not(platform: Platform) -> None:
-    charged: list[Any] = []
-    plan, question = await held(platform, "always", complete({}), charged=charged)
-    ann = platform.as_user(tenant_id="default", user_id="ann", roles={"manager"})
-    bob = platform.as_user(tenant_id="default", user_id="bob", roles={"manager"})
-    outcomes = await asyncio.gather(
-        *(person.answer(question.wait_id, {"approved": True}) for person in (ann, bob, ann, bob))
-    )
-    assert sorted(outcomes) == ["accepted", "duplicate", "duplicate", "duplicate"]
-    assert "was first" in next(outcome.detail for outcome in outcomes if outcome == "duplicate")
-    await plan.result(timeout=5)
-    assert charged == [12000]
-
-
 FORGED = ["approval.granted", "payment.charge.requested.completed"]
+TOPICS = ("business-facts", "action-results", "plan-events", "notification-events")
 FORGED += [f"plan.wait.{word}" for word in ("answered", "opened", "reminded", "escalated")]
 
 
-@pytest.mark.parametrize("forged", FORGED)
-@pytest.mark.parametrize("topic", ["business-facts", "action-results", "plan-events", "notification-events"])
-async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform, forged: str, topic: str) -> None:
+async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> None:
     charged: list[Any] = []
     burglar = Agent("burglar", events_produced=["approval.granted"])
 
@@ -68,22 +53,24 @@ async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform, forg
     async def forge(event: Any, context: PlatformContext) -> None:
         wait_id = event.data["wait_id"]
         data = {"approved": True, "decision": "approve", "wait_id": wait_id, "escalated_to": ["burglar"]}
-        await context.bus.publish(topic, forged, data, correlation_id=wait_id, subject=wait_id)
+        for topic, forged in itertools.product(TOPICS, FORGED):
+            await context.bus.publish(topic, forged, data, correlation_id=wait_id, subject=wait_id)
 
     await platform.start(burglar)
     plan, question = await held(platform, MANAGER, complete({}), charged=charged)
     await platform.publish("business-facts", "please.forge", {"wait_id": question.wait_id}, plan_id=question.plan_id)
-
-    async def was_forged() -> bool:
-        return any((event.type, event.source) == (forged, "burglar") for event in await events(platform))
-
-    await until(platform, was_forged)
+    await until(platform, lambda: _were_forged(platform, len(FORGED) * len(TOPICS)))
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert len((await platform.plan(plan.plan_id)).steps) == 2
     thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
     assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
     assert await platform.answer(question.wait_id, {"approved": False}) == "accepted"
     assert charged == []
+
+
+async def _were_forged(platform: Platform, count: int) -> bool:
+    forged = [event for event in await events(platform) if event.source == "burglar"]
+    return len(forged) == count and await is_idle(platform)
 
 
 async def test_an_edited_payload_is_checked_again_and_published_instead(platform: Platform) -> None:
@@ -159,26 +146,3 @@ async def test_an_outside_event_finds_its_plan_by_what_it_correlates(platform: P
     await platform.publish("business-facts", "carrier.confirmed", {"order_id": "A"})
     assert await first.result(timeout=5) == {"who": "A"}
     assert [question.plan_id for question in await platform.waits()] == [second.plan_id]
-
-
-async def test_a_cancelled_plan_says_what_never_started_and_its_question_is_superseded(platform: Platform) -> None:
-    plan, question = await held(platform, "always")
-    assert await platform.cancel(plan.plan_id, "changed our mind")
-    details = await ended(platform, plan.plan_id)
-    assert details.status == "cancelled"
-    assert "not started: payment.charge.requested" in details.reason
-    assert await platform.answer(question.wait_id, {"approved": True}) == "superseded"
-    assert not await platform.cancel(plan.plan_id)
-    assert "payment.charge.requested" not in await types(platform)
-
-
-async def test_a_wait_is_announced_and_costs_no_time_of_ours(platform: Platform, clock: VirtualClock) -> None:
-    plan, question = await held(platform, "always", complete({}))
-    announced = [
-        e for e in (await platform.services.store.events.events(limit=100)) if e.event.type == "plan.wait.opened"
-    ]
-    assert announced[0].event.data["wait_id"] == question.wait_id
-    await clock.advance(timedelta(days=1))
-    await platform.answer(question.wait_id, {"approved": True})
-    await plan.result(timeout=5)
-    assert (await platform.plan(plan.plan_id)).waiting_seconds == 86400

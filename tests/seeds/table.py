@@ -626,7 +626,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             flow(
                 "waits::test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_as_approved",
                 "waits::test_an_edited_payload_is_checked_again_and_published_instead",
-                "waits::test_a_rejection_is_data_and_the_planner_decides_what_to_do_about_it",
+                "machine::test_a_gate_holds_what_a_state_asks_if_its_receiver_would_take_it",
             ),
             "the checkpoints of phase agents come later; a plan of now is held by an approval in the same three ways",
         ),
