@@ -11,11 +11,12 @@ from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import DelegateAction
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import pursuit_of
+from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.testing.scripted import complete, delegate, publish, wait
-from unit.rows import START, plan
+from unit.kit import NOW
+from unit.kit import plan as plan_of
 
 SKU = {
     "type": "object",
@@ -35,8 +36,12 @@ OFFER = Offer(
 DONE = complete({"total": 1})
 
 
+def plan(**known: Any) -> PlanRecord:
+    return plan_of(goal_data={"order": 1}, **known)
+
+
 def judged(answer: Any, **known: Any) -> Any:
-    situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), START, **known)
+    situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), NOW, **known)
     return judge(prepare_decision(parse_decision(answer, "it was cut off"), OFFER), situation)
 
 
@@ -120,7 +125,7 @@ def test_a_limit_stops_what_it_is_about_and_never_the_end(
 
 
 def test_after_the_deadline_nothing_is_decided() -> None:
-    late = replace(plan(), deadline=START)
+    late = replace(plan(), deadline=NOW)
     with pytest.raises(LimitExceeded, match="deadline"):
         judged(DONE, plan=late)
-    judged(DONE, plan=replace(late, deadline=START + timedelta(seconds=1)))
+    judged(DONE, plan=replace(late, deadline=NOW + timedelta(seconds=1)))
