@@ -34,6 +34,8 @@ OFFER = Offer(
     result_schema={"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]},
 )
 DONE = complete({"total": 1})
+WAIT = {"action": "wait", "expected_event": "goods.came", "message": "?"}
+GIVE = {"action": "delegate:buyer/buy", "data": {"sku": "A"}}
 
 
 def plan(**known: Any) -> PlanRecord:
@@ -56,8 +58,17 @@ def judged(answer: Any, **known: Any) -> Any:
         ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),
         ({**DONE, "plan_id": "x"}, MalformedDecision, "found also plan_id"),
         ({"step": {"action": "publish:pay", "data": "A1"}}, MalformedDecision, "step.data"),
-        ({"step": {"action": "publish:pay", "data": {}, "to": 1}}, MalformedDecision, "'step' holds to"),
         ({"step": {"action": "complete"}}, MalformedDecision, "'step' has no result; 'complete' needs result"),
+        ({"step": {"action": "wait", "expected_event": "goods.came"}}, MalformedDecision, "has no message"),
+        ({"step": {"action": "wait", "message": "?"}}, MalformedDecision, "has no expected_event"),
+        ({"step": WAIT | {"message": None}}, MalformedDecision, "step.message"),
+        ({"step": WAIT | {"timeout_seconds": "600"}}, MalformedDecision, "step.timeout_seconds"),
+        ({"step": WAIT | {"timeout_seconds": True}}, MalformedDecision, "step.timeout_seconds"),
+        ({"step": WAIT | {"reason": "approval"}}, MalformedDecision, "holds reason"),
+        ({"step": {"action": "publish:stock.reserve"}}, MalformedDecision, "has no data"),
+        ({"step": {"action": "publish:pay", "data": {}, "event_type": "x"}}, MalformedDecision, "holds event_type"),
+        ({"step": {"action": "delegate:buyer/buy"}}, MalformedDecision, "has no data"),
+        ({"step": GIVE | {"target_planner": "third"}}, MalformedDecision, "holds target_planner"),
         (publish("stock.reserv", sku="A"), UnknownEvent, "did you mean 'stock.reserve'"),
         (publish("x"), UnknownEvent, "event 'x' is not offered. Possible now: stock.reserve, pay."),
         (delegate("nobody", "buy", {}), UnknownEvent, "planner and goal 'nobody/buy'"),
@@ -77,8 +88,8 @@ def test_a_decision_that_cannot_be_is_refused_in_words(answer: Any, error: type[
 def test_a_null_that_stands_for_nothing_is_left_out_of_what_is_published() -> None:
     assert judged(publish("stock.reserve", sku="A", note=None)).decision.next_action.data == {"sku": "A"}
     assert judged(delegate("buyer", "buy", {"sku": "A", "note": None})).decision.next_action.goal_data == {"sku": "A"}
-    action = judged({"step": {"action": "wait", "expected_event": "goods.came", "message": "?"}}).decision.next_action
-    assert action.timeout_seconds is None
+    for step in (WAIT, WAIT | {"timeout_seconds": None}):
+        assert judged({"step": step}).decision.next_action.timeout_seconds is None
 
 
 @pytest.mark.parametrize(("amount", "asks"), [(1, False), (2, True), ("much", True)])
