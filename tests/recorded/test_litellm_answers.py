@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from typing import Any
 
 import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
@@ -150,7 +151,7 @@ async def test_cost_is_known_only_where_the_price_is() -> None:
 async def test_settings_reach_the_provider_and_latency_is_measured_by_the_clock_given() -> None:
     ticks = count(10.0, 0.25)
     with ModelServer(always(Reply(SAID))) as server:
-        settings = {"temperature": 0.0, "seed": 7, "max_output_tokens": 55}
+        settings: dict[str, Any] = {"temperature": 0.0, "seed": 7, "max_output_tokens": 55}
         answer = await reasoner(server, monotonic=lambda: next(ticks), **settings).ask(question())
     assert answer.latency_ms == 250
     (request,) = server.requests
