@@ -56,23 +56,14 @@ def run(folder: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str
     )
 
 
-def events_in(path: Path) -> list[EventEnvelope]:
-    async def read() -> list[EventEnvelope]:
-        store = SqliteStore(path, read_only=True)
-        await store.open(SystemClock().now())
-        rows = await store.events.events(limit=1000)
+def contents_of(path: Path) -> tuple[list[EventEnvelope], list[AgentRow]]:
+    """The events in the store at `path`, and its agents."""
+
+    async def read() -> tuple[list[EventEnvelope], list[AgentRow]]:
+        store, now = SqliteStore(path, read_only=True), SystemClock().now()
+        await store.open(now)
+        rows, agents = await store.events.events(limit=1000), await store.registry.agents(now)
         await store.close()
-        return [row.event for row in rows]
-
-    return asyncio.run(read())
-
-
-def agents_in(path: Path) -> list[AgentRow]:
-    async def read() -> list[AgentRow]:
-        store = SqliteStore(path, read_only=True)
-        await store.open(SystemClock().now())
-        rows = await store.registry.agents(SystemClock().now())
-        await store.close()
-        return rows
+        return [row.event for row in rows], agents
 
     return asyncio.run(read())

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from offline_kit import agents_in, offline
+from offline_kit import contents_of, offline
 
 from soorma_ai.adapters.owner.lock import owner_of
 
@@ -55,13 +55,13 @@ def test_an_agent_is_there_until_it_is_told_to_stop_and_says_goodbye(tmp_path: P
     database = tmp_path / "shop.db"
     with running(tmp_path) as process:
         assert process.stdout and process.stdout.readline() == "started\n"
-        assert [(row.agent, row.live) for row in agents_in(database)] == [("clock", True)]
+        assert [(row.agent, row.live) for row in contents_of(database)[1]] == [("clock", True)]
         owner = owner_of(database)
         assert owner is not None
         assert (owner.pid, owner.purpose) == (process.pid, "clock")
         process.send_signal(told)
         assert ended(process) == (0, "stopped\n", "")
-    assert [(row.agent, row.live) for row in agents_in(database)] == [("clock", False)]
+    assert [(row.agent, row.live) for row in contents_of(database)[1]] == [("clock", False)]
     assert owner_of(database) is None
     assert not database.with_name("shop.db.sock").exists()
 

@@ -1,13 +1,12 @@
 """The examples run offline as they stand, and what they show is what the store says happened."""
 
 import json
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from offline_kit import ROOT, events_in, run
+from offline_kit import ROOT, contents_of, run
 
 from soorma_ai import EventEnvelope
 
@@ -100,13 +99,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     ran = run(folder, "-c", SEVERAL_RUNS, json.dumps(asked))
     assert (ran.returncode, ran.stderr) == (0, "")
     told = [json.loads(line) for line in ran.stdout.splitlines()]
-    return {t["name"]: Ran(t["code"], t["out"], t["err"], events_in(folder / f"{t['name']}.db")) for t in told}
-
-
-@pytest.fixture(scope="module")
-def quickstart(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
-    folder = tmp_path_factory.mktemp("quickstart")
-    return run(folder, QUICKSTART), folder
+    return {t["name"]: Ran(t["code"], t["out"], t["err"], contents_of(folder / f"{t['name']}.db")[0]) for t in told}
 
 
 def test_the_quickstart_is_short() -> None:
@@ -114,13 +107,13 @@ def test_the_quickstart_is_short() -> None:
     assert len(lines) <= 25
 
 
-def test_the_quickstart_asks_and_books(quickstart: tuple[subprocess.CompletedProcess[str], Path]) -> None:
-    ran, folder = quickstart
+def test_the_quickstart_asks_and_books(tmp_path: Path) -> None:
+    ran = run(tmp_path, QUICKSTART)
     assert (ran.returncode, ran.stderr) == (0, "")
     question, result = ran.stdout.splitlines()
     assert question.startswith("assistant: ") and question.endswith("?")
     assert result == "result: {'message': 'Table 7 is yours on Saturday; clear sky, 24 degrees.'}"
-    types = [event.type for event in events_in(folder / "quickstart.db")]
+    types = [event.type for event in contents_of(tmp_path / "quickstart.db")[0]]
     assert types.index(ANSWERED) < types.index("table.book.requested")
 
 
@@ -140,19 +133,15 @@ def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict
     assert not ran.has(RELEASE)
 
 
-def test_a_rejected_payment_is_never_published_and_the_goods_are_released(runs: dict[str, Ran]) -> None:
-    ran = runs["reject"]
-    assert "maria's answer: accepted" in ran.out
-    assert ran.place(ASKED) < ran.place(ANSWERED) < ran.place(RELEASE)
+@pytest.mark.parametrize("name", ["reject", "none"])
+def test_a_no_or_a_deadline_that_passes_publishes_no_payment_and_releases_the_goods(
+    runs: dict[str, Ran], name: str
+) -> None:
+    ran, answers = runs[name], [ANSWERED] if name == "reject" else []
+    assert ("maria's answer: accepted" in ran.out) is ran.has(ANSWERED) is bool(answers)
+    places = [ran.place(type) for type in (ASKED, *answers, RELEASE)]
+    assert places == sorted(places)
     assert not ran.has(CHARGE) and not ran.has(SHIP)
-    assert ran.result["status"] == "rejected"
-
-
-def test_a_deadline_that_passes_is_a_no(runs: dict[str, Ran]) -> None:
-    ran = runs["none"]
-    assert "maria's answer" not in ran.out
-    assert ran.place(ASKED) < ran.place(RELEASE)
-    assert not ran.has(ANSWERED) and not ran.has(CHARGE) and not ran.has(SHIP)
     assert ran.result["status"] == "rejected"
 
 
@@ -171,17 +160,10 @@ def test_a_worker_asks_one_after_the_other_and_tells_how_far_it_is(runs: dict[st
     ran = runs["sequential"]
     places = [ran.place(type) for type in (RESERVE, "inventory.reserved", CHARGE, "payment.charged", BOOK)]
     assert places == sorted(places)
-    assert ran.out.splitlines()[:3] == [
-        "  0%  reserving the goods",
-        " 33%  charging the customer",
-        " 67%  booking a carrier",
-    ]
+    told = ["  0%  reserving the goods", " 33%  charging the customer", " 67%  booking a carrier"]
+    assert ran.out.splitlines()[:3] == told
     assert "fulfilment reported 33%: charging the customer" in ran.out
-    assert (ran.result["status"], ran.result["receipt"], ran.result["carrier"]) == (
-        "shipped",
-        "receipt-A1",
-        "northbound",
-    )
+    assert ran.result.items() >= {"status": "shipped", "receipt": "receipt-A1", "carrier": "northbound"}.items()
 
 
 def test_a_worker_asks_all_at_once_and_joins_what_they_answer(runs: dict[str, Ran]) -> None:

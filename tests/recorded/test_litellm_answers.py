@@ -2,6 +2,7 @@
 
 import json
 from itertools import count
+from typing import Any
 
 import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
@@ -19,39 +20,26 @@ async def test_every_mode_finds_the_decision(mode: str) -> None:
     assert (answer.value, answer.fault, answer.text, answer.model) == (DECISION, "", SAID, MODEL)
 
 
-async def test_the_schema_is_sent_strict_and_closed() -> None:
+LOOSE: JsonObject = {"type": "object", "properties": {"anything": {"type": "object"}}, "required": ["anything"]}
+
+
+@pytest.mark.parametrize(("schema", "strict"), [(SCHEMA, True), (LOOSE, False)])
+async def test_the_schema_is_sent_strict_and_closed(schema: JsonObject, strict: bool) -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        await reasoner(server).ask(question())
+        await reasoner(server).ask(question(schema=schema))
     (request,) = server.requests
-    wire = wire_of(SCHEMA)
-    assert wire.strict
-    expected = {"name": "Decision", "schema": wire.schema, "strict": True}
+    expected = {"name": "Decision", "schema": wire_of(schema).schema, "strict": strict}
     assert request["response_format"] == {"type": "json_schema", "json_schema": expected}
 
 
-async def test_a_schema_that_cannot_be_strict_is_sent_as_such() -> None:
-    loose: JsonObject = {"type": "object", "properties": {"anything": {"type": "object"}}, "required": ["anything"]}
-    with ModelServer(always(Reply("{}"))) as server:
-        await reasoner(server).ask(question(schema=loose))
-    expected = {"name": "Decision", "schema": wire_of(loose).schema, "strict": False}
-    assert server.requests[0]["response_format"] == {"type": "json_schema", "json_schema": expected}
-
-
-async def test_tools_are_asked_for_without_a_name_and_one_at_a_time() -> None:
+async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_what_their_schema_says() -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        await reasoner(server, mode="tools").ask(question())
-    (request,) = server.requests
+        for schema in (SCHEMA, {"description": "The whole plan.", **SCHEMA}):
+            await reasoner(server, mode="tools").ask(question(schema=schema))
+    request = server.requests[0]
     assert (request["tool_choice"], request["parallel_tool_calls"]) == ("required", False)
     (tool,) = request["tools"]
-    assert tool["function"]["parameters"] == wire_of(SCHEMA).schema
-    assert tool["function"]["strict"] is True
-
-
-async def test_a_tool_is_told_to_be_what_its_schema_says_that_it_is() -> None:
-    whole: JsonObject = {"description": "The whole plan.", **SCHEMA}
-    with ModelServer(always(Reply(SAID))) as server:
-        for schema in (SCHEMA, whole):
-            await reasoner(server, mode="tools").ask(question(schema=schema))
+    assert (tool["function"]["parameters"], tool["function"]["strict"]) == (wire_of(SCHEMA).schema, True)
     told = [request["tools"][0]["function"]["description"] for request in server.requests]
     assert told == ["The next step, exactly one.", "The whole plan."]
 
@@ -157,22 +145,14 @@ async def test_cost_is_known_only_where_the_price_is() -> None:
         assert (priced.cost_of(1, 1) is None, unpriced.cost_of(1, 1)) == (False, None)
         assert (await priced.ask(question())).cost_usd == pytest.approx(2.5)
         assert (await unpriced.ask(question())).cost_usd is None
-
-
-async def test_a_fallback_without_a_price_makes_the_price_unknown() -> None:
-    with ModelServer(always(Reply(SAID))) as server:
         assert reasoner(server, fallbacks=["openai/our-own-model"]).cost_of(1, 1) is None
 
 
-async def test_latency_is_measured_by_the_clock_given() -> None:
+async def test_settings_reach_the_provider_and_latency_is_measured_by_the_clock_given() -> None:
     ticks = count(10.0, 0.25)
     with ModelServer(always(Reply(SAID))) as server:
-        answer = await reasoner(server, monotonic=lambda: next(ticks)).ask(question())
+        settings: dict[str, Any] = {"temperature": 0.0, "seed": 7, "max_output_tokens": 55}
+        answer = await reasoner(server, monotonic=lambda: next(ticks), **settings).ask(question())
     assert answer.latency_ms == 250
-
-
-async def test_settings_reach_the_provider() -> None:
-    with ModelServer(always(Reply(SAID))) as server:
-        await reasoner(server, temperature=0.0, seed=7, max_output_tokens=55).ask(question())
     (request,) = server.requests
     assert (request["temperature"], request["seed"], request["max_tokens"]) == (0.0, 7, 55)

@@ -62,5 +62,4 @@ class Sample:
     document: str
     number: int
     heading: str
-    name: str
     how: How

@@ -3,6 +3,8 @@
 Where pages disagree, the one with the later date counts; of pages of one date, `sdk-refactoring-plan` does.
 """
 
+from collections.abc import Callable
+
 from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown
 
 DRAWING = NotRun("a drawing, no code")
@@ -11,33 +13,29 @@ BEFORE = NotRun("shows the code before the refactoring")
 LATER_PHASES = NotRun("comes later: phase agents")
 LATER_GATEWAY = NotRun("comes later: the A2A gateway")
 
+Rows = tuple[tuple[int, str, How], ...]
+
 PACKAGE = "the package has another name, and gives its names at its top"
 FILLED = "`...` is filled in"
 WATCHED = "`...` is filled in, so that the test sees what comes"
 
 
-def tools(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_tools.py::{name}" for name in names)
+def tests_in(file: str) -> Callable[..., tuple[str, ...]]:
+    """A function that makes paths of the names of tests in `file`."""
+    return lambda *names: tuple(f"seeds/test_{file}.py::{name}" for name in names)
 
 
-def workers(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_workers.py::{name}" for name in names)
+tools, workers, planners, people, bus, registry = map(
+    tests_in, ("tools", "workers", "planners", "people", "bus_and_memory", "registry")
+)
 
 
-def planners(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_planners.py::{name}" for name in names)
-
-
-def people(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_people.py::{name}" for name in names)
-
-
-def bus(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_bus_and_memory.py::{name}" for name in names)
-
-
-def registry(*names: str) -> tuple[str, ...]:
-    return tuple(f"seeds/test_registry.py::{name}" for name in names)
+def filled(seed: str, *parts: str, why: str = FILLED) -> Change:
+    """A line each `...` of which is one of `parts`."""
+    ours = seed
+    for part in parts:
+        ours = ours.replace("...", part, 1)
+    return Change(seed, ours, why)
 
 
 def flow(*names: str) -> tuple[str, ...]:
@@ -84,10 +82,10 @@ ON_TASK = Names(
     "nothing to wait for fails",
 )
 ONE_SUB_TASK = (
-    Change(
+    filled(
         "await task.delegate(...)",
-        'await task.delegate("web.search.requested", {"query": "more"}, "web.search.completed")',
-        f"{FILLED}; it is not reached, since a task with one sub-task is complete when that is answered",
+        '"web.search.requested", {"query": "more"}, "web.search.completed"',
+        why=f"{FILLED}; it is not reached, since a task with one sub-task is complete when that is answered",
     ),
 )
 FAN_IN = (
@@ -96,13 +94,13 @@ FAN_IN = (
         "aggregated = await task.aggregate_parallel_results(group_id)",
         "agent-patterns-architecture, which is later, awaits it",
     ),
-    Change(
+    filled(
         'await task.complete(result={"sentiment": aggregated[...]["result"], '
         '"entities": aggregated[...]["result"], "topics": aggregated[...]["result"]})',
-        'await task.complete(result={"sentiment": aggregated[ids["sentiment.analyze"]]["result"], '
-        '"entities": aggregated[ids["entity.extract"]]["result"], '
-        '"topics": aggregated[ids["topic.classify"]]["result"]})',
-        f"{FILLED}: results are kept by the ids of the sub-tasks",
+        'ids["sentiment.analyze"]',
+        'ids["entity.extract"]',
+        'ids["topic.classify"]',
+        why=f"{FILLED}: results are kept by the ids of the sub-tasks",
     ),
     Change(
         "",
@@ -111,17 +109,16 @@ FAN_IN = (
     ),
 )
 
-TOOL_MODEL: tuple[tuple[int, str, str, How], ...] = (
-    (1, "Key Files", "where the tool is", FILES),
-    (2, "1. InvocationContext", "what a tool's handler gets", INVOCATION),
-    (3, "2. Tool Class with on_invoke() Decorator", "the decorator of tools", ON_INVOKE),
-    (4, "Tool Declaration with Schema", "a tool declares its schemas", DECLARED_CALCULATOR),
-    (5, "Simple Tool Handler", "a handler returns its result", DECLARED_CALCULATOR),
-    (6, "Caller Using Tool Dynamically", "a worker finds a tool and asks it", CALLER_OF_A_TOOL),
+TOOL_MODEL: Rows = (
+    (1, "Key Files", FILES),
+    (2, "1. InvocationContext", INVOCATION),
+    (3, "2. Tool Class with on_invoke() Decorator", ON_INVOKE),
+    (4, "Tool Declaration with Schema", DECLARED_CALCULATOR),
+    (5, "Simple Tool Handler", DECLARED_CALCULATOR),
+    (6, "Caller Using Tool Dynamically", CALLER_OF_A_TOOL),
     (
         7,
         "Tests to Add",
-        "four tests of tools",
         Runs(
             tools(
                 "test_tool_on_invoke_publishes_result",
@@ -134,22 +131,20 @@ TOOL_MODEL: tuple[tuple[int, str, str, How], ...] = (
     ),
 )
 
-WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
-    (1, "Key Files", "where the worker is", FILES),
-    (2, "Current Issue", "a worker that returns its result", BEFORE),
-    (3, "1. TaskContext with Persistence", "the task of a worker", TASK),
-    (4, "2. ResultContext for Restoring Task", "what a task waited for", RESULT),
-    (5, "3. Worker Decorators", "the decorators of workers", ON_TASK),
+WORKER_MODEL: Rows = (
+    (1, "Key Files", FILES),
+    (2, "Current Issue", BEFORE),
+    (3, "1. TaskContext with Persistence", TASK),
+    (4, "2. ResultContext for Restoring Task", RESULT),
+    (5, "3. Worker Decorators", ON_TASK),
     (
         6,
         "Sequential Delegation",
-        "one sub-task",
         Runs(workers("test_a_researcher_delegates_and_completes_with_what_came"), *ONE_SUB_TASK),
     ),
     (
         7,
         "Parallel Fan-out / Fan-in",
-        "three sub-tasks at once",
         Runs(
             workers("test_three_analyses_at_once_are_one_result"),
             *FAN_IN,
@@ -163,7 +158,6 @@ WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
     (
         8,
         "Tests to Add",
-        "six tests of workers",
         Runs(
             (
                 *workers(
@@ -190,67 +184,49 @@ WORKER_MODEL: tuple[tuple[int, str, str, How], ...] = (
     ),
 )
 
-SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
-    (1, "2.1 SDK Structure (Current)", "where everything is", FILES),
-    (2, "3.1 Vision: Progressive Abstraction Layers", "four layers of agents", DRAWING),
+SDK_REFACTORING_PLAN: Rows = (
+    (1, "2.1 SDK Structure (Current)", FILES),
+    (2, "3.1 Vision: Progressive Abstraction Layers", DRAWING),
     (
         3,
         "Layer 1: Base Agent",
-        "an agent hears a fact and asks for what follows",
         Runs(
             bus("test_an_agent_hears_a_fact_and_asks_for_what_follows"),
             Change("from soorma.agents import Agent", "", PACKAGE),
-            Change(
-                'agent = Agent(name="my-agent", capabilities=[...])',
-                'agent = Agent(name="my-agent", capabilities=["ordering"])',
-                FILLED,
-            ),
+            filled('agent = Agent(name="my-agent", capabilities=[...])', '"ordering"'),
             Change(
                 "async def handle_order(event: Dict, context: PlatformContext):",
                 "async def handle_order(event: EventContext, context: PlatformContext):",
                 "an event is no dict: `event.data` is one",
             ),
-            Change(
+            filled(
                 'await context.bus.publish(topic="action-requests", event_type="inventory.check", data={...})',
-                'await context.bus.publish(topic="action-requests", event_type="inventory.check", '
-                'data={"order_id": event.data["order_id"]})',
-                FILLED,
+                '"order_id": event.data["order_id"]',
             ),
         ),
     ),
     (
         4,
         "Layer 2: Tool (Synchronous)",
-        "a tool returns its result",
         Runs(
             tools("test_a_tool_of_layer_2_returns_its_result"),
             Change("from soorma.agents import Tool", "", PACKAGE),
-            Change(
-                'tool = Tool(name="calculator", capabilities=[...])',
-                'tool = Tool(name="calculator", capabilities=["calculate"])',
-                FILLED,
-            ),
+            filled('tool = Tool(name="calculator", capabilities=[...])', '"calculate"'),
         ),
     ),
     (
         5,
         "Layer 3: Worker (Asynchronous)",
-        "a worker delegates, and completes with what came",
         Runs(
             workers("test_a_researcher_delegates_and_completes_with_what_came"),
             Change("from soorma.agents import Worker", "", PACKAGE),
-            Change(
-                'worker = Worker(name="researcher", capabilities=[...])',
-                'worker = Worker(name="researcher", capabilities=["research"])',
-                FILLED,
-            ),
+            filled('worker = Worker(name="researcher", capabilities=[...])', '"research"'),
             *ONE_SUB_TASK,
         ),
     ),
     (
         6,
         "Layer 4: Planner (Autonomous)",
-        "a planner makes a plan and goes on with it",
         Runs(
             planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
             Change("from soorma.agents import Planner", "", PACKAGE),
@@ -270,14 +246,12 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         7,
         "3.3 Design Rationale: Why Structured/Discoverable Patterns?",
-        "a prompt with the schema of an event",
         Runs(registry("test_a_prompt_is_given_the_schema_of_an_event")),
     ),
-    (8, "RF-SDK-001: Remove Topic Inference from BusClient", "a topic is guessed", BEFORE),
+    (8, "RF-SDK-001: Remove Topic Inference from BusClient", BEFORE),
     (
         9,
         "RF-SDK-001: Remove Topic Inference from BusClient",
-        "what publish takes",
         Names(
             bus("test_a_fact_is_published_on_its_topic_or_announced"),
             of="BusClient",
@@ -287,29 +261,24 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         10,
         "Convenience Methods for Request/Response Pattern",
-        "request, respond and announce",
         Names(bus("test_a_request_a_response_and_an_announcement_have_their_topics")),
     ),
     (
         11,
         "Convenience Methods for Request/Response Pattern",
-        "a request, a response and a fact",
         Runs(
             bus("test_a_request_a_response_and_an_announcement_have_their_topics"),
-            Change(
+            filled(
                 'await context.bus.respond(event_type="research.completed", data={"findings": [...]}, '
                 "correlation_id=request.correlation_id)",
-                'await context.bus.respond(event_type="research.completed", data={"findings": ["a page"]}, '
-                "correlation_id=request.correlation_id)",
-                FILLED,
+                '"a page"',
             ),
         ),
     ),
-    (12, "RF-SDK-002: Add Response Event to Action Requests", "an envelope without response_event", BEFORE),
+    (12, "RF-SDK-002: Add Response Event to Action Requests", BEFORE),
     (
         13,
         "RF-SDK-002: Add Response Event to Action Requests",
-        "an envelope with response_event",
         Runs(
             bus("test_a_request_says_where_its_response_goes"),
             Change(
@@ -323,14 +292,13 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
             ),
         ),
     ),
-    (14, "RF-SDK-003: Refactor on_event() Signature", "a handler without a topic", BEFORE),
+    (14, "RF-SDK-003: Refactor on_event() Signature", BEFORE),
     (
         15,
         "RF-SDK-003: Refactor on_event() Signature",
-        "a handler names its topic",
         Runs(
             bus("test_a_handler_names_its_topic"),
-            Change("...", "heard.append(event.topic)", WATCHED),
+            filled("...", "heard.append(event.topic)", why=WATCHED),
             as_python=(
                 (
                     '@agent.on_event("data.requested", topic="business-facts")',
@@ -339,23 +307,17 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
             ),
         ),
     ),
-    (16, "RF-SDK-004: Worker Async Task Model", "a worker that returns its result", BEFORE),
-    (17, "RF-SDK-004: Worker Async Task Model", "the task of a worker", TASK),
-    (
-        18,
-        "RF-SDK-004: Worker Async Task Model",
-        "three sub-tasks at once",
-        Runs(workers("test_three_analyses_at_once_are_one_result"), *FAN_IN),
-    ),
-    (19, "RF-SDK-004: Worker Async Task Model", "the decorators of workers", ON_TASK),
-    (20, "RF-SDK-004: Worker Async Task Model", "what a task waited for", RESULT),
-    (21, "RF-SDK-005: Tool Synchronous Model (Simplify)", "the decorator of tools", ON_INVOKE),
-    (22, "RF-SDK-005: Tool Synchronous Model (Simplify)", "a tool declares its schemas", DECLARED_CALCULATOR),
-    (23, "RF-SDK-005: Tool Synchronous Model (Simplify)", "a worker finds a tool and asks it", CALLER_OF_A_TOOL),
+    (16, "RF-SDK-004: Worker Async Task Model", BEFORE),
+    (17, "RF-SDK-004: Worker Async Task Model", TASK),
+    (18, "RF-SDK-004: Worker Async Task Model", Runs(workers("test_three_analyses_at_once_are_one_result"), *FAN_IN)),
+    (19, "RF-SDK-004: Worker Async Task Model", ON_TASK),
+    (20, "RF-SDK-004: Worker Async Task Model", RESULT),
+    (21, "RF-SDK-005: Tool Synchronous Model (Simplify)", ON_INVOKE),
+    (22, "RF-SDK-005: Tool Synchronous Model (Simplify)", DECLARED_CALCULATOR),
+    (23, "RF-SDK-005: Tool Synchronous Model (Simplify)", CALLER_OF_A_TOOL),
     (
         24,
         "RF-SDK-006: Planner on_goal() and on_transition()",
-        "a plan, and the parts of its state machine",
         Names(
             planners("test_the_event_decides_which_state_follows"),
             "the goal's answer carries the goal's reply key; each step has a key of its own, and not the plan's id",
@@ -364,13 +326,11 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         25,
         "RF-SDK-006: Planner on_goal() and on_transition()",
-        "a state machine whose transitions depend on events",
         Runs(planners("test_the_event_decides_which_state_follows")),
     ),
     (
         26,
         "RF-SDK-006: Planner on_goal() and on_transition()",
-        "the decorators and methods of planners",
         Names(
             planners("test_a_planner_goes_by_the_plan_that_its_model_drew"),
             "on_transition is no subscription to everything: it gets what its own plans were waiting for",
@@ -379,21 +339,18 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         27,
         "RF-SDK-007: Event Registration Tied to Agent",
-        "a capability has whole events",
         Names(registry("test_events_belong_to_the_agent_that_registered_them"), "a capability may also be only a name"),
     ),
     (
         28,
         "RF-SDK-008: Agent Discovery by Capability (A2A Alignment)",
-        "agents are discovered with their events",
         Names(registry("test_an_agent_is_discovered_with_the_events_by_which_it_is_asked")),
     ),
-    (29, "A2A Gateway Pattern", "from HTTP to events", DRAWING),
-    (30, "A2A Gateway Pattern", "cards and tasks of A2A", LATER_GATEWAY),
+    (29, "A2A Gateway Pattern", DRAWING),
+    (30, "A2A Gateway Pattern", LATER_GATEWAY),
     (
         31,
         "RF-SDK-010: Memory SDK Alignment with Service Endpoints",
-        "the memory of plans and tasks",
         Names(
             flow(
                 "memory::test_a_task_is_found_by_its_id_and_by_what_it_asked",
@@ -404,44 +361,27 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
             "a task's row goes when it ends, and only its own events change it; a goal that arrives makes its plan",
         ),
     ),
-    (
-        32,
-        "RF-SDK-011: Tracker via Events, Not API",
-        "a worker reports its progress",
-        Runs(bus("test_a_worker_reports_its_progress_by_an_event")),
-    ),
-    (33, "RF-SDK-012: Common Library DTOs", "what a library of an earlier implementation gives", BEFORE),
-    (
-        34,
-        "RF-SDK-012: Common Library DTOs",
-        "the parts of a state machine",
-        Names(planners("test_the_event_decides_which_state_follows")),
-    ),
-    (35, "RF-SDK-012: Common Library DTOs", "the shapes of A2A", LATER_GATEWAY),
-    (36, "RF-SDK-012: Common Library DTOs", "names that the package gives", Names()),
-    (37, "RF-SDK-012: Common Library DTOs", "from A2A to events and back", LATER_GATEWAY),
+    (32, "RF-SDK-011: Tracker via Events, Not API", Runs(bus("test_a_worker_reports_its_progress_by_an_event"))),
+    (33, "RF-SDK-012: Common Library DTOs", BEFORE),
+    (34, "RF-SDK-012: Common Library DTOs", Names(planners("test_the_event_decides_which_state_follows"))),
+    (35, "RF-SDK-012: Common Library DTOs", LATER_GATEWAY),
+    (36, "RF-SDK-012: Common Library DTOs", Names()),
+    (37, "RF-SDK-012: Common Library DTOs", LATER_GATEWAY),
     (
         38,
         "6.1 Breaking Changes",
-        "publish names its topic",
         Runs(
             bus("test_a_fact_is_published_on_its_topic_or_announced"),
-            Change(
+            filled(
                 'await context.bus.publish(topic="business-facts", event_type="order.created", data={...})',
-                'await context.bus.publish(topic="business-facts", event_type="order.created", data={"order_id": "1"})',
-                FILLED,
+                '"order_id": "1"',
             ),
-            Change(
-                'await context.bus.announce("order.created", data={...})',
-                'await context.bus.announce("order.created", data={"order_id": "2"})',
-                FILLED,
-            ),
+            filled('await context.bus.announce("order.created", data={...})', '"order_id": "2"'),
         ),
     ),
     (
         39,
         "6.1 Breaking Changes",
-        "a handler names its topic",
         Runs(
             bus("test_a_handler_of_a_fact_names_its_topic"),
             as_python=(
@@ -453,31 +393,24 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
             ),
         ),
     ),
-    (40, "6.1 Breaking Changes", "a worker ends its task", Runs(workers("test_a_worker_says_itself_that_it_is_done"))),
+    (40, "6.1 Breaking Changes", Runs(workers("test_a_worker_says_itself_that_it_is_done"))),
     (
         41,
         "6.1 Breaking Changes",
-        "a sub-task is delegated",
         Runs(
             workers("test_a_sub_task_is_delegated_and_not_published"),
-            Change(
-                'await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")',
-                'await task.delegate(event_type="sub.task", data={"n": 1}, response_event="sub.task.done")',
-                FILLED,
-            ),
+            filled('await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")', '"n": 1'),
         ),
     ),
-    (42, "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED", "a worker asks a person", DRAWING),
+    (42, "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED", DRAWING),
     (
         43,
         "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
-        "a worker waits for a person",
         Runs(people("test_a_person_reviews_a_document"), within=people("reviewer")),
     ),
     (
         44,
         "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
-        "a person who does not answer in time",
         Shown(
             people("test_a_review_that_nobody_makes_is_a_timeout_that_the_plan_can_take"),
             "comments only; no tracker fails the task but its own timer, and the reason is `task.timeout`",
@@ -486,7 +419,6 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         45,
         "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
-        "a plan is paused, and an outside event resumes it",
         Runs(
             people("test_a_plan_is_paused_until_its_budget_is_approved"),
             Change(
@@ -500,19 +432,17 @@ SDK_REFACTORING_PLAN: tuple[tuple[int, str, str, How], ...] = (
     (
         46,
         "Q4: Re-entrant Plans for Long-Running Conversations",
-        "what makes plans re-entrant",
         Names(people("test_a_plan_is_paused_until_its_budget_is_approved")),
     ),
-    (47, "Q4: Re-entrant Plans for Long-Running Conversations", "conversations and their plans", DRAWING),
+    (47, "Q4: Re-entrant Plans for Long-Running Conversations", DRAWING),
 )
 
-AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
-    (1, "Progressive Complexity", "four kinds of agents", DRAWING),
-    (2, "Registration Lifecycle", "the base of agents", Names(bus("test_only_events_of_its_type_come_to_a_handler"))),
+AGENT_PATTERNS_ARCHITECTURE: Rows = (
+    (1, "Progressive Complexity", DRAWING),
+    (2, "Registration Lifecycle", Names(bus("test_only_events_of_its_type_come_to_a_handler"))),
     (
         3,
         "Event Subscription Model",
-        "a handler gets events of its type",
         Runs(
             bus("test_only_events_of_its_type_come_to_a_handler"),
             Change(
@@ -523,20 +453,14 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             Change("pass", "heard.append(event.type)", "so that the test sees what comes"),
         ),
     ),
-    (4, "Context Injection", "what every handler gets", Names(tools("test_invocation_context_from_event"))),
-    (5, "InvocationContext", "what a tool's handler gets", INVOCATION),
-    (6, "on_invoke() Decorator", "the decorator of tools", ON_INVOKE),
-    (
-        7,
-        "Usage Example",
-        "a tool whose capability is a name",
-        Runs(tools("test_a_tool_with_a_named_capability_answers_whom_it_was_told")),
-    ),
-    (8, "TaskContext Model", "the task of a worker", TASK),
+    (4, "Context Injection", Names(tools("test_invocation_context_from_event"))),
+    (5, "InvocationContext", INVOCATION),
+    (6, "on_invoke() Decorator", ON_INVOKE),
+    (7, "Usage Example", Runs(tools("test_a_tool_with_a_named_capability_answers_whom_it_was_told"))),
+    (8, "TaskContext Model", TASK),
     (
         9,
         "Worker Class with Decorators",
-        "the decorators of workers, and a task given by hand",
         Names(
             (
                 *workers("test_a_worker_says_itself_that_it_is_done"),
@@ -545,17 +469,15 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             "a task given by hand goes through the inbox, and not around it",
         ),
     ),
-    (10, "ResultContext", "what a task waited for", RESULT),
+    (10, "ResultContext", RESULT),
     (
         11,
         "Usage Example: Sequential Delegation",
-        "an order is processed when its goods are reserved",
         Runs(workers("test_an_order_is_processed_when_the_stock_is_reserved")),
     ),
     (
         12,
         "Usage Example: Parallel Delegation",
-        "an order is fulfilled when both services have answered",
         Runs(
             workers("test_an_order_is_fulfilled_when_both_services_have_answered"),
             Change("from soorma.task_context import DelegationSpec", "", PACKAGE),
@@ -564,14 +486,12 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
     (
         13,
         "Handler-Only Event Registration (RF-SDK-022)",
-        "only events with a handler are consumed",
         Names(workers("test_only_what_has_a_handler_is_consumed"), of="Worker"),
     ),
-    (14, "Decorators", "the decorators of planners", Names(planners("test_the_event_decides_which_state_follows"))),
+    (14, "Decorators", Names(planners("test_the_event_decides_which_state_follows"))),
     (
         15,
         "PlanContext (State Machine)",
-        "a plan",
         Names(
             planners("test_the_event_decides_which_state_follows"),
             as_python=tuple(
@@ -589,7 +509,6 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
     (
         16,
         "ChoreographyPlanner (RF-SDK-016)",
-        "a model decides, and code carries it out",
         Runs(
             planners("test_a_choreography_planner_reasons_and_carries_out"),
             Change("from soorma.ai.choreography import ChoreographyPlanner", "", PACKAGE),
@@ -603,25 +522,19 @@ AGENT_PATTERNS_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             ),
         ),
     ),
-    (
-        17,
-        "WAIT Action for Human-in-the-Loop",
-        "a plan waits for an approval",
-        Runs(people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself")),
-    ),
+    (17, "WAIT Action for Human-in-the-Loop", Runs(people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself"))),
 )
 
-KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
-    (1, "Architecture Diagram", "a graph of phases", DRAWING),
-    (2, "Transition Definition", "a transition between phases", LATER_PHASES),
-    (3, "Required Fields", "what an agent knows of its phases", LATER_PHASES),
-    (4, "Agent-Specific Extensions", "what a researcher knows beside", LATER_PHASES),
-    (5, "Re-Entry Prompt Pattern", "another prompt for who comes back", LATER_PHASES),
-    (6, "Re-Entry Prompt Template", "the words of that prompt", LATER_PHASES),
+KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
+    (1, "Architecture Diagram", DRAWING),
+    (2, "Transition Definition", LATER_PHASES),
+    (3, "Required Fields", LATER_PHASES),
+    (4, "Agent-Specific Extensions", LATER_PHASES),
+    (5, "Re-Entry Prompt Pattern", LATER_PHASES),
+    (6, "Re-Entry Prompt Template", LATER_PHASES),
     (
         7,
         "Checkpoint Implementation",
-        "a person approves, changes or rejects",
         Shown(
             flow(
                 "waits::test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_as_approved",
@@ -631,16 +544,15 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: tuple[tuple[int, str, str, How], ...] = (
             "the checkpoints of phase agents come later; a plan of now is held by an approval in the same three ways",
         ),
     ),
-    (8, "Backward Transition Events", "what is told of a way back", LATER_PHASES),
-    (9, "Serialization Contract", "an agent's state is written out and read in", LATER_PHASES),
-    (10, "Base Agent Interface", "the base of phase agents", LATER_PHASES),
-    (11, "Research Agent", "the phases of a researcher", LATER_PHASES),
-    (12, "Understand Agent", "the phases of a teacher", LATER_PHASES),
-    (13, "Build Agent", "the phases of a builder", LATER_PHASES),
+    (8, "Backward Transition Events", LATER_PHASES),
+    (9, "Serialization Contract", LATER_PHASES),
+    (10, "Base Agent Interface", LATER_PHASES),
+    (11, "Research Agent", LATER_PHASES),
+    (12, "Understand Agent", LATER_PHASES),
+    (13, "Build Agent", LATER_PHASES),
     (
         14,
         "Tool Wrapping Pattern",
-        "who watches is told of each use of a tool",
         Shown(
             tools("test_who_follows_a_plan_sees_each_use_of_a_tool"),
             "nothing is wrapped: a tool's request and its reply are events, and whoever follows the plan gets them",

@@ -1,52 +1,44 @@
-"""Rows of a plan written by hand: events, decisions, expectations, its history."""
+"""Rows of a plan written by hand, by the second: events, decisions, expectations, its history."""
 
-from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 from typing import Any
 
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from contract.store_kit import entry
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.domain.values import Json
+from unit import kit
 
-START = datetime(2030, 1, 1, 12, tzinfo=UTC)
 PLANNER = "orders"
 GOAL = "goal-event"
 PLAN = plan_id_of(GOAL, PLANNER)
+QUESTION = Ask(
+    "confirmation",
+    "May it be charged?",
+    {"type": "object"},
+    (AnswerDecision.APPROVE, AnswerDecision.REJECT),
+    approvers=("finance",),
+    proposal=Proposal("charge", {"amount": 5}, "digest-of-5", {"type": "object"}),
+)
 
 
 def at(seconds: float) -> datetime:
-    return START + timedelta(seconds=seconds)
+    return kit.NOW + timedelta(seconds=seconds)
 
 
-def event(
-    id: str,
-    seconds: float,
-    *,
-    because: str | None,
-    source: str = PLANNER,
-    type: str = "",
-    data: JsonObject | None = None,
-    plan_id: str | None = PLAN,
-    answers: str | None = None,
-) -> EventEnvelope:
+def event(id: str, seconds: float, *, because: str | None, answers: str | None = None, **given: Any) -> EventEnvelope:
     """A request of its own key, or with `answers` the reply to the event of that id."""
-    return EventEnvelope(
-        id=id,
-        source=source,
-        type=type or id,
-        topic=EventTopic.ACTION_RESULTS if answers else EventTopic.ACTION_REQUESTS,
-        time=at(seconds),
-        data=data or {},
-        causation_id=because,
-        correlation_id=answers or id,
-        response_event=None if answers else f"{id}.completed",
-        plan_id=plan_id,
-        root_plan_id=PLAN,
-    )
+    made: dict[str, Any] = {"type": id, "source": PLANNER, "plan_id": PLAN, "data": {}, **given}
+    if answers is None:
+        made |= {"topic": "action-requests", "response_event": f"{id}.completed"}
+    key = {"causation_id": because, "correlation_id": answers or id, "root_plan_id": PLAN}
+    return kit.event(made.pop("type"), id=id, time=at(seconds), **key, **made)
 
 
 def reply(id: str, seconds: float, *, to: str, source: str, result: Json = None, error: Json = None) -> EventEnvelope:
@@ -56,86 +48,25 @@ def reply(id: str, seconds: float, *, to: str, source: str, result: Json = None,
 
 
 def decision(
-    cause: str,
-    seconds: float,
-    action: str,
-    *,
-    why: str = "",
-    ordinal: int = 0,
-    refusal: str = "",
-    latency: float = 1.0,
-    agent: str = PLANNER,
-    cost: float | None = 0.01,
+    cause: str, seconds: float, action: str, *, why: str = "", latency: float = 1.0, agent: str = PLANNER, **more: Any
 ) -> JournalEntry:
-    return JournalEntry(
-        key=JournalKey(agent, cause, ordinal),
-        plan_id=PLAN,
-        root_plan_id=PLAN,
-        prompt_id="planner/decide",
-        prompt_version="1",
-        prompt_hash="hash",
-        offer_digest="offer",
-        model="a-model",
-        raw="{}",
-        value={"reasoning": why, "step": {"action": action, "data": {"n": 1}}},
-        fault="",
-        verdict=Verdict.REFUSED if refusal else Verdict.ACCEPTED,
-        refusal=refusal,
-        prompt_tokens=100,
-        completion_tokens=10,
-        cost_usd=cost,
-        latency_ms=latency * 1000,
-        at=at(seconds),
-    )
+    key = JournalKey(agent, cause, more.pop("ordinal", 0))
+    value = {"reasoning": why, "step": {"action": action, "data": {"n": 1}}}
+    verdict = Verdict.REFUSED if more.get("refusal") else Verdict.ACCEPTED
+    given = {"latency_ms": latency * 1000, "at": at(seconds), **more}
+    return replace(entry(), key=key, plan_id=PLAN, root_plan_id=PLAN, value=value, verdict=verdict, **given)
 
 
-def expectation(
-    id: str,
-    kind: ExpectationKind,
-    opened: float,
-    closed: float | None = None,
-    *,
-    met_by: str | None = None,
-    status: ExpectationStatus | None = None,
-    ask: Ask | None = None,
-    answer: Answer | None = None,
-    subject: str = "",
-    plan_id: str = PLAN,
-) -> Expectation:
-    known = ExpectationStatus.MET if closed is not None else ExpectationStatus.OPEN
-    return Expectation(
-        id=id,
-        kind=kind,
-        agent=PLANNER,
-        tenant_id="default",
-        plan_id=plan_id,
-        root_plan_id=PLAN,
-        event_type=f"{subject or id}.completed",
-        event_topic=EventTopic.ACTION_RESULTS,
-        opened_at=at(opened),
-        deadline=at(3600),
-        subject=subject or id,
-        ask=ask,
-        status=status or known,
-        closed_at=None if closed is None else at(closed),
-        met_by=met_by,
-        answer=answer,
-    )
+def expectation(id: str, kind: str, opened: float, closed: float | None = None, **changes: Any) -> Expectation:
+    status = ExpectationStatus.OPEN if closed is None else ExpectationStatus.MET
+    about = changes.pop("subject", id)
+    made = {"tenant_id": "default", "plan_id": PLAN, "root_plan_id": PLAN, "event_type": f"{about}.completed"}
+    times = {"opened_at": at(opened), "deadline": at(3600), "closed_at": None if closed is None else at(closed)}
+    return kit.expectation(kind, changes.pop("status", status), id=id, subject=about, **(made | times | changes))
 
 
-QUESTION = Ask(
-    reason="confirmation",
-    message="May it be charged?",
-    response_schema={"type": "object"},
-    allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.REJECT),
-    approvers=("finance",),
-    proposal=Proposal("charge", {"amount": 5}, "digest-of-5", {"type": "object"}),
-)
-
-
-def answer(seconds: float, decision: AnswerDecision = AnswerDecision.APPROVE, note: str = "") -> Answer:
-    payload: JsonObject = {"approved": decision is AnswerDecision.APPROVE}
-    return Answer("answer-1", payload, decision, "ada", at(seconds), note)
+def answer(seconds: float, decision: str = "approve", note: str = "") -> Answer:
+    return replace(kit.answer(decision, note, approved=decision == "approve"), answered_at=at(seconds))
 
 
 @dataclass
@@ -156,58 +87,17 @@ class Story:
     def plan_id(self) -> str:
         return plan_id_of(self.goal_id, self.agent)
 
-    def step(
-        self,
-        kind: StepKind,
-        seconds: float,
-        event_id: str,
-        name: str = "",
-        *,
-        data: Json = None,
-        note: str = "",
-        to: str = "",
-    ) -> None:
-        line = Step(self.plan_id, len(self.steps), kind, at(seconds), name, data, note, event_id, to or None)
-        self.steps.append(line)
+    def step(self, kind: StepKind, seconds: float, event_id: str, name: str = "", **more: Any) -> None:
+        expected = more.pop("to", None)
+        line = Step(self.plan_id, len(self.steps), kind, at(seconds), name, event_id=event_id, expectation_id=expected)
+        self.steps.append(replace(line, **more))
 
     def details(self) -> PlanDetails:
-        return PlanDetails(
-            plan_id=self.plan_id,
-            status=self.status,
-            goal_event=self.goal_event,
-            goal_data={"order": 1},
-            agent=self.agent,
-            result={"paid": True} if self.status is PlanStatus.COMPLETED else None,
-            reason="because" if self.status is PlanStatus.FAILED else None,
-            created_at=at(self.begun),
-            updated_at=at(self.ended),
-            deadline=None,
-            root_plan_id=PLAN,
-            parent_plan_id=None if self.goal_id == GOAL else PLAN,
-            tenant_id="default",
-            session_id=None,
-            steps=tuple(self.steps),
-            decisions=tuple(self.decisions),
-            expectations=tuple(self.expectations),
-            usage=Spent(),
-            limits=Limits(),
-            waiting_seconds=0.0,
+        result, reason = {PlanStatus.COMPLETED: ({"paid": True}, None), PlanStatus.FAILED: (None, "because")}.get(
+            self.status, (None, None)
         )
-
-
-def plan(plan_id: str = PLAN, **known: Any) -> PlanRecord:
-    return PlanRecord(
-        plan_id=plan_id,
-        agent=PLANNER,
-        agent_version="1",
-        status=PlanStatus.RUNNING,
-        goal_id=GOAL,
-        goal_event="order.place",
-        goal_data={"order": 1},
-        lineage=Lineage(plan_id=plan_id, root_plan_id=PLAN, session_id="s-1", goal_id=GOAL),
-        limits=known.pop("limits", Limits()),
-        created_at=START,
-        updated_at=START,
-        root_plan_id=PLAN,
-        **known,
-    )
+        return PlanDetails(
+            *(self.plan_id, self.status, self.goal_event, {"order": 1}, self.agent, result, reason),
+            *(at(self.begun), at(self.ended), None, PLAN, None if self.goal_id == GOAL else PLAN, "default", None),
+            *(tuple(self.steps), tuple(self.decisions), tuple(self.expectations), Spent(), Limits(), 0.0),
+        )

@@ -5,28 +5,26 @@ import pytest
 
 from soorma_ai.testing.clock import START, VirtualClock
 
+MICROSECOND = timedelta(microseconds=1)
 
-@pytest.mark.parametrize("seconds", [1e-06, 9.99e-07, 300.000001 - 300])
-def test_whoever_sleeps_for_a_microsecond_wakes_one_later_whatever_a_float_makes_of_it(seconds: float) -> None:
+
+@pytest.mark.parametrize(
+    ("seconds", "span"),
+    [
+        (1e-06, MICROSECOND),
+        (9.99e-07, MICROSECOND),
+        (300.000001 - 300, MICROSECOND),
+        (0.1 + 0.2, 300_000 * MICROSECOND),
+    ],
+)
+def test_a_sleeper_wakes_at_its_moment_however_the_float_is_rounded(seconds: float, span: timedelta) -> None:
     clock = VirtualClock()
 
     async def sleeps() -> None:
         asleep = asyncio.create_task(clock.sleep(seconds))
         await asyncio.sleep(0)
-        assert clock.next_wake == START + timedelta(microseconds=1)
-        await clock.advance(timedelta(microseconds=1))
-        await asleep
-
-    asyncio.run(sleeps())
-
-
-def test_a_sleeper_wakes_at_its_moment_however_the_float_is_rounded() -> None:
-    clock = VirtualClock()
-
-    async def sleeps() -> None:
-        asleep = asyncio.create_task(clock.sleep(0.1 + 0.2))
-        await asyncio.sleep(0)
-        await clock.advance(0.3)
+        assert clock.next_wake == START + span
+        await clock.advance(span)
         await asleep
 
     asyncio.run(sleeps())

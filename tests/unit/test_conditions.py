@@ -8,32 +8,25 @@ ORDER: JsonObject = {"amount": 120, "currency": "EUR", "items": [{"sku": "a", "q
 GOAL: JsonObject = {"customer": {"tier": "gold"}, "amount": 5}
 
 
-def test_always_is_always() -> None:
-    assert applies(ALWAYS, {}, {})
-    check_condition(ALWAYS)
-
-
 @pytest.mark.parametrize(
     ("condition", "needed"),
     [
         ("payload.amount > 100", True),
         ("payload.amount > 120", False),
-        ("payload.amount >= 120.0", True),
-        ("payload.currency != 'EUR'", False),
         ("payload.currency == 'EUR' && payload.amount < 1000", True),
         ("payload.items.exists(item, item.qty > 1)", True),
-        ("payload.items.all(item, item.sku == 'b')", False),
-        ("size(payload.items) > 3", False),
         ("context.customer.tier != 'gold'", False),
         ("context.amount < payload.amount", True),
         ("has(payload.missing)", False),
         ("payload.note == null", True),
-        ("true", True),
-        ("false", False),
+        ("payload.amount > 100 || payload.missing > 1", True),
+        ("payload.amount > 1000 && payload.missing > 1", False),
+        (ALWAYS, True),
     ],
 )
 def test_a_condition_sees_the_payload_and_the_goals_data(condition: str, needed: bool) -> None:
     assert applies(condition, ORDER, GOAL) is needed
+    check_condition(condition)
 
 
 @pytest.mark.parametrize(
@@ -42,24 +35,17 @@ def test_a_condition_sees_the_payload_and_the_goals_data(condition: str, needed:
         "payload.missing > 100",
         "payload.currency > 100",
         "payload.items[7].qty > 1",
-        "context.customer.discount > 10",
         "payload.amount / 0 > 1",
         "payload.amount * 9223372036854775807 > 1",
         "int(payload.currency) > 1",
         "unknown_name > 1",
         "payload.amount",
-        "'false'",
         "null",
         "matches(payload.currency, '(')",
     ],
 )
 def test_a_condition_that_cannot_be_decided_asks_a_person(condition: str) -> None:
     assert applies(condition, ORDER, GOAL)
-
-
-def test_a_field_that_is_missing_on_the_harmless_side_of_or_still_decides() -> None:
-    assert applies("payload.amount > 100 || payload.missing > 1", ORDER, GOAL)
-    assert not applies("payload.amount > 1000 && payload.missing > 1", ORDER, GOAL)
 
 
 @pytest.mark.parametrize("written", ["payload.amount >", "payload amount", "", "(", "always!", "import('os')"])

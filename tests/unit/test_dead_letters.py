@@ -12,6 +12,7 @@ from soorma_ai.domain.plans import PlanStatus
         (None, None, None),
         (None, PlanStatus.RUNNING, None),
         (None, PlanStatus.PAUSED, None),
+        (None, PlanStatus.COMPLETED, "has ended (completed)"),
         (None, PlanStatus.FAILED, "plan p, which it came for, has ended (failed)"),
         (None, PlanStatus.CANCELLED, "submit the goal again, and discard this"),
         ("its event is none", PlanStatus.FAILED, "its event is none; redrive it with the version"),

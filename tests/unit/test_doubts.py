@@ -1,27 +1,23 @@
 """A handler that must not run twice: what a person is asked, and what the answer means."""
 
-import itertools
-from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from soorma_ai.core.delivery.doubts import ANSWERED_WITHIN, ask_what_happened, dispose_in_vain, doubt_id, finding_of
-from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.domain.doubts import Done, Failed, NotDone, StillUnknown
 from soorma_ai.domain.effects import DeadLetter, Expect, Publish, Schedule
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
-from soorma_ai.domain.people import Answer, AnswerDecision
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.schemas import violations
-from unit.rows import GOAL, at, event, expectation
+from unit.kit import HOUR, NOW, answer, event, expectation, moment
 
 RECEIPT = {"type": "object", "properties": {"receipt": {"type": "string"}}, "required": ["receipt"]}
-REQUEST = event("charge", 1, because=GOAL, data={"amount": 5})
+REQUEST = event("charge", id="charge", topic="action-requests", amount=5)
 
 
 def asked(**request: Any) -> tuple[Expectation, Publish, Schedule]:
-    moment = Moment(REQUEST.model_copy(update=request), "bank", at(2), itertools.count())
-    opened, announced, timer = ask_what_happened("doubt", "charge", "the process ended", RECEIPT, moment)
+    now = moment(REQUEST.model_copy(update=request))
+    opened, announced, timer = ask_what_happened("doubt", "charge", "the process ended", RECEIPT, now)
     assert isinstance(opened, Expect) and isinstance(announced, Publish) and isinstance(timer, Schedule)
     return opened.expectation, announced, timer
 
@@ -39,9 +35,9 @@ def test_a_person_is_asked_what_was_asked_for_and_the_question_ends() -> None:
     assert "the process ended" in question.ask.message
     assert (question.kind, question.task_id, question.plan_id) == (ExpectationKind.DOUBT, "charge", None)
     assert announced.event.data["wait_id"] == question.id == timer.guards
-    assert question.deadline == timer.due == at(2) + ANSWERED_WITHIN
-    soon, _, timer = asked(deadline=at(60))
-    assert soon.deadline == timer.due == at(60), "nobody waits for it longer"
+    assert question.deadline == timer.due == NOW + ANSWERED_WITHIN
+    soon, _, timer = asked(deadline=NOW + HOUR)
+    assert soon.deadline == timer.due == NOW + HOUR, "nobody waits for it longer"
 
 
 @pytest.mark.parametrize(
@@ -63,27 +59,28 @@ def test_an_answer_says_one_of_three_things_and_a_result_is_one_of_the_handlers(
     assert (not violations(ask.response_schema, answer)) is fits
 
 
-def closed(status: ExpectationStatus, **payload: Any) -> Expectation:
-    answer = Answer("a", payload, AnswerDecision.RESPOND, "ada", at(9)) if payload else None
-    return replace(expectation("charge", ExpectationKind.DOUBT, 1, 9, status=status), answer=answer)
-
-
-MET, EXPIRED, OPEN = ExpectationStatus.MET, ExpectationStatus.EXPIRED, ExpectationStatus.OPEN
+def closed(status: str, **payload: Any) -> Expectation:
+    given = answer("respond", **payload) if payload else None
+    return expectation("doubt", status, subject="charge", answer=given)
 
 
 @pytest.mark.parametrize(
     ("question", "found", "told"),
     [
-        (closed(MET, outcome="done", result=3), Done(3), "it was done, somebody said"),
-        (closed(MET, outcome="not_done"), NotDone(), "it was not done, somebody said"),
-        (closed(MET, outcome="failed", message="no card"), Failed("no card"), "no card"),
-        (closed(MET, outcome="failed"), Failed("charge did not work, as ada says"), "charge did not work, as ada says"),
+        (closed("met", outcome="done", result=3), Done(3), "it was done, somebody said"),
+        (closed("met", outcome="not_done"), NotDone(), "it was not done, somebody said"),
+        (closed("met", outcome="failed", message="no card"), Failed("no card"), "no card"),
         (
-            closed(EXPIRED),
+            closed("met", outcome="failed"),
+            Failed("charge did not work, as mia says"),
+            "charge did not work, as mia says",
+        ),
+        (
+            closed("expired"),
             Failed("whether charge was done is not known, and nobody could say so in time"),
             "whether charge was done is not known",
         ),
-        (closed(OPEN), StillUnknown("the question about it is still open"), "the question about it is still open"),
+        (closed("open"), StillUnknown("the question about it is still open"), "the question about it is still open"),
     ],
 )
 def test_an_answer_is_a_finding_and_the_caller_is_told_it_even_when_it_is_in_vain(

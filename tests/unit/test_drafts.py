@@ -70,6 +70,10 @@ def asking(data: JsonObject, **more: Any) -> dict[str, Any]:
     return ONE | {"start": {"action": {"event_type": "a.asked", "data": data, **more}, "default_next": "end"}}
 
 
+def going(*ways: Any, action: Any = ASK, **more: Any) -> dict[str, Any]:
+    return ONE | {"start": {"action": action, "transitions": [*ways], **more}}
+
+
 def ending(result: Json) -> dict[str, Any]:
     return ONE | {"end": {"is_terminal": True, "result": result}}
 
@@ -84,24 +88,12 @@ def ending(result: Json) -> dict[str, Any]:
         asking({"n": 1, "tags": "{goal_data.tags}"}),
         asking({"n": "{state.n}", "deep": {"m": "{{results.user_input.m}}"}}),
         ending({"of": "{results.start.of.name}", "all": "{results.start}", "why": "{results.start.error.code}"}),
-        ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.asked.failed")]}},
-        ONE
-        | {
-            "start": {
-                "action": {**ASK, "timeout_seconds": 5},
-                "transitions": [way("a.asked.completed"), way("timeout"), way("a.asked.timeout")],
-            }
-        },
-        ONE
-        | {
-            "start": {
-                "action": {"event_type": "b.asked"},
-                "transitions": [way("b.asked.completed"), way("b.asked.rejected")],
-            }
-        },
-        ONE | {"start": {"transitions": [way("user.replied")]}},
-        ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed", condition="payload.l.all(x, x>1)")]}},
-        ONE | {"start": {"action": ASK, "transitions": [way("a.asked.failed", "start")], "default_next": "end"}},
+        going(way("a.asked.completed"), way("a.asked.failed")),
+        going(way("a.asked.completed"), way("timeout"), way("a.asked.timeout"), action={**ASK, "timeout_seconds": 5}),
+        going(way("b.asked.completed"), way("b.asked.rejected"), action={"event_type": "b.asked"}),
+        going(way("user.replied"), action=None),
+        going(way("a.asked.completed", condition="payload.l.all(x, x>1)")),
+        going(way("a.asked.failed", "start"), default_next="end"),
     ],
 )
 def test_a_machine_that_can_run_has_no_fault(machine: dict[str, Any]) -> None:
@@ -123,40 +115,18 @@ def test_a_machine_that_can_run_has_no_fault(machine: dict[str, Any]) -> None:
         (ending("{results.start.of.title}"), "what 'a.asked' answers has name there"),
         (ending("{goal_data.price}"), "the goal has n, text"),
         (ending("{nothing.x}"), "{nothing.x}"),
+        (ending("{results.start}") | {"start": {"default_next": "mid"}, "mid": ONE["start"]}, "'start' asks nothing"),
+        (going(way("user.replied"), action=None, default_next="end"), "ever taken"),
+        (going(way("a.asked.completed"), action=None), "Possible now: user.replied."),
+        (going(way("a.asked.completed"), way("out_of_stock")), "out_of_stock"),
+        (going(action={"event_type": HUMAN_INPUT, "data": {"question": 1}}, default_next="end"), "$.question"),
         (
-            ONE
-            | {
-                "start": {"default_next": "mid"},
-                "mid": {**ONE["start"]},
-                "end": {**ONE["end"], "result": "{results.start}"},
-            },
-            "'start' asks nothing",
-        ),
-        (ONE | {"start": {"default_next": "end", "transitions": [way("user.replied")]}}, "ever taken"),
-        (ONE | {"start": {"transitions": [way("a.asked.completed")]}}, "Possible now: user.replied."),
-        (
-            ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("out_of_stock")]}},
-            "out_of_stock",
-        ),
-        (
-            ONE | {"start": {"action": {"event_type": HUMAN_INPUT, "data": {"question": 1}}, "default_next": "end"}},
-            "$.question",
-        ),
-        (
-            ONE | {"start": {"action": {"event_type": HUMAN_INPUT, "data": {"question": "?"}}, "default_next": "end"}},
+            going(action={"event_type": HUMAN_INPUT, "data": {"question": "?"}}, default_next="end"),
             "asks a person: response_event '' is not offered",
         ),
         ({"st.art": {"default_next": "end"}} | ONE | {"start": {"default_next": "st.art"}}, "'st.art' is no name"),
         (
-            ONE
-            | {
-                "start": {
-                    **ONE["start"],
-                    "transitions": [
-                        way("a.asked.completed", condition="payload.l.all(x, payload.l // all\n . all (y, x > y))")
-                    ],
-                }
-            },
+            going(way("a.asked.completed", condition="payload.l.all(x, payload.l // all\n . all (y, x > y))")),
             "goes through lists more than once",
         ),
     ],
@@ -181,7 +151,7 @@ def test_the_result_is_what_the_goal_promises() -> None:
 
 def test_other_answers_are_those_of_the_agents_and_of_their_capabilities() -> None:
     capability = AgentCapability(task_name="t", consumed_event=ASKED, produced_events=(RESULT,))
-    empty = ONE | {"start": {**ONE["start"], "transitions": [way("a.asked.completed"), way("a.empty")]}}
+    empty = going(way("a.asked.completed"), way("a.empty"))
     assert "a.empty" in faults(empty)
     assert faults(empty, material(agent("a", ASKED, makes=[RESULT]))) == ""
     assert faults(empty, material(agent("a", ASKED, capabilities=[capability]))) == ""
@@ -195,10 +165,8 @@ def test_chosen_agents_leave_only_what_they_take_and_make() -> None:
     maker = agent("b", GATED, makes=[fact])
     assert [*material(A, maker).requests] == ["a.asked", "b.asked"]
     assert material(A, maker).outside == ["goods.came", "user.replied"]
-    assert ([*material(A, maker, chosen=[A]).requests], material(A, maker, chosen=[A]).outside) == (
-        ["a.asked"],
-        ["user.replied"],
-    )
+    chosen = material(A, maker, chosen=[A])
+    assert ([*chosen.requests], chosen.outside) == (["a.asked"], ["user.replied"])
     assert material(maker, chosen=[A]).wanted == ("a.asked",)
     with pytest.raises(LocalProtocolError, match="nobody, nothing"):
         material(A, chosen=[agent("nobody"), agent("nothing", makes=[fact])])
@@ -240,21 +208,10 @@ def test_the_names_of_events_are_closed_unless_there_are_too_many() -> None:
     assert wire_of(few).strict is False, "b.asked takes anything"
     on_event = _at(few, "states", "items", "transitions", "items", "on_event")
     assert isinstance(on_event, dict)
-    assert on_event["enum"] == [
-        "a.asked.completed",
-        "a.asked.failed",
-        "a.asked.timeout",
-        "timeout",
-        "b.asked.completed",
-        "b.asked.failed",
-        "b.asked.timeout",
-        "b.asked.rejected",
-        "rejected",
-        "user.replied",
-        "user.replied.failed",
-        "user.replied.timeout",
-        f"{HUMAN_INPUT}.timeout",
-    ]
+    of_a = [f"a.asked.{end}" for end in ("completed", "failed", "timeout")] + ["timeout"]
+    of_b = [f"b.asked.{end}" for end in ("completed", "failed", "timeout", "rejected")] + ["rejected"]
+    of_people = ["user.replied", "user.replied.failed", "user.replied.timeout", f"{HUMAN_INPUT}.timeout"]
+    assert on_event["enum"] == of_a + of_b + of_people
     many = material(agent("a", *(EventDefinition(event_name=f"event.{n}.asked") for n in range(400)))).schema
     assert _at(many, "states", "items", "transitions", "items", "on_event") == TEXT
 
@@ -268,12 +225,9 @@ def _at(schema: Json, *path: str) -> Json:
     return schema
 
 
-def test_what_is_drawn_is_read_back() -> None:
+def test_what_is_drawn_is_read_back_and_a_null_is_kept_where_it_means_something() -> None:
     drawn = parse_machine(draw(ONE), "", "p")
     assert (drawn.plan_type, drawn.initial_state, drawn.states) == ("p", "start", states_of(ONE))
-
-
-def test_a_null_is_kept_where_it_means_something() -> None:
     takes_null = EventDefinition(
         event_name="a.asked", payload_schema=obj("n", n=NUMBER, m={"type": ["number", "null"]}, k=NUMBER)
     )

@@ -10,18 +10,15 @@ from soorma_ai.core.arrival.endings import (
     event_remade,
     gives_up_child,
     plan_of_timer,
-    set_going,
     stop,
     stop_children,
     takes_children_along,
 )
-from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.core.expecting.wakeups import (
     ABANDONED,
     CANCEL_REQUESTED,
     DEADLINE_REACHED,
     EXPIRED,
-    STRANDED,
     wake_for,
     wake_plan,
 )
@@ -109,22 +106,3 @@ def test_a_timer_that_cannot_be_read_is_made_anew_from_what_it_stood_for() -> No
     assert event_remade(None, None, NOW) is None
     assert plan_of_timer(f"{PLAN_DEADLINE}plan-1") == "plan-1"
     assert plan_of_timer("remind:w-1:1") is None
-
-
-def test_a_stranded_plan_is_woken_once_for_each_version() -> None:
-    wakes = [set_going(plan(version=version), NOW).event for version in (1, 1, 2)]
-    assert {wake.type for wake in wakes} == {STRANDED}
-    assert wakes[0].id == wakes[1].id != wakes[2].id
-
-
-@pytest.mark.parametrize("status", PlanStatus)
-def test_a_letter_is_not_redriven_for_a_plan_that_has_ended(status: PlanStatus) -> None:
-    why = hindrance(None, "plan-1", status)
-    assert (why is not None) is (status in ENDED)
-    assert why is None or (f"has ended ({status})" in why and "submit the goal again" in why)
-
-
-def test_a_letter_that_cannot_be_read_waits_for_the_version_that_wrote_it() -> None:
-    why = hindrance("unreadable: specversion", None, None)
-    assert why == "unreadable: specversion; redrive it with the version of this program that wrote it, or discard it"
-    assert hindrance(None, None, None) is None

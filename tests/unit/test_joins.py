@@ -73,10 +73,8 @@ def test_an_unusable_fan_out_is_refused_as_a_whole_in_words(
 
 
 def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
-    answer = publish_all(publish("part.asked", n=1))
-    answer["step"] |= {"need": None, "timeout_seconds": None}  # type: ignore[operator]
-    action = parse_decision(answer, "").next_action
-    assert isinstance(action, PublishAllAction)
+    said = several(requests=[publish("part.asked", n=1)["step"]], need=None, timeout_seconds=None)
+    action: Any = parse_decision(said, "").next_action
     assert (action.need, action.timeout_seconds) == (None, None)
 
 
@@ -115,11 +113,8 @@ def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone()
     assert outcome.plan.status == "running"
 
 
-def test_a_plan_whose_every_request_is_held_is_paused() -> None:
+def test_the_same_handling_again_makes_the_same_events_and_a_plan_whose_every_request_is_held_is_paused() -> None:
     assert effects_of(together(("pay.asked", 8), ("pay.asked", 9))).plan.status == "paused"
-
-
-def test_the_same_handling_again_makes_the_same_events() -> None:
     decision = together(("part.asked", 1), ("part.asked", 1))
     first, again = effects_of(decision), effects_of(decision)
     assert first == again

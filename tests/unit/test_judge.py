@@ -11,11 +11,12 @@ from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import DelegateAction
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits, Spent
-from soorma_ai.domain.plans import pursuit_of
+from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.testing.scripted import complete, delegate, publish, wait
-from unit.rows import START, plan
+from unit.kit import NOW
+from unit.kit import plan as plan_of
 
 SKU = {
     "type": "object",
@@ -33,10 +34,16 @@ OFFER = Offer(
     result_schema={"type": "object", "properties": {"total": {"type": "number"}}, "required": ["total"]},
 )
 DONE = complete({"total": 1})
+WAIT = {"action": "wait", "expected_event": "goods.came", "message": "?"}
+GIVE = {"action": "delegate:buyer/buy", "data": {"sku": "A"}}
+
+
+def plan(**known: Any) -> PlanRecord:
+    return plan_of(goal_data={"order": 1}, **known)
 
 
 def judged(answer: Any, **known: Any) -> Any:
-    situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), START, **known)
+    situation = Situation(known.pop("plan", plan()), OFFER, known.pop("spent", Spent()), NOW, **known)
     return judge(prepare_decision(parse_decision(answer, "it was cut off"), OFFER), situation)
 
 
@@ -51,8 +58,17 @@ def judged(answer: Any, **known: Any) -> Any:
         ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),
         ({**DONE, "plan_id": "x"}, MalformedDecision, "found also plan_id"),
         ({"step": {"action": "publish:pay", "data": "A1"}}, MalformedDecision, "step.data"),
-        ({"step": {"action": "publish:pay", "data": {}, "to": 1}}, MalformedDecision, "'step' holds to"),
         ({"step": {"action": "complete"}}, MalformedDecision, "'step' has no result; 'complete' needs result"),
+        ({"step": {"action": "wait", "expected_event": "goods.came"}}, MalformedDecision, "has no message"),
+        ({"step": {"action": "wait", "message": "?"}}, MalformedDecision, "has no expected_event"),
+        ({"step": WAIT | {"message": None}}, MalformedDecision, "step.message"),
+        ({"step": WAIT | {"timeout_seconds": "600"}}, MalformedDecision, "step.timeout_seconds"),
+        ({"step": WAIT | {"timeout_seconds": True}}, MalformedDecision, "step.timeout_seconds"),
+        ({"step": WAIT | {"reason": "approval"}}, MalformedDecision, "holds reason"),
+        ({"step": {"action": "publish:stock.reserve"}}, MalformedDecision, "has no data"),
+        ({"step": {"action": "publish:pay", "data": {}, "event_type": "x"}}, MalformedDecision, "holds event_type"),
+        ({"step": {"action": "delegate:buyer/buy"}}, MalformedDecision, "has no data"),
+        ({"step": GIVE | {"target_planner": "third"}}, MalformedDecision, "holds target_planner"),
         (publish("stock.reserv", sku="A"), UnknownEvent, "did you mean 'stock.reserve'"),
         (publish("x"), UnknownEvent, "event 'x' is not offered. Possible now: stock.reserve, pay."),
         (delegate("nobody", "buy", {}), UnknownEvent, "planner and goal 'nobody/buy'"),
@@ -72,8 +88,8 @@ def test_a_decision_that_cannot_be_is_refused_in_words(answer: Any, error: type[
 def test_a_null_that_stands_for_nothing_is_left_out_of_what_is_published() -> None:
     assert judged(publish("stock.reserve", sku="A", note=None)).decision.next_action.data == {"sku": "A"}
     assert judged(delegate("buyer", "buy", {"sku": "A", "note": None})).decision.next_action.goal_data == {"sku": "A"}
-    action = judged({"step": {"action": "wait", "expected_event": "goods.came", "message": "?"}}).decision.next_action
-    assert action.timeout_seconds is None
+    for step in (WAIT, WAIT | {"timeout_seconds": None}):
+        assert judged({"step": step}).decision.next_action.timeout_seconds is None
 
 
 @pytest.mark.parametrize(("amount", "asks"), [(1, False), (2, True), ("much", True)])
@@ -120,7 +136,7 @@ def test_a_limit_stops_what_it_is_about_and_never_the_end(
 
 
 def test_after_the_deadline_nothing_is_decided() -> None:
-    late = replace(plan(), deadline=START)
+    late = replace(plan(), deadline=NOW)
     with pytest.raises(LimitExceeded, match="deadline"):
         judged(DONE, plan=late)
-    judged(DONE, plan=replace(late, deadline=START + timedelta(seconds=1)))
+    judged(DONE, plan=replace(late, deadline=NOW + timedelta(seconds=1)))

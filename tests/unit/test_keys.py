@@ -18,78 +18,61 @@ def outside(data: JsonObject, type: str = "order.paid", **changed: Any) -> Event
     return event(type, topic="business-facts", data=data, **changed)
 
 
-def meets(came: EventEnvelope, definition: EventDefinition, of: PlanRecord = PLAN) -> bool:
-    return bool(set(keys_of_event(came, [definition])) & set(keys_of_wait(of, "w-1", definition)))
-
-
-def test_an_event_finds_a_plan_by_what_its_definition_correlates() -> None:
-    assert meets(outside({"order_id": "o-1"}), PAID)
-    assert not meets(outside({"order_id": "o-2"}), PAID)
-    assert not meets(outside({"order_id": "o-1"}), PAID, replace(PLAN, goal_data={"order_id": "o-2"}))
-
-
-def test_an_event_of_another_type_finds_nothing_by_the_same_value() -> None:
-    sent = replace_name(PAID, "order.sent")
-    assert not set(keys_of_event(outside({"order_id": "o-1"}, type="order.sent"), [sent])) & set(
-        keys_of_wait(PLAN, "w-1", PAID)
+def correlating(**pointers: str) -> EventDefinition:
+    return EventDefinition(
+        event_name="order.paid", correlate={f"/{at.replace('_', '/')}": path for at, path in pointers.items()}
     )
 
 
-def replace_name(definition: EventDefinition, name: str) -> EventDefinition:
-    return definition.model_copy(update={"event_name": name})
+PLAIN, BY_SHOP = correlating(), correlating(shop="goal_data.shop.id")
+BY_BOTH = correlating(order="goal_data.order_id", shop_id="goal_data.shop.id")
+OTHER_WAY = correlating(shop_id="goal_data.shop.id", order="goal_data.order_id")
+WITHOUT, WITH_NONE = replace(PLAN, goal_data={}), replace(PLAN, goal_data={"order_id": None})
 
 
-@pytest.mark.parametrize("data", [{}, {"order_id": None}])
-def test_an_absent_id_does_not_match_another_absent_id(data: JsonObject) -> None:
-    assert not meets(outside(data), PAID, replace(PLAN, goal_data={}))
-    assert not meets(outside(data), PAID, replace(PLAN, goal_data={"order_id": None}))
+def meets(came: EventEnvelope, definition: EventDefinition, of: PlanRecord = PLAN, awaited: Any = None) -> bool:
+    return bool(set(keys_of_event(came, [definition])) & set(keys_of_wait(of, "w-1", awaited or definition)))
 
 
-def test_values_are_equal_as_json_and_not_as_text() -> None:
-    by_shop = EventDefinition(event_name="order.paid", correlate={"/shop": "goal_data.shop.id"})
-    assert meets(outside({"shop": 7}), by_shop)
-    assert not meets(outside({"shop": "7"}), by_shop)
+@pytest.mark.parametrize(
+    ("came", "definition", "of", "is_met"),
+    [
+        (outside({"order_id": "o-1"}), PAID, PLAN, True),
+        (outside({"order_id": "o-2"}), PAID, PLAN, False),
+        (outside({"order_id": "o-1"}), PAID, replace(PLAN, goal_data={"order_id": "o-2"}), False),
+        # An absent id does not match another absent id.
+        (outside({}), PAID, WITHOUT, False),
+        (outside({}), PAID, WITH_NONE, False),
+        (outside({"order_id": None}), PAID, WITHOUT, False),
+        (outside({"order_id": None}), PAID, WITH_NONE, False),
+        # Values are equal as JSON and not as text.
+        (outside({"shop": 7}), BY_SHOP, PLAN, True),
+        (outside({"shop": "7"}), BY_SHOP, PLAN, False),
+        # All of several pointers must agree.
+        (outside({"shop": {"id": 7}, "order": "o-1"}), BY_BOTH, PLAN, True),
+        (outside({"shop": {"id": 8}, "order": "o-1"}), BY_BOTH, PLAN, False),
+        (outside({"order": "o-1"}), BY_BOTH, PLAN, False),
+        # The plan's own ids can be correlated, or named by the event; ids of different kinds never meet.
+        (outside({"reference": PLAN.plan_id}), correlating(reference="plan_id"), PLAN, True),
+        (outside({"reference": PLAN.goal_id}), correlating(reference="goal_id"), PLAN, True),
+        (outside({}, plan_id="p-1"), PLAIN, PLAN, True),
+        (outside({}, correlation_id="w-1"), PLAIN, PLAN, True),
+        (outside({}, plan_id="p-2"), PLAIN, PLAN, False),
+        (outside({}, correlation_id="w-2"), PLAIN, PLAN, False),
+        (outside({}), PLAIN, PLAN, False),
+        (outside({}, correlation_id="p-1"), PLAIN, PLAN, False),
+        (outside({}, plan_id="w-1"), PLAIN, PLAN, False),
+    ],
+)
+def test_an_event_finds_a_plan_by_what_its_definition_correlates_or_by_an_id(
+    came: EventEnvelope, definition: EventDefinition, of: PlanRecord, is_met: bool
+) -> None:
+    assert meets(came, definition, of) is is_met
 
 
-def test_all_of_several_pointers_must_agree() -> None:
-    by_both = EventDefinition(
-        event_name="order.paid", correlate={"/order_id": "goal_data.order_id", "/shop/id": "goal_data.shop.id"}
-    )
-    assert meets(outside({"shop": {"id": 7}, "order_id": "o-1"}), by_both)
-    assert not meets(outside({"shop": {"id": 8}, "order_id": "o-1"}), by_both)
-    assert not meets(outside({"order_id": "o-1"}), by_both)
-
-
-def test_the_order_of_pointers_does_not_matter() -> None:
-    there = {"/a": "goal_data.order_id", "/b": "goal_data.shop.id"}
-    back = dict(reversed(list(there.items())))
-    came = outside({"a": "o-1", "b": 7})
-    one, other = (EventDefinition(event_name="order.paid", correlate=way) for way in (there, back))
-    assert set(keys_of_event(came, [one])) & set(keys_of_wait(PLAN, "w-1", other))
-
-
-@pytest.mark.parametrize("path", ["plan_id", "goal_id"])
-def test_the_plans_own_ids_can_be_correlated(path: str) -> None:
-    definition = EventDefinition(event_name="order.paid", correlate={"/reference": path})
-    assert meets(outside({"reference": getattr(PLAN, path)}), definition)
-
-
-def test_an_event_finds_a_plan_by_its_plan_id_or_its_reply_key() -> None:
-    plain = EventDefinition(event_name="order.paid")
-    assert meets(outside({}, plan_id="p-1"), plain)
-    assert meets(outside({}, correlation_id="w-1"), plain)
-    assert not meets(outside({}, plan_id="p-2"), plain)
-    assert not meets(outside({}, correlation_id="w-2"), plain)
-    assert not meets(outside({}), plain)
-
-
-def test_a_plan_id_is_no_reply_key() -> None:
-    """Ids of different kinds never meet, even when they are spelled the same."""
-    plain = EventDefinition(event_name="order.paid")
-    assert not meets(outside({}, correlation_id="p-1"), plain)
-    assert not meets(outside({}, plan_id="w-1"), plain)
-
-
-def test_several_definitions_of_one_event_give_each_key_once() -> None:
-    keys = keys_of_event(outside({"order_id": "o-1"}, plan_id="p-1"), [PAID, PAID, replace_name(PAID, "order.paid")])
+def test_another_type_finds_nothing_the_order_of_pointers_does_not_matter_and_each_key_is_given_once() -> None:
+    sent = PAID.model_copy(update={"event_name": "order.sent"})
+    assert not meets(outside({"order_id": "o-1"}, type="order.sent"), sent, awaited=PAID)
+    assert meets(outside({"shop": {"id": 7}, "order": "o-1"}), BY_BOTH, awaited=OTHER_WAY)
+    keys = keys_of_event(outside({"order_id": "o-1"}, plan_id="p-1"), [PAID, PAID, PAID.model_copy()])
     assert len(keys) == len(set(keys)) == 2

@@ -3,8 +3,9 @@
 from dataclasses import replace
 
 import pytest
-from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, wait
+from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, reply, wait
 
+from soorma_ai.core.arrival.arrival import Found, Heard, arrive
 from soorma_ai.core.arrival.effects import ForgetEarly, Meet, Open, Put, Wake
 from soorma_ai.core.arrival.meeting import Early, first_to_meet, look_again, names_of, open_met, owner_of, park
 from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
@@ -97,4 +98,6 @@ def test_a_changed_offer_wakes_the_parked_plans_of_those_who_see_it(
 def test_what_comes_stands_in_the_line_of_the_plan_the_task_or_itself(
     plan_id: str | None, task_id: str | None, owner: str
 ) -> None:
-    assert owner_of(expectation("q-1", plan_id=plan_id, task_id=task_id)) == owner
+    owed = expectation("q-1", plan_id=plan_id, task_id=task_id)
+    assert owner_of(owed) == owner
+    assert arrive(Heard((), "q-1"), Found(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)

@@ -22,7 +22,8 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.tracking import ActionStatus, Handed
 from soorma_ai.domain.values import JsonObject
-from unit.rows import GOAL, PLAN, Story, at, event, expectation, plan, reply
+from unit.kit import plan
+from unit.rows import GOAL, PLAN, Story, at, event, expectation, reply
 
 ASKED = event("work", 1, because=GOAL)
 WELL = reply("r", 5, to="work", source="hands", result={"n": 1})
@@ -30,23 +31,12 @@ ILL = reply("r", 5, to="work", source="hands", error={"code": "broken", "message
 STOPPED = reply("r", 5, to="work", source="hands", error={"code": "cancelled", "message": "no longer wanted"})
 OPEN, MET, EXPIRED, CLOSED = (
     expectation("work", ExpectationKind.REPLY, 1, None if status is ExpectationStatus.OPEN else 4, status=status)
-    for status in (
-        ExpectationStatus.OPEN,
-        ExpectationStatus.MET,
-        ExpectationStatus.EXPIRED,
-        ExpectationStatus.CLOSED,
-    )
+    for status in ExpectationStatus
 )
 
 
 def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Handed:
     return Handed("work", "hands", has_begun=begun, has_ended=ended, is_dead=dead)
-
-
-def told(expected: Expectation | None, answer: EventEnvelope | None, *taken: Handed) -> tuple[str, str | None]:
-    found = action(ASKED, expected, answer, taken, None)
-    assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
-    return found.status, found.error
 
 
 @pytest.mark.parametrize(
@@ -71,13 +61,12 @@ def told(expected: Expectation | None, answer: EventEnvelope | None, *taken: Han
     ],
 )
 def test_an_action_is_as_far_as_its_rows_say(
-    expected: Expectation | None,
-    answer: EventEnvelope | None,
-    taken: Sequence[Handed],
-    status: str,
-    error: str | None,
+    expected: Expectation | None, answer: EventEnvelope | None, taken: Sequence[Handed], status: str, error: str | None
 ) -> None:
-    assert told(expected, answer, *taken) == (status, error)
+    rows = Rows({"work": expected} if expected else {}, {"work": answer} if answer else {}, {"work": taken}, {})
+    found = action(ASKED, rows)
+    assert (found.status, found.error) == (status, error)
+    assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
 
 
 def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None:
@@ -142,9 +131,8 @@ def test_the_timeline_is_in_the_order_of_time_and_holds_what_followed_from_what(
 
 
 def test_a_tree_has_each_plan_below_its_parent_in_the_order_they_began() -> None:
-    root, first, second = plan(), plan("b", parent_plan_id=PLAN), plan("a", parent_plan_id=PLAN)
-    inner = plan("c", parent_plan_id=first.plan_id)
-    second = replace(second, created_at=at(5))
+    root, first, inner = plan(), plan(plan_id="b", parent_plan_id="p-1"), plan(plan_id="c", parent_plan_id="b")
+    second = plan(plan_id="a", parent_plan_id="p-1", created_at=at(5))
     node = tree(root, [second, inner, root, first])
     assert [child.plan.plan_id for child in node.children] == [first.plan_id, second.plan_id]
     assert [child.plan.plan_id for child in node.children[0].children] == [inner.plan_id]

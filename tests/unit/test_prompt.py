@@ -21,7 +21,7 @@ from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole
 from soorma_ai.domain.values import Json
-from unit.rows import GOAL, PLAN, at, plan
+from unit.kit import NOW, plan
 
 EVENT = EventDefinition(event_name="part.asked", description="Makes a part.")
 GATED = EventDefinition(event_name="pay.asked", approval="always")  # type: ignore[arg-type]
@@ -32,7 +32,7 @@ CAME = Trigger("It came.")
 
 
 def step(kind: StepKind, name: str = "", data: Json = None, note: str = "", join: str | None = None) -> Step:
-    return Step(PLAN, 0, kind, at(0), name, data, note, GOAL, join_id=join)
+    return Step("p-1", 0, kind, NOW, name, data, note, "goal", join_id=join)
 
 
 def inputs(*history: Step, trigger: Trigger = CAME, **known: Any) -> Any:
@@ -55,7 +55,7 @@ def test_a_prompt_is_charged_before_it_is_sent() -> None:
 
 def test_each_step_has_its_words_and_the_goal_is_told_apart() -> None:
     told = inputs(
-        step(StepKind.GOAL, data={"order": 1}),
+        step(StepKind.GOAL, data={"order_id": "A1"}),
         step(StepKind.PUBLISHED, "part.asked", {"n": 1}),
         step(StepKind.REPLIED, "part.asked", {"ok": 1}, "ok"),
         step(StepKind.EXPIRED, "part.asked", note="No answer came."),
@@ -67,7 +67,7 @@ def test_each_step_has_its_words_and_the_goal_is_told_apart() -> None:
         "No answer came.",
     ]
     assert '{"n":1}' in told["history"][0]["data"] and told["history"][2]["data"] == ""
-    assert '{"order":1}' in told["goal"]["data"]
+    assert '{"order_id":"A1"}' in told["goal"]["data"]
 
 
 def test_the_newest_steps_keep_their_data_and_older_ones_their_words() -> None:

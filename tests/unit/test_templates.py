@@ -44,11 +44,6 @@ def test_what_is_not_there_is_not_made_up(template: str) -> None:
 
 
 def test_a_template_is_told_from_text_and_every_path_is_found() -> None:
-    assert [is_template(text) for text in ("{a.b}", "{{ a }}", "of {a}", "{a}{b}", "{}")] == [
-        True,
-        True,
-        False,
-        False,
-        False,
-    ]
+    texts = ("{a.b}", "{{ a }}", "of {a}", "{a}{b}", "{}")
+    assert [text for text in texts if is_template(text)] == ["{a.b}", "{{ a }}"]
     assert [*templates_in({"x": ["{a.b} and {{c}}", 5], "y": {"z": "{d}"}})] == ["a.b", "c", "d"]

@@ -50,15 +50,10 @@ def test_a_digest_is_that_of_the_canonical_form_so_that_others_compute_the_same(
     assert digest(value) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
-def test_numbers_that_are_equal_have_one_digest_and_other_types_another() -> None:
+def test_numbers_that_are_equal_have_one_digest_and_other_types_and_other_digits_another() -> None:
     assert digest({"n": 1}) == digest({"n": 1.0})
-    assert len({digest({"n": n}) for n in (1, True, "1", None, [1])}) == 5
-
-
-def test_large_integers_keep_all_their_digits_in_a_digest() -> None:
-    assert digest(2**53) != digest(2**53 + 1)
-    assert digest([10**30]) != digest([10**30 + 1])
-    assert digest(-(2**53)) != digest(2**53)
+    values: list[Json] = [1, True, "1", None, [1], 2**53, 2**53 + 1, -(2**53), 10**30, 10**30 + 1]
+    assert len({digest({"n": n}) for n in values}) == len(values)
 
 
 parts = st.lists(st.text(alphabet='a,"\x1f', max_size=2), max_size=3)
@@ -69,13 +64,10 @@ def test_a_derived_id_is_the_same_for_the_same_parts_and_for_no_others(one: list
     assert (derived_id("x", *one) == derived_id("x", *other)) is (one == other)
 
 
-def test_a_derived_id_is_made_of_any_text() -> None:
-    assert derived_id("\ud800") != derived_id("\udfff")
-
-
 def test_a_derived_id_does_not_change_between_versions() -> None:
     """Ids in stores are compared with ids made anew: another algorithm would double work in hand."""
     assert derived_id("event", "cause", "agent", "0", "order.placed") == "9205896e-2c67-5e40-8ac0-f4c7364bdac2"
+    assert derived_id("\ud800") != derived_id("\udfff"), "made of any text"
 
 
 @given(st.text(), st.integers(min_value=1, max_value=20))
