@@ -3,17 +3,11 @@
 from datetime import timedelta
 
 import pytest
-from store_kit import LEASE, NOW, Backend, agent, claimed, end, event, later
+from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, later
 
 from soorma_ai.domain.effects import InDoubt, RetryAfter
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Delivery, Store
-
-
-async def in_hand(store: Store, *ids: str) -> list[Delivery]:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event(id) for id in ids], NOW)
-    return await claimed(store, limit=99)
+from soorma_ai.ports import Store
 
 
 async def suspects(store: Store) -> list[str]:
