@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent_ids
-from test_store_answers import answered_by_two_at_once
+from test_store_answers import answered_by_a_crowd
 
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
@@ -225,12 +225,12 @@ class Careless(SqlitePlans):
 
 
 @pytest.mark.parametrize("in_memory", [True, False])
-async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(tmp_path: Path, in_memory: bool) -> None:
+async def test_an_answer_that_is_not_compared_and_set_is_caught_by_a_crowd(tmp_path: Path, in_memory: bool) -> None:
     store = SqliteStore(None if in_memory else tmp_path / "store.db")
     store.plans = Careless(store.database)
     await store.open(NOW)
     with pytest.raises(AssertionError, match="accepted"):
-        await answered_by_two_at_once(store)
+        await answered_by_a_crowd(store)
     await store.close()
 
 
