@@ -161,46 +161,44 @@ def changed(at: datetime) -> str:
     return json.dumps({"updated_at": at.isoformat()})
 
 
-async def test_others_write_between_the_batches(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    await registered(store)
+@pytest.fixture
+async def in_a_file(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    async with opened(SqliteStore(tmp_path / "store.db")) as made:
+        await registered(made)
+        yield made
+
+
+async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     for n in range(20):
-        await ended(store, f"{n}")
+        await ended(in_a_file, f"{n}")
     order: list[str] = []
 
     async def pruning() -> None:
         after = None
         while True:
-            batch = await store.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            batch = await in_a_file.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
             order.append("batch")
             if (after := batch.after) is None:
                 return
 
     async def writing() -> None:
         for n in range(20):
-            await store.queue.send([event(f"new-{n}")], None, NOW)
+            await in_a_file.queue.send([event(f"new-{n}")], None, NOW)
             order.append("write")
 
     await asyncio.gather(pruning(), writing())
-    await store.close()
-    batches = order.count("batch")
-    assert batches >= 20
+    assert order.count("batch") >= 20
     first, last = order.index("batch"), len(order) - 1 - order[::-1].index("batch")
     assert order[first:last].count("write") >= 15
 
 
-async def test_room_that_was_freed_is_used_again(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    await registered(store)
+async def test_room_that_was_freed_is_used_again(in_a_file: SqliteStore) -> None:
     sizes: list[int] = []
     for time in range(4):
         for n in range(20):
-            await ended(store, f"{time}-{n}")
-        assert (await prune(store)).plans == 20
-        sizes.append(await store.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
-    await store.close()
+            await ended(in_a_file, f"{time}-{n}")
+        assert (await prune(in_a_file)).plans == 20
+        sizes.append(await in_a_file.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
     assert sizes[-1] <= sizes[0] * 1.5, "three times as much would be needed without"
 
 

@@ -31,18 +31,19 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     assert await store.queue.next_due([], NOW) is None
 
 
-async def test_of_a_crowd_at_once_one_counts(store: Store) -> None:
-    await answered_by_a_crowd(store)
+@pytest.mark.parametrize("count", [2, 25])
+async def test_of_several_people_at_once_one_counts(store: Store, count: int) -> None:
+    await answered_at_once(store, count)
 
 
-async def answered_by_a_crowd(store: Store) -> None:
+async def answered_at_once(store: Store, count: int) -> None:
     await running(store, gate("a-1"))
     decisions = (AnswerDecision.APPROVE, AnswerDecision.REJECT)
-    crowd = [answer(f"act-{n}", decisions[n % 2], user=f"user-{n}") for n in range(25)]
+    crowd = [answer(f"act-{n}", decisions[n % 2], user=f"user-{n}") for n in range(count)]
     outcomes = await asyncio.gather(
         *(answers.answer(store.plans, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
     )
-    assert sorted(outcomes) == ["accepted"] + ["duplicate"] * 24
+    assert sorted(outcomes) == ["accepted"] + ["duplicate"] * (count - 1)
     assert (await find(store, "a-1")).answer == crowd[[*map(str, outcomes)].index("accepted")]
     assert len(await unsent_ids(store)) == 1
 
