@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from store_kit import NOW, do, end, event, expectation, find, handed, later, plan, reply, unsent_ids
+from store_kit import NOW, do, event, expectation, find, later, plan, reply, unsent_ids
 
-from soorma_ai.domain.effects import Ack, Publish, SavePlan
+from soorma_ai.domain.effects import Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Store, Work
+from soorma_ai.ports import Store
 
 
 async def test_a_sent_event_is_in_the_log_with_every_field_and_in_the_outbox(store: Store) -> None:
@@ -62,7 +62,8 @@ async def test_the_same_id_with_other_content_is_refused_and_tells_both(store: S
     assert str(refused.value).count(" on ") >= 2
     assert await store.events.event("fine") is None, "all of a send or nothing"
     with pytest.raises(LocalProtocolError):
-        await do(store, Publish(other))
+        await do(store, Publish(event("new")), Publish(other))
+    assert await store.events.event("new") is None
 
 
 async def test_a_client_request_and_its_expectation_are_stored_together_and_once(store: Store) -> None:
@@ -110,14 +111,3 @@ async def test_events_of_a_tree_are_those_of_its_plans_and_its_goal(store: Store
     assert await ids(store, root_plan_id="root", after=goal.seq) == ["asked", "childs"]
     assert await ids(store, root_plan_id="root", tenant_id="somebody else") == []
     assert await ids(store, root_plan_id="second") == ["goal-of-root"]
-
-
-async def test_effects_that_follow_a_refused_one_leave_nothing(store: Store) -> None:
-    await store.queue.send([event("a")], None, NOW)
-    delivery = await handed(store)
-    with pytest.raises(LocalProtocolError):
-        await store.queue.commit(
-            Work(delivery, Ack(), (Publish(event("new")), Publish(event("a", data={"n": 1})))), NOW
-        )
-    assert await store.events.event("new") is None
-    await end(store, delivery)

@@ -82,27 +82,21 @@ async def test_a_second_reply_is_surplus_and_told_once(store: Store) -> None:
     assert (await find(store, "q-1")).met_by == "r-1"
 
 
-async def test_of_many_replies_at_once_one_meets_the_expectation(store: Store) -> None:
-    await running(store, expectation("q-1"))
-    arrivals = await asyncio.gather(*(store.queue.arrive([reply(f"r-{n}", "q-1")], NOW) for n in range(10)))
-    assert sorted(stray.reason for arrival in arrivals for stray in arrival.strays) == ["surplus"] * 9
-    assert len(await claimed(store, "planner")) == 1
-
-
-async def test_a_met_expectation_takes_its_timers_with_it(store: Store) -> None:
+async def test_of_many_replies_at_once_one_meets_the_expectation_and_takes_its_timers_with_it(store: Store) -> None:
     expected = expectation("q-1")
     await running(store, expected)
     expiry = wake_for(EXPIRED, expected, later(60))
     await do(store, Schedule("t-1", later(60), expiry, guards="q-1"), Schedule("t-2", later(70), event("other")))
-    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    arrivals = await asyncio.gather(*(store.queue.arrive([reply(f"r-{n}", "q-1")], NOW) for n in range(10)))
+    assert sorted(stray.reason for arrival in arrivals for stray in arrival.strays) == ["surplus"] * 9
+    assert len(await claimed(store, "planner")) == 1
     assert await store.queue.next_due([], NOW) == later(70)
 
 
 async def test_a_plan_finds_what_an_event_closed(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2", plan_id="plan-2"))
     await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
-    found = await store.plans.met_by("plan-1", "r-1")
-    assert found is not None and found.id == "q-1"
+    assert await store.plans.met_by("plan-1", "r-1") == await find(store, "q-1")
     assert await store.plans.met_by("plan-1", "r-2") is None
     assert await store.plans.met_by("plan-1", "nothing") is None
 
