@@ -4,20 +4,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
-from store_kit import (
-    NOW,
-    agent,
-    awaiting_payment,
-    claimed,
-    do,
-    entry,
-    event,
-    expectation,
-    plan,
-    planner,
-    reply,
-    step,
-)
+from store_kit import NOW, agent, awaiting_payment, claimed, do, entry, event, expectation, plan, planner, reply, step
 
 from soorma_ai.domain.effects import Ack, AppendStep, Close, DeadLetter, Effect, Expect, Publish, SavePlan, Spend
 from soorma_ai.domain.events import EventEnvelope

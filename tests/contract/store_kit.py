@@ -1,10 +1,11 @@
 """What the store's contract tests are written with: records with everything filled in, and short ways to act."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
@@ -20,6 +21,7 @@ from soorma_ai.ports import Delivery, Store, Work
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 LEASE = timedelta(seconds=30)
 _numbers = count(1)
+S = TypeVar("S", bound=Store)
 
 
 def later(seconds: float) -> datetime:
@@ -204,8 +206,58 @@ def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", 
     )
 
 
+@asynccontextmanager
+async def opened(store: S, at: datetime = NOW) -> AsyncGenerator[S]:
+    await store.open(at)
+    yield store
+    await store.close()
+
+
 async def claimed(store: Store, name: str = "worker", *, limit: int = 100, now: datetime = NOW) -> list[Delivery]:
     return await store.queue.claim(name, now, LEASE, limit)
+
+
+async def in_line(store: Store, *event_ids: str) -> None:
+    """These have come for a worker."""
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([event(event_id) for event_id in event_ids], NOW)
+
+
+async def in_hand(store: Store, *event_ids: str) -> list[Delivery]:
+    """These have come for a worker, which has them in its hands."""
+    await in_line(store, *event_ids)
+    return await claimed(store)
+
+
+async def replied(store: Store, *numbers: int) -> None:
+    """The replies of one plan to as many requests have come, in this order."""
+    await running(store, *(expectation(f"q-{n}") for n in sorted(numbers)))
+    await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in numbers], NOW)
+
+
+async def drain(store: Store, name: str = "planner") -> list[str]:
+    """End one delivery after the other, and return the ids of their events."""
+    seen: list[str] = []
+    while deliveries := await claimed(store, name):
+        (delivery,) = deliveries
+        assert await claimed(store, name) == [], "one at a time for one owner"
+        seen.append(delivery.event.id)
+        await end(store, delivery)
+    return seen
+
+
+async def find(store: Store, expectation_id: str) -> Expectation:
+    """Return an expectation that is there."""
+    found = await store.plans.expectation(expectation_id)
+    assert found is not None
+    return found
+
+
+async def find_plan(store: Store, plan_id: str = "plan-1") -> PlanRecord:
+    """Return a plan that is there."""
+    found = await store.plans.plan(plan_id)
+    assert found is not None
+    return found
 
 
 async def handed(store: Store, event_id: str = "") -> Delivery:

@@ -56,14 +56,20 @@ def another_process(program: str, database: Path) -> Iterator[tuple[subprocess.P
         process.wait()
 
 
-def test_a_second_owner_in_the_same_process_is_refused(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
-    with Owner.take(database, purpose="first"), pytest.raises(AlreadyOwned):
-        Owner.take(database, purpose="second")
+@pytest.fixture
+def database(tmp_path: Path) -> Path:
+    return tmp_path / "orders.db"
 
 
-def test_the_refusal_says_who_owns_the_file_and_what_to_do(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+@pytest.fixture
+def far(tmp_path: Path) -> Path:
+    """So deep that its socket's path would be too long."""
+    folder = tmp_path / ("d" * 90)
+    folder.mkdir()
+    return folder / "orders.db"
+
+
+def test_the_refusal_says_who_owns_the_file_and_what_to_do(database: Path) -> None:
     with another_process(TAKE_AND_STAY, database) as (process, _), pytest.raises(AlreadyOwned) as refused:
         Owner.take(database, purpose="soorma run billing.py")
     message = str(refused.value)
@@ -76,27 +82,16 @@ def test_the_refusal_says_who_owns_the_file_and_what_to_do(tmp_path: Path) -> No
     assert "`soorma` commands reach it" in message
 
 
-def test_after_release_the_next_one_takes_it(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_after_release_the_next_one_takes_it_and_releasing_twice_takes_nothing_from_it(database: Path) -> None:
     with Owner.take(database, purpose="first") as first:
         assert owner_of(database) == first.info
     assert owner_of(database) is None
-    with Owner.take(database, purpose="second"):
-        found = owner_of(database)
-    assert found and found.purpose == "second"
-
-
-def test_releasing_twice_takes_nothing_from_the_next_owner(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
-    first = Owner.take(database, purpose="first")
-    first.release()
     with Owner.take(database, purpose="second") as second:
         first.release()
         assert owner_of(database) == second.info
 
 
-def test_the_lock_falls_with_a_killed_process(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_the_lock_falls_with_a_killed_process(database: Path) -> None:
     with another_process(TAKE_AND_STAY, database) as (process, _):
         found = owner_of(database)
         assert found and found.pid == process.pid
@@ -106,8 +101,7 @@ def test_the_lock_falls_with_a_killed_process(tmp_path: Path) -> None:
         Owner.take(database, purpose="next").release()
 
 
-def test_a_forked_child_neither_keeps_nor_drops_the_lock_of_its_parent(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_a_forked_child_neither_keeps_nor_drops_the_lock_of_its_parent(database: Path) -> None:
     with another_process(TAKE_AND_FORK, database) as (process, said):
         child = int(said.removeprefix("forked "))
         try:
@@ -126,8 +120,7 @@ def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp
     assert list(tmp_path.iterdir()) == []
 
 
-def test_looking_never_keeps_anybody_from_taking(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_looking_never_keeps_anybody_from_taking(database: Path) -> None:
     Owner.take(database, purpose="made").release()
     done = threading.Event()
 
@@ -147,17 +140,16 @@ def test_looking_never_keeps_anybody_from_taking(tmp_path: Path) -> None:
             looker.join()
 
 
-def test_a_link_and_a_relative_path_lead_to_the_same_owner(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    database = tmp_path / "orders.db"
+def test_a_link_and_a_relative_path_lead_to_the_same_owner(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     database.touch()
-    (tmp_path / "alias.db").symlink_to(database)
-    monkeypatch.chdir(tmp_path)
+    alias = database.with_name("alias.db")
+    alias.symlink_to(database)
+    monkeypatch.chdir(database.parent)
     with Owner.take(Path("orders.db"), purpose="first"), pytest.raises(AlreadyOwned):
-        Owner.take(tmp_path / "alias.db", purpose="second")
+        Owner.take(alias, purpose="second")
 
 
-def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path: Path, database: Path) -> None:
     lock = tmp_path / "orders.db.owner"
     lock.touch()
     lock.chmod(0o666)
@@ -165,45 +157,31 @@ def test_the_lock_file_is_for_its_user_only_even_if_it_was_open_before(tmp_path:
         assert stat.S_IMODE(lock.stat().st_mode) == 0o600
 
 
-def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
-    with Owner.take(database, purpose="first"):
+def test_an_owner_that_has_not_written_yet_is_an_owner(tmp_path: Path, database: Path) -> None:
+    with Owner.take(database, purpose="first") as owner:
+        assert owner.info.socket == tmp_path / "orders.db.sock"
         (tmp_path / "orders.db.owner").write_text('{"pid": 1')
         found = owner_of(database)
-        assert found and found.socket == tmp_path / "orders.db.sock"
+        assert found and found.socket == owner.info.socket
         with pytest.raises(AlreadyOwned, match="just started"):
             Owner.take(database, purpose="second")
 
 
-def test_the_socket_is_next_to_the_database(tmp_path: Path) -> None:
-    with Owner.take(tmp_path / "orders.db", purpose="first") as owner:
-        assert owner.info.socket == tmp_path / "orders.db.sock"
-
-
-def test_where_the_path_is_too_long_the_socket_has_a_private_directory(tmp_path: Path, short_temp: Path) -> None:
-    database = tmp_path / ("d" * 90) / "orders.db"
-    database.parent.mkdir()
-    with Owner.take(database, purpose="first") as owner:
-        found = owner_of(database)
+def test_where_the_path_is_too_long_the_socket_has_a_private_directory(far: Path, short_temp: Path) -> None:
+    with Owner.take(far, purpose="first") as owner:
+        found = owner_of(far)
         assert found and found.socket == owner.info.socket
         assert len(os.fsencode(owner.info.socket)) <= 100
         private = owner.info.socket.parent
         assert private.parent == short_temp
         assert stat.S_IMODE(private.stat().st_mode) == 0o700
     assert not private.exists()
-    with Owner.take(database, purpose="again") as owner:
+    with Owner.take(far, purpose="again") as owner:
         assert owner.info.socket.parent == private
-
-
-def test_a_private_directory_that_others_can_enter_is_not_used(tmp_path: Path, short_temp: Path) -> None:
-    database = tmp_path / ("d" * 90) / "orders.db"
-    database.parent.mkdir()
-    with Owner.take(database, purpose="first") as owner:
-        private = owner.info.socket.parent
     private.mkdir(mode=0o755)
     with pytest.raises(ConfigError, match="mode 0700"):
-        Owner.take(database, purpose="second")
-    assert owner_of(database) is None
+        Owner.take(far, purpose="where others can enter")
+    assert owner_of(far) is None
 
 
 def test_a_directory_that_does_not_exist_is_a_fault_of_the_set_up(tmp_path: Path) -> None:
@@ -238,16 +216,14 @@ def no_room_for_a_byte() -> Iterator[None]:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
-def test_a_disk_that_takes_nothing_is_told_in_our_words_and_leaves_no_owner(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_a_disk_that_takes_nothing_is_told_in_our_words_and_leaves_no_owner(database: Path) -> None:
     with no_room_for_a_byte(), pytest.raises(ConfigError, match=r"orders\.db\.owner.*cannot be written"):
         Owner.take(database, purpose="first")
     assert owner_of(database) is None
     Owner.take(database, purpose="second").release()
 
 
-def test_release_lets_go_even_where_nothing_can_be_written(tmp_path: Path) -> None:
-    database = tmp_path / "orders.db"
+def test_release_lets_go_even_where_nothing_can_be_written(database: Path) -> None:
     taken = Owner.take(database, purpose="first")
     lock = database.with_name("orders.db.owner")
     taken.let_go()

@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from store_kit import NOW, agent, claimed, do, event, plan, running, step
+from store_kit import NOW, claimed, do, in_hand, opened, plan, running, step
 
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.sqlite import SqliteStore
@@ -37,23 +37,15 @@ except ConfigError as error:
 @pytest.fixture
 async def source(tmp_path: Path) -> Path:
     """Left by an owner that closed it."""
-    path = tmp_path / "store.db"
-    store = await opened(path)
-    await running(store)
-    await store.close()
-    return path
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        await running(store)
+    return tmp_path / "store.db"
 
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     (tmp_path / "kept").mkdir()
     return tmp_path / "kept"
-
-
-async def opened(path: Path) -> SqliteStore:
-    store = SqliteStore(path)
-    await store.open(NOW)
-    return store
 
 
 def names(folder: Path) -> list[str]:
@@ -69,44 +61,30 @@ def dump(path: Path) -> list[str]:
         return list(db.iterdump())
 
 
-async def test_a_backup_is_a_store_that_only_its_user_can_read(source: Path, place: Path) -> None:
+def test_a_backup_is_the_store_again_and_only_its_user_can_read_it(source: Path, place: Path) -> None:
     size = back_up(source, place / "copy.db")
     assert names(place) == ["copy.db"]
     assert (size, 0o600) == size_and_mode(place / "copy.db")
     assert dump(place / "copy.db") == dump(source)
-    store = await opened(place / "copy.db")
-    assert await store.plans.plan("plan-1") == plan()
-    await store.close()
 
 
-async def test_what_only_the_log_of_a_killed_owner_holds_is_in_the_backup(tmp_path: Path, place: Path) -> None:
-    store = await opened(tmp_path / "store.db")
-    await running(store)
-    assert (tmp_path / "store.db-wal").stat().st_size > 0
-    back_up(tmp_path / "store.db", place / "copy.db")
-    await store.close()
-    copy = await opened(place / "copy.db")
-    assert await copy.plans.plan("plan-1") == plan()
-    await copy.close()
-
-
-async def test_a_lease_in_the_backup_is_nobodys_when_it_is_opened(tmp_path: Path, place: Path) -> None:
-    store = await opened(tmp_path / "store.db")
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("e-1")], NOW)
-    (held,) = await claimed(store)
-    back_up(tmp_path / "store.db", place / "copy.db")
-    await store.close()
-    copy = await opened(place / "copy.db")
-    (again,) = await claimed(copy)
-    assert (again.event.id, again.attempt) == (held.event.id, 2)
-    await copy.close()
+async def test_what_only_the_log_holds_is_in_the_backup_where_a_lease_is_nobodys(tmp_path: Path, place: Path) -> None:
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        await running(store)
+        (held,) = await in_hand(store, "e-1")
+        assert (tmp_path / "store.db-wal").stat().st_size > 0
+        back_up(tmp_path / "store.db", place / "copy.db")
+    async with opened(SqliteStore(place / "copy.db")) as copy:
+        assert await copy.plans.plan("plan-1") == plan()
+        (again,) = await claimed(copy)
+        assert (again.event.id, again.attempt) == (held.event.id, 2)
 
 
 async def test_backups_beside_a_busy_writer_are_each_of_one_moment_and_keep_nobody_waiting(
     tmp_path: Path, place: Path
 ) -> None:
-    store = await opened(tmp_path / "store.db")
+    store = SqliteStore(tmp_path / "store.db")
+    await store.open(NOW)
     filling = "CREATE TABLE filling AS WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 4000) "
     await store.database.write(lambda db: db.execute(f"{filling} SELECT n, hex(randomblob(1000)) AS text FROM n"))
     count, done = 0, asyncio.Event()
@@ -151,27 +129,18 @@ async def test_a_file_that_exists_is_replaced_only_when_that_is_asked_for(source
 
 
 async def test_a_store_in_use_is_no_place_for_a_backup(source: Path, place: Path) -> None:
-    other = await opened(place / "other.db")
-    await running(other)
-    with pytest.raises(ConfigError, match="in use"):
-        back_up(source, place / "other.db", replace=True)
-    assert await other.plans.plan("plan-1") == plan()
-    await other.close()
-
-
-async def test_a_file_that_a_process_owns_is_no_place_for_a_backup_however_quiet_it_is(
-    source: Path, place: Path
-) -> None:
-    other = await opened(place / "other.db")
-    await running(other)
-    await other.close()
+    async with opened(SqliteStore(place / "other.db")) as other:
+        await running(other)
+        with pytest.raises(ConfigError, match="in use"):
+            back_up(source, place / "other.db", replace=True)
+        assert await other.plans.plan("plan-1") == plan()
     before = dump(place / "other.db")
     with Owner.take(place / "other.db", purpose="the shop"), pytest.raises(ConfigError) as told:
         back_up(source, place / "other.db", replace=True)
     assert str(told.value) == (
         f"{place / 'other.db'} is in use by process {os.getpid()} (the shop): stop it, or give another name"
     )
-    assert dump(place / "other.db") == before
+    assert dump(place / "other.db") == before, "however quiet its owner is"
     back_up(source, place / "other.db", replace=True)
     assert dump(place / "other.db") == dump(source)
 
@@ -185,9 +154,8 @@ def test_a_log_left_behind_would_be_taken_for_the_backups_own(source: Path, plac
 
 async def test_somebody_who_looked_at_the_last_backup_is_no_hindrance(source: Path, place: Path) -> None:
     back_up(source, place / "copy.db")
-    looking = SqliteStore(place / "copy.db", read_only=True)
-    await looking.open(NOW)
-    await looking.close()
+    async with opened(SqliteStore(place / "copy.db", read_only=True)):
+        pass
     assert len(names(place)) > 1
     back_up(source, place / "copy.db", replace=True)
     assert dump(place / "copy.db") == dump(source)

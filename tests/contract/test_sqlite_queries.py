@@ -1,231 +1,109 @@
 """No statement of the store reads a growing table from end to end, and none sorts what an index keeps sorted."""
 
-import sqlite3
-from collections.abc import AsyncIterator
-from dataclasses import replace
+import asyncio
+import inspect
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
 
 import pytest
+import test_store_answers
+import test_store_beginnings
+import test_store_budget
+import test_store_definitions
+import test_store_effects
+import test_store_hands
+import test_store_inbox
+import test_store_letters
+import test_store_log
+import test_store_memory
+import test_store_registry
+import test_store_replies
+import test_store_timers
+import test_store_values
+import test_store_waits
+from sqlite_kit import Effort, explained, scans, traced
 from store_kit import (
-    LEASE,
     NOW,
     agent,
-    answer,
     awaiting_payment,
     claimed,
     do,
     end,
-    entry,
     event,
     expectation,
     fact,
-    gate,
     later,
-    plan,
-    planner,
+    opened,
     reply,
     running,
-    step,
     wait,
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.domain.effects import (
-    AppendStep,
-    Close,
-    DeadLetter,
-    Declare,
-    Expect,
-    Publish,
-    RetryAfter,
-    SavePlan,
-    Schedule,
-    Spend,
-)
-from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.memory import (
-    AppendMemory,
-    DropMemory,
-    IncrementMemory,
-    MemoryKey,
-    OpenSession,
-    SessionSummary,
-    StoreMemory,
-)
-from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import EventDefinition, EventRole
+from soorma_ai.domain.effects import Schedule
+from soorma_ai.domain.memory import AppendMemory, MemoryKey
+from soorma_ai.ports import Store
 
-# Read whole on purpose: a registry is small, an outbox and a list of arguments are as short as what is asked for.
-SMALL = ("agent", "outbox", "json_each", "(subquery")
 # These end at their LIMIT.
-FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead")
+FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead", "SCAN inbox USING INDEX inbox_owner")
+# As long as what is open, or held up behind it.
+OPEN = ("SCAN expectation USING INDEX expectation_open_type", "SCAN behind USING INDEX inbox_blocked")
+# These read all events, and all questions of a tenant: the sweep's look into the outbox, the waiting that is counted by
+# target, and a closed question that a person names by the beginning of its id.
+WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expectation WHERE tenant = '\w+' ORDER")
+SUITES = (
+    *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
+    *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
+    *(test_store_replies, test_store_timers, test_store_values, test_store_waits),
+)
+
+
+@pytest.fixture(scope="module")
+def statements() -> list[str]:
+    """All that a store runs in those tests of its contract that need nothing but a store."""
+    tests = [test for suite in SUITES for name, test in vars(suite).items() if name.startswith("test_")]
+    seen: set[str] = set()
+
+    async def run(test: Callable[[Store], Awaitable[None]]) -> None:
+        async with opened(SqliteStore(None)) as store:
+            with traced(store) as told:
+                await test(store)
+            seen.update(told)
+
+    for test in tests:
+        if list(inspect.signature(test).parameters) == ["store"]:
+            asyncio.run(run(test))
+    return [sql for sql in seen if sql.lstrip().startswith(("SELECT", "UPDATE", "DELETE", "INSERT"))]
 
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    made = SqliteStore(None)  # reads go over the traced connection too
-    await made.open(NOW)
-    yield made
-    await made.close()
+    async with opened(SqliteStore(None)) as made:  # reads go over the traced connection too
+        yield made
 
 
-async def journey(store: SqliteStore) -> None:
-    """Every statement there is, at least once."""
-    await store.registry.register([awaiting_payment(), planner("chief"), agent("worker", "work.asked")], NOW)
-    await running(store, expectation("q-1"), wait("w-1"), gate("g-1"))
-    await store.queue.arrive([event("e-1"), reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
-    await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), event("g", "goal.given"), reply("r-2", "q-1")], NOW)
-    await store.queue.arrive([reply("r-1", "q-1"), fact("f-1", {"order_id": "o-1"})], NOW)
-    (delivery,) = await claimed(store)
-    await store.queue.renew([delivery], later(9))
-    await end(store, delivery, RetryAfter(LEASE, "busy"))
-    await store.queue.next_due(["worker", "planner"], NOW)
-    await do(
-        store,
-        Expect(wait("w-2")),
-        SavePlan(plan(version=1), 0),
-        AppendStep(step(0, fingerprint="x")),
-        Spend("plan-1", 1, 5),
-        Schedule("t-1", later(1), event("tick"), guards="g-1"),
-        Publish(event("out", plan_id="plan-1", root_plan_id="plan-1")),
-        Close("w-2", ExpectationStatus.CLOSED, NOW),
-    )
-    await store.plans.answer("g-1", answer("act"), event("wake"), NOW)
-    await do(store, Schedule("t-2", later(1), event("tock")))
-    await store.queue.fire(later(5), 9)
-    await store.queue.sent([one.seq for one in await store.queue.unsent(2)], NOW)
-    await store.queue.send([event("q-2")], expectation("q-2"), NOW)
-    await store.plans.reserve(Charge("plan-1", 1, 1, 1), Limits())
-    await store.plans.settle(Charge("plan-1", 1, 1, 1), Charge("plan-1", 1, 1, 1), entry())
-    await store.registry.heartbeat(["worker"], later(1))
-    await letters(store)
-    await memories(store)
-    await reads(store)
-    await store.plans.cancel("plan-1", "why", NOW)
-    await store.registry.leave(["worker"])
+async def test_no_statement_scans_a_table_that_grows(store: SqliteStore, statements: list[str]) -> None:
+    assert len(statements) > 1000
+    others = [sql for sql in statements if not WHOLE.search(sql)]
+    assert await scans(store, others, FROM_THE_END + OPEN) == set()
 
 
-async def memories(store: SqliteStore) -> None:
-    at = MemoryKey("default", "plan-1", "k")
-    await do(store, StoreMemory(at, [1]), AppendMemory(at, (2,)), StoreMemory(at, 1), IncrementMemory(at, 1))
-    await do(store, AppendMemory(replace(at, key="list"), (2,)), DropMemory(at))
-    await store.memory.recall(replace(at, key="list"))
-    await store.memory.memory_keys("default", "plan-1")
-    talk = plan("talk", lineage=Lineage(session_id="s"))
-    session = SessionSummary("s", 0, NOW, NOW, "ann", None, {})
-    await do(store, OpenSession("default", session), SavePlan(talk, None))
-    await do(store, SavePlan(replace(talk, version=1), 0))
-    await store.memory.session("default", "s")
-    await store.memory.sessions("default", 5)
-    for status in (None, PlanStatus.RUNNING):
-        await store.plans.plans(tenant_id="default", status=status, root_plan_id=None, limit=5, session_id="s")
-    await store.plans.plan_answering("default", "x")
-    await store.plans.agents_of_task("x")
-    await store.plans.group("g")
-    await store.plans.named_expectations(["x"])
-    await store.events.handed(["e-1"])
-    made = (EventRole.MAKES, EventDefinition(event_name="made"))
-    await store.registry.register([agent("gone", events=(made,)), agent("heir", events=(made,))], NOW)
-    await do(store, Declare("gone", EventDefinition(event_name="more", topic=EventTopic.BUSINESS_FACTS)))
-    await store.registry.definitions("default", "made")
-    await store.registry.leave(["gone"])
-    await store.registry.deregister("gone", NOW)
-
-
-async def letters(store: SqliteStore) -> None:
-    await store.queue.arrive([event("e-2"), event("e-3")], NOW)
-    for delivery in await claimed(store, now=later(60)):
-        await end(store, delivery, DeadLetter("no"))
-    await store.letters.set_aside(event("e-4"), "no", NOW)
-    to_nobody, last, *_ = await store.letters.dead_letters(None, 9)
-    await store.letters.redrive(to_nobody)
-    await store.letters.redrive(last)
-    (again,) = await claimed(store, now=later(60))
-    await end(store, again, DeadLetter("no"))
-    await store.letters.discard(last.seq, "enough", NOW)
-    await store.letters.dead_letter(last.seq)
-
-
-async def reads(store: SqliteStore) -> None:
-    for tenant in (None, "default"):
-        for root in (None, "plan-1"):
-            await store.events.events(tenant_id=tenant, root_plan_id=root)
-            await store.events.events(tenant_id=tenant, root_plan_id=root, newest=True)
-            for status in (None, PlanStatus.RUNNING):
-                await store.plans.plans(tenant_id=tenant, status=status, root_plan_id=root, limit=5)
-        await store.letters.dead_letters(tenant, 5)
-    await store.plans.plan("plan-1")
-    await store.plans.steps("plan-1", 3)
-    await store.plans.repeats("plan-1", "x")
-    await store.plans.met_by("plan-1", "r-1")
-    await store.plans.expectations(plan_id="plan-1")
-    await store.plans.expectations(plan_id="plan-1", only_open=False)
-    await store.plans.expectations(tenant_id="default")
-    await store.plans.journal("planner", "event-1")
-    await store.plans.decisions("plan-1")
-    await store.registry.live_events("default", NOW)
-    await store.registry.agents(NOW)
-    await store.events.event("e-1")
-
-
-async def traced(store: SqliteStore) -> list[str]:
-    seen: set[str] = set()
-    store.database.writer.connection.set_trace_callback(seen.add)
-    await journey(store)
-    store.database.writer.connection.set_trace_callback(None)
-    verbs = ("SELECT", "UPDATE", "DELETE", "INSERT")
-    return [sql for sql in seen if sql.lstrip().startswith(verbs)]
-
-
-async def explained(store: SqliteStore, sql: str) -> list[str]:
-    rows = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
-    return [row[3] for row in rows]
-
-
-async def test_no_statement_scans_a_table_that_grows(store: SqliteStore) -> None:
-    statements = await traced(store)
-    assert len(statements) > 100
-    scans = {
-        f"{line}  <-  {' '.join(sql.split())}"
-        for sql in statements
-        for line in await explained(store, sql)
-        if line.startswith("SCAN")
-        and not line.removeprefix("SCAN ").startswith(SMALL)
-        and not line.startswith(FROM_THE_END)
-    }
-    assert scans == set()
-
-
-async def test_the_hot_statements_need_no_sorting(store: SqliteStore) -> None:
-    hot = (
+async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements: list[str]) -> None:
+    for part in (
         "FROM session WHERE tenant",
         "AND answer_key =",
         "inbox.ready_at <=",
         "JOIN event ON event.seq = outbox",
         "FROM timer WHERE due",
         "FROM step WHERE plan_id",
-    )
-    statements = [sql for sql in await traced(store) if any(part in sql for part in hot)]
-    assert len(statements) >= len(hot)
-    sorted_by_hand = [sql for sql in statements if "USE TEMP B-TREE FOR ORDER BY" in await explained(store, sql)]
-    assert sorted_by_hand == []
+    ):
+        plans = [await explained(store, sql) for sql in statements if part in sql]
+        assert plans
+        assert [plan for plan in plans if "USE TEMP B-TREE FOR ORDER BY" in plan] == []
 
 
 async def test_this_check_would_see_a_scan(store: SqliteStore) -> None:
     assert await explained(store, "SELECT * FROM inbox WHERE owner = 'x' AND state = 'done'") == ["SCAN inbox"]
-
-
-class Effort:
-    """Counts the steps of the database's machine: the same on every computer, however busy."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.hundreds = 0
-        connection.set_progress_handler(self._more, 100)
-
-    def _more(self) -> int:
-        self.hundreds += 1
-        return 0
 
 
 DONE_AND_QUEUED = """
@@ -240,11 +118,11 @@ DONE_AND_QUEUED = """
 async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore, one_owner: bool) -> None:
     await store.registry.register([agent("worker", "work.asked")], NOW)
     await store.queue.arrive([event(f"e-{n}") for n in range(20)], NOW)
-    few = Effort(store.database.writer.connection)
+    few = Effort(store)
     for delivery in await claimed(store, limit=10):
         await end(store, delivery)
     await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": one_owner}))
-    many = Effort(store.database.writer.connection)
+    many = Effort(store)
     for delivery in await claimed(store, limit=10):
         await end(store, delivery)
     await store.queue.next_due(["worker"], NOW)
@@ -269,7 +147,7 @@ async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteSt
     at = MemoryKey("default", "plan-1", "k")
 
     async def append(count: int) -> int:
-        effort = Effort(store.database.writer.connection)
+        effort = Effort(store)
         for n in range(count):
             await store.memory.memorize([AppendMemory(at, (n,))], NOW)
         return effort.hundreds
@@ -289,7 +167,7 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
             (event("any").to_json(),),
         )
     )
-    effort = Effort(store.database.writer.connection)
+    effort = Effort(store)
     for expected in (100001, 100002, 100003):
         (delivery,) = await claimed(store)
         assert delivery.seq == expected

@@ -24,7 +24,8 @@ from prune_kit import (
     prune,
     registered,
 )
-from store_kit import NOW, claimed, do, end, event, expectation, fact, later, plan, reply, wait
+from sqlite_kit import Effort, explained, scans, traced
+from store_kit import NOW, claimed, do, end, event, expectation, fact, later, opened, plan, reply, wait
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.task import task_of as begun_task
@@ -36,17 +37,13 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.ports import Pruned
 
 LASTING = {"agent", "definition", "sqlite_sequence"}
-# As short as what one batch looks at, or as what is asked for.
-SMALL = ("json_each", "(subquery", "CONSTANT")
 
 
 @pytest.fixture
 async def store() -> AsyncIterator[SqliteStore]:
-    made = SqliteStore(None)
-    await made.open(NOW)
-    await registered(made)
-    yield made
-    await made.close()
+    async with opened(SqliteStore(None)) as made:
+        await registered(made)
+        yield made
 
 
 async def everything(store: SqliteStore) -> None:
@@ -116,40 +113,15 @@ async def test_no_statement_of_a_prune_scans_a_table_or_sorts_it(store: SqliteSt
     for n in range(9):
         await store.queue.arrive([in_tree(event(f"fact-{n}", "told", EventTopic.BUSINESS_FACTS), big)], LONG_AGO)
     await do(store, SavePlan(replace(big, status=PlanStatus.FAILED, version=1), 0), now=LONG_AGO)
-    seen: set[str] = set()
-    store.database.writer.connection.set_trace_callback(seen.add)
-    await prune(store, dry_run=True)
-    assert (await prune(store, limit=5)).plans == 3
-    store.database.writer.connection.set_trace_callback(None)
+    with traced(store) as seen:
+        await prune(store, dry_run=True)
+        assert (await prune(store, limit=5)).plans == 3
     statements = [sql for sql in seen if sql.lstrip().startswith(("SELECT", "DELETE"))]
     assert len(statements) > 30
-    faults = {
-        f"{line}  <-  {' '.join(sql.split())}"
-        for sql in statements
-        for line in await explained(store, sql)
-        if line.startswith("SCAN") and not line.removeprefix("SCAN ").startswith(SMALL)
-    }
-    assert faults == set()
+    assert await scans(store, statements) == set()
     walks = [sql for sql in statements if "LIMIT 5" in sql and "ORDER BY" in sql]
     assert len(walks) >= 3
     assert [sql for sql in walks if any("ORDER BY" in line for line in await explained(store, sql))] == []
-
-
-async def explained(store: SqliteStore, sql: str) -> list[str]:
-    found = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
-    return [row[3] for row in found]
-
-
-class Effort:
-    """Counts the steps of the database's machine: the same on every computer, however busy."""
-
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        self.hundreds = 0
-        connection.set_progress_handler(self._more, 100)
-
-    def _more(self) -> int:
-        self.hundreds += 1
-        return 0
 
 
 MANY = 20_000
@@ -169,13 +141,13 @@ CROWD = (
 async def test_a_prune_costs_what_it_removes_however_much_stays(store: SqliteStore) -> None:
     for n in range(10):
         await ended(store, f"first-{n}")
-    few = Effort(store.database.writer.connection)
+    few = Effort(store)
     assert (await prune(store, limit=50)).plans == 10
     store.database.writer.connection.set_progress_handler(None, 0)
     await store.database.write(crowd)
     for n in range(10):
         await ended(store, f"second-{n}")
-    many = Effort(store.database.writer.connection)
+    many = Effort(store)
     assert (await prune(store, limit=50)).plans == 10
     assert many.hundreds <= 2 * few.hundreds + 20
 
@@ -189,46 +161,44 @@ def changed(at: datetime) -> str:
     return json.dumps({"updated_at": at.isoformat()})
 
 
-async def test_others_write_between_the_batches(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    await registered(store)
+@pytest.fixture
+async def in_a_file(tmp_path: Path) -> AsyncIterator[SqliteStore]:
+    async with opened(SqliteStore(tmp_path / "store.db")) as made:
+        await registered(made)
+        yield made
+
+
+async def test_others_write_between_the_batches(in_a_file: SqliteStore) -> None:
     for n in range(20):
-        await ended(store, f"{n}")
+        await ended(in_a_file, f"{n}")
     order: list[str] = []
 
     async def pruning() -> None:
         after = None
         while True:
-            batch = await store.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
+            batch = await in_a_file.upkeep.prune(BEFORE, ALL, 10, tenant_id="default", now=NOW, after=after)
             order.append("batch")
             if (after := batch.after) is None:
                 return
 
     async def writing() -> None:
         for n in range(20):
-            await store.queue.send([event(f"new-{n}")], None, NOW)
+            await in_a_file.queue.send([event(f"new-{n}")], None, NOW)
             order.append("write")
 
     await asyncio.gather(pruning(), writing())
-    await store.close()
-    batches = order.count("batch")
-    assert batches >= 20
+    assert order.count("batch") >= 20
     first, last = order.index("batch"), len(order) - 1 - order[::-1].index("batch")
     assert order[first:last].count("write") >= 15
 
 
-async def test_room_that_was_freed_is_used_again(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    await registered(store)
+async def test_room_that_was_freed_is_used_again(in_a_file: SqliteStore) -> None:
     sizes: list[int] = []
     for time in range(4):
         for n in range(20):
-            await ended(store, f"{time}-{n}")
-        assert (await prune(store)).plans == 20
-        sizes.append(await store.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
-    await store.close()
+            await ended(in_a_file, f"{time}-{n}")
+        assert (await prune(in_a_file)).plans == 20
+        sizes.append(await in_a_file.database.write(lambda db: db.execute("PRAGMA page_count").fetchone()[0]))
     assert sizes[-1] <= sizes[0] * 1.5, "three times as much would be needed without"
 
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from store_kit import NOW, agent, claimed, do, event, handed, plan, step, unsent_ids
-from test_store_answers import answered_by_two_at_once
+from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
+from test_store_answers import answered_at_once
 
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
@@ -26,10 +26,8 @@ Call = Coroutine[Any, Any, object]
 
 @pytest.fixture(params=["memory", "file"])
 async def store(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator[SqliteStore]:
-    made = SqliteStore(None if request.param == "memory" else tmp_path / "store.db")
-    await made.open(NOW)
-    yield made
-    await made.close()
+    async with opened(SqliteStore(None if request.param == "memory" else tmp_path / "store.db")) as made:
+        yield made
 
 
 @asynccontextmanager
@@ -165,8 +163,7 @@ async def test_a_full_disk_may_have_room_later(store: SqliteStore) -> None:
 
 
 async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: SqliteStore) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("e-1")], NOW)
+    await in_line(store, "e-1")
     async with held_up(store):
         given_up = asyncio.create_task(claimed(store))
         await asyncio.sleep(0)
@@ -177,27 +174,22 @@ async def test_what_its_caller_gave_up_before_its_turn_is_not_done(store: Sqlite
 
 
 async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
-    await asyncio.sleep(0)
-    await store.close()
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
+        await asyncio.sleep(0)
     assert await asyncio.gather(*asked) == [None] * 300
-    await store.open(NOW)
-    assert len(await store.queue.unsent(1000)) == 300
-    await store.close()
+    async with opened(store):
+        assert len(await store.queue.unsent(1000)) == 300
 
 
 async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path) -> None:
-    store = SqliteStore(tmp_path / "store.db")
-    await store.open(NOW)
-    await do(store, SavePlan(plan(), None))
-    async with held_up(store):
-        pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
-        await asyncio.sleep(0)
-        assert await store.plans.plan("plan-1") == plan(), "what is not committed is not seen"
-    assert await pending is True
-    await store.close()
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        await do(store, SavePlan(plan(), None))
+        async with held_up(store):
+            pending = asyncio.create_task(store.plans.cancel("plan-1", "why", NOW))
+            await asyncio.sleep(0)
+            assert await store.plans.plan("plan-1") == plan(), "what is not committed is not seen"
+        assert await pending is True
 
 
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
@@ -209,9 +201,8 @@ async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> 
     told: list[str] = []
     store = SqliteStore(tmp_path / "store.db")
     store.notify(lambda: told.append("commit"))
-    await store.open(NOW)
-    await store.queue.send([event("e-1")], None, NOW)
-    await store.close()
+    async with opened(store):
+        await store.queue.send([event("e-1")], None, NOW)
     assert told == ["commit"]
 
 
@@ -225,14 +216,10 @@ class Careless(SqlitePlans):
         return True
 
 
-@pytest.mark.parametrize("in_memory", [True, False])
-async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(tmp_path: Path, in_memory: bool) -> None:
-    store = SqliteStore(None if in_memory else tmp_path / "store.db")
+async def test_an_answer_that_is_not_compared_and_set_is_caught_by_two_people(store: SqliteStore) -> None:
     store.plans = Careless(store.database)
-    await store.open(NOW)
     with pytest.raises(AssertionError, match="accepted"):
-        await answered_by_two_at_once(store)
-    await store.close()
+        await answered_at_once(store, 2)
 
 
 def fault_of(code: int, kind: type[sqlite3.Error] = sqlite3.OperationalError) -> sqlite3.Error:

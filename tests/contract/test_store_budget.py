@@ -14,17 +14,15 @@ CALL = Charge("plan-1", llm_calls=1, tokens=100, cost_usd=0.5)
 NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)
 
 
-async def test_nothing_is_spent_where_nothing_was_reserved(store: Store) -> None:
-    assert await store.plans.spent("plan-1") == Spent()
-
-
 async def test_a_reservation_is_spent_until_it_is_settled_with_its_actuals(store: Store) -> None:
-    await store.plans.reserve(CALL, NO_LIMITS)
-    await store.plans.reserve(CALL, NO_LIMITS)
-    assert await store.plans.spent("plan-1") == Spent(0, 2, 200, 1.0)
+    assert await store.plans.spent("plan-1") == Spent()
+    for _ in range(3):
+        await store.plans.reserve(CALL, NO_LIMITS)
+    assert await store.plans.spent("plan-1") == Spent(0, 3, 300, 1.5)
     await store.plans.settle(CALL, replace(CALL, tokens=30, cost_usd=0.25), entry())
+    await store.plans.settle(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0), None)
     assert await store.plans.spent("plan-1") == Spent(0, 2, 130, 0.75)
-    assert await store.plans.journal("planner", "event-1") == [entry()]
+    assert await store.plans.journal("planner", "event-1") == await store.plans.decisions("plan-1") == [entry()]
 
 
 @pytest.mark.parametrize(
@@ -57,19 +55,8 @@ async def test_calls_reserved_at_once_do_not_pass_the_limit(store: Store) -> Non
     results = await asyncio.gather(*(store.plans.reserve(CALL, limits) for _ in range(20)), return_exceptions=True)
     assert results.count(None) == 5
     assert (await store.plans.spent("plan-1")).llm_calls == 5
-
-
-async def test_each_root_plan_has_its_own_budget(store: Store) -> None:
-    await store.plans.reserve(CALL, Limits(max_llm_calls=1))
-    await store.plans.reserve(replace(CALL, root_plan_id="plan-2"), Limits(max_llm_calls=1))
-    assert (await store.plans.spent("plan-2")).llm_calls == 1
-
-
-async def test_a_call_that_gave_no_answer_is_settled_without_a_row(store: Store) -> None:
-    await store.plans.reserve(CALL, NO_LIMITS)
-    await store.plans.settle(CALL, replace(CALL, llm_calls=0, tokens=0, cost_usd=0), None)
-    assert await store.plans.spent("plan-1") == Spent()
-    assert await store.plans.decisions("plan-1") == []
+    await store.plans.reserve(replace(CALL, root_plan_id="plan-2"), limits)
+    assert (await store.plans.spent("plan-2")).llm_calls == 1, "each root plan has its own budget"
 
 
 async def test_one_call_is_written_down_once_and_settled_once(store: Store) -> None:

@@ -1,19 +1,13 @@
 """The store tells of every commit that wrote something, so that relays and watchers need not poll."""
 
-from store_kit import NOW, agent, claimed, do, event, handed, later, plan
+from store_kit import NOW, claimed, do, event, handed, in_line, later, plan
 
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.ports import Store
 
 
-async def test_a_commit_is_told(store: Store, commits: list[str]) -> None:
-    commits.clear()
-    await store.queue.send([event("e-1")], None, NOW)
-    assert commits == ["commit"]
-
-
-async def test_what_writes_nothing_is_not_told(store: Store, commits: list[str]) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
+async def test_a_commit_is_told_and_what_writes_nothing_is_not(store: Store, commits: list[str]) -> None:
+    await in_line(store)
     await do(store, SavePlan(plan(), None))
     await handed(store)
     commits.clear()
@@ -24,3 +18,5 @@ async def test_what_writes_nothing_is_not_told(store: Store, commits: list[str])
     await store.queue.sent([], NOW)
     await store.queue.arrive([], NOW)
     assert commits == []
+    await store.queue.send([event("e-1")], None, NOW)
+    assert commits == ["commit"]

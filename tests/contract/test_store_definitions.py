@@ -1,15 +1,15 @@
 """Who owns which event, and what goes when its owner does."""
 
 import pytest
-from store_kit import LEASE, NOW, agent, do, event, expectation, later, plan, running, wait
+from store_kit import NOW, agent, do, drain, event, expectation, fact, in_line, later, plan, running, wait
 
-from soorma_ai.domain.effects import Ack, Declare, Expect, SavePlan, SaveTask
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.effects import Declare, Expect, SavePlan, SaveTask
+from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import Store, Work
+from soorma_ai.ports import Store
 
 FACTS = EventTopic.BUSINESS_FACTS
 LATER = later(AGENT_GONE_AFTER.total_seconds())
@@ -24,20 +24,15 @@ async def stored(store: Store, name: str, tenant: str = "default") -> list[tuple
     return [(one.topic, one.version) for one in await store.registry.definitions(tenant, name)]
 
 
-async def test_every_version_on_every_topic_is_known(store: Store) -> None:
-    twice = (made("a"), made("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"}))
-    await store.registry.register([agent("one", events=twice)], NOW)
-    await store.registry.register([agent("one", events=(made("a", "2"),))], NOW)
-    assert await stored(store, "a") == [("action-results", "1"), ("business-facts", "1"), ("business-facts", "2")]
+async def test_every_version_on_every_topic_is_known_to_its_tenant(store: Store) -> None:
+    result = made("a", topic=EventTopic.ACTION_RESULTS, payload_schema={"type": "object", "title": "r"})
+    for events in ((made("a"), result), (made("a", "2"),)):
+        await store.registry.register([agent("one", events=events)], NOW)
+    await store.registry.register([agent("two", tenant="other", events=(made("a", "3"),))], NOW)
+    shared = [("action-results", "1"), ("business-facts", "1"), ("business-facts", "2")]
+    assert await stored(store, "a") == shared
+    assert await stored(store, "a", "other") == [*shared, ("business-facts", "3")]
     assert await stored(store, "b") == []
-
-
-async def test_definitions_of_another_tenant_are_not_seen(store: Store) -> None:
-    await store.registry.register(
-        [agent("one", tenant="other", events=(made("a"),)), agent("two", events=(made("a"),))], NOW
-    )
-    assert len(await stored(store, "a", "other")) == 2
-    assert len(await stored(store, "a")) == 1
 
 
 async def test_an_agent_goes_with_the_definitions_that_it_alone_owns(store: Store) -> None:
@@ -61,28 +56,20 @@ async def test_an_agent_goes_with_the_definitions_that_it_alone_owns(store: Stor
 async def test_a_version_is_free_again_when_its_owner_went(store: Store) -> None:
     await store.registry.register([agent("one", events=(made("a"),))], NOW)
     await store.registry.deregister("one", LATER)
-    await store.registry.register(
-        [agent("two", events=(made("a", payload_schema={"type": "object", "title": "new"}),))], LATER
-    )
+    other = made("a", payload_schema={"type": "object", "title": "new"})
+    await store.registry.register([agent("two", events=(other,))], LATER)
 
 
-async def test_who_lives_is_not_deregistered_and_nobody_is_not_found(store: Store) -> None:
-    await store.registry.register([agent("one")], NOW)
-    with pytest.raises(LocalProtocolError, match=r"one.*lives"):
-        await store.registry.deregister("one", NOW)
+async def test_who_lives_or_has_work_in_line_is_not_deregistered_and_nobody_is_not_found(store: Store) -> None:
+    await in_line(store, "e-1")
+    with pytest.raises(LocalProtocolError, match=r"worker.*lives"):
+        await store.registry.deregister("worker", NOW)
     with pytest.raises(NotFound, match="'nobody'"):
         await store.registry.deregister("nobody", NOW)
-    assert await store.registry.deregister("one", LATER) == []
-
-
-async def test_who_has_work_in_line_is_not_deregistered(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("e-1")], NOW)
     with pytest.raises(LocalProtocolError, match="deliveries"):
         await store.registry.deregister("worker", LATER)
-    (delivery,) = await store.queue.claim("worker", NOW, LEASE, 1)
-    await store.queue.commit(Work(delivery, Ack(), ()), NOW)
-    await store.registry.deregister("worker", LATER)
+    await drain(store, "worker")
+    assert await store.registry.deregister("worker", LATER) == []
 
 
 async def test_who_has_an_open_plan_or_task_is_not_deregistered(store: Store) -> None:
@@ -123,15 +110,10 @@ async def test_an_event_that_an_agent_declares_is_its_own(store: Store) -> None:
 async def test_a_declared_event_is_awaited_from_then_on(store: Store) -> None:
     await store.registry.register([agent("shop")], NOW)
     declared = EventDefinition(event_name="order.paid", topic=FACTS, correlate={"/order_id": "goal_data.order_id"})
-    early = event("f-0", "order.paid", FACTS, data={"order_id": "o-1"})
-    await store.queue.arrive([early], NOW)
+    await store.queue.arrive([fact("f-0", {"order_id": "o-1"})], NOW)
     await do(store, Declare("shop", declared))
-    strays = (await store.queue.arrive([replace_id(early, "f-1")], NOW)).strays
+    strays = (await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)).strays
     assert [stray.reason for stray in strays] == ["early"]
-
-
-def replace_id(given: EventEnvelope, event_id: str) -> EventEnvelope:
-    return given.model_copy(update={"id": event_id})
 
 
 async def test_what_is_declared_with_another_content_is_refused_and_nothing_of_it_happens(store: Store) -> None:

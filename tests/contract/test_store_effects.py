@@ -5,7 +5,23 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
-from store_kit import NOW, do, end, event, expectation, gate, handed, later, plan, running, step, unsent_ids, wait
+from store_kit import (
+    NOW,
+    do,
+    end,
+    event,
+    expectation,
+    find,
+    find_plan,
+    gate,
+    handed,
+    later,
+    plan,
+    running,
+    step,
+    unsent_ids,
+    wait,
+)
 
 from soorma_ai.domain.effects import (
     Ack,
@@ -30,7 +46,7 @@ from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Store, Work
 
 
-async def test_a_plan_is_read_as_it_was_saved(store: Store) -> None:
+async def test_a_plan_is_read_as_it_was_saved_and_made_once(store: Store) -> None:
     given = plan(
         limits=Limits(max_cost_usd=1.25, deadline=timedelta(days=3, microseconds=7), max_actions=None),
         goal_data={"deep": [1, {"x": None}, 2.0, "ü"]},
@@ -39,44 +55,30 @@ async def test_a_plan_is_read_as_it_was_saved(store: Store) -> None:
         version=7,
     )
     await do(store, SavePlan(given, None))
+    with pytest.raises(VersionConflict, match="exists already"):
+        await do(store, SavePlan(plan(status=PlanStatus.FAILED), None))
     assert await store.plans.plan("plan-1") == given
     assert await store.plans.plan("nothing") is None
 
 
-async def test_a_plan_is_made_once(store: Store) -> None:
-    await do(store, SavePlan(plan(), None))
-    with pytest.raises(VersionConflict, match="exists already"):
-        await do(store, SavePlan(plan(status=PlanStatus.FAILED), None))
-    stored = await store.plans.plan("plan-1")
-    assert stored is not None and stored.status is PlanStatus.RUNNING
-
-
 async def test_a_plan_is_saved_over_the_version_it_was_read_at(store: Store) -> None:
+    with pytest.raises(VersionConflict):
+        await do(store, SavePlan(plan(version=2), 1))
     await do(store, SavePlan(plan(version=1), None))
     await do(store, SavePlan(plan(version=2, current_state="next"), 1))
     with pytest.raises(VersionConflict, match="version 1"):
         await do(store, SavePlan(plan(version=2, current_state="stale"), 1))
-    stored = await store.plans.plan("plan-1")
-    assert stored is not None and (stored.version, stored.current_state) == (2, "next")
-
-
-async def test_saving_a_plan_that_is_not_there_is_a_conflict(store: Store) -> None:
-    with pytest.raises(VersionConflict):
-        await do(store, SavePlan(plan(version=2), 1))
+    stored = await find_plan(store)
+    assert (stored.version, stored.current_state) == (2, "next")
 
 
 async def test_of_many_saves_at_once_over_one_version_one_counts(store: Store) -> None:
     await do(store, SavePlan(plan(version=1), None))
-    works = [
-        Work(
-            await handed(store), Ack(), (SavePlan(plan(version=2, current_state=str(n)), 1), Publish(event(f"of-{n}")))
-        )
-        for n in range(10)
-    ]
+    plans = [plan(version=2, current_state=f"{n}") for n in range(10)]
+    works = [Work(await handed(store), Ack(), (SavePlan(one, 1), Publish(event(one.current_state)))) for one in plans]
     results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert [type(result) for result in results].count(VersionConflict) == 9
-    stored = await store.plans.plan("plan-1")
-    assert stored is not None and await unsent_ids(store) == [f"of-{stored.current_state}"]
+    assert await unsent_ids(store) == [(await find_plan(store)).current_state]
 
 
 async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(store: Store) -> None:
@@ -96,8 +98,7 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
     assert await store.plans.expectation("q-1") is None
     assert (await store.plans.spent("plan-1")).actions == 0
     assert await store.queue.next_due([], NOW) is None
-    stored = await store.plans.plan("plan-1")
-    assert stored is not None and stored.version == 1
+    assert (await find_plan(store)).version == 1
     await end(store, delivery)
 
 
@@ -133,18 +134,13 @@ async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
     assert await listed(tenant_id="one") == ["a-1", "a"]
     assert await listed(status=PlanStatus.COMPLETED) == ["a"]
     assert await listed(root="a") == ["a-1", "a"]
+    assert await listed(tenant_id="one", root="a") == ["a-1", "a"]
+    assert await listed(tenant_id="one", status=PlanStatus.RUNNING) == ["a-1"]
+    assert await listed(status=PlanStatus.COMPLETED, root="a") == ["a"]
     assert await listed(tenant_id="one", status=PlanStatus.RUNNING, root="a") == ["a-1"]
 
 
-async def test_closing_counts_once_and_what_is_closed_stays_as_it_is(store: Store) -> None:
-    await running(store, expectation("q-1"))
-    await do(store, Close("q-1", ExpectationStatus.CLOSED, later(1)), Close("q-1", ExpectationStatus.MET, later(2)))
-    closed = await store.plans.expectation("q-1")
-    assert closed is not None and (closed.status, closed.closed_at) == (ExpectationStatus.CLOSED, later(1))
-    await do(store, Close("nothing", ExpectationStatus.CLOSED, NOW))
-
-
-async def test_closing_takes_the_timers_that_guard_it(store: Store) -> None:
+async def test_closing_counts_once_and_takes_the_timers_that_guard_it(store: Store) -> None:
     await running(store, expectation("q-1"), expectation("q-2"))
     await do(
         store,
@@ -152,8 +148,11 @@ async def test_closing_takes_the_timers_that_guard_it(store: Store) -> None:
         Schedule("t-2", later(6), event("t-2"), guards="q-1"),
         Schedule("t-3", later(7), event("t-3"), guards="q-2"),
     )
-    await do(store, Close("q-1", ExpectationStatus.CLOSED, NOW))
+    await do(store, Close("q-1", ExpectationStatus.CLOSED, later(1)), Close("q-1", ExpectationStatus.MET, later(2)))
+    closed = await find(store, "q-1")
+    assert (closed.status, closed.closed_at) == (ExpectationStatus.CLOSED, later(1))
     assert await store.queue.next_due([], NOW) == later(7)
+    await do(store, Close("nothing", ExpectationStatus.CLOSED, NOW))
 
 
 async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: Store) -> None:
@@ -179,31 +178,27 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
     assert await listed() == ["a", "d", "e", "c"]
 
 
-async def test_an_expectation_is_read_as_it_was_opened(store: Store) -> None:
-    given = gate("g-1", producers=("a", "b"), keys=("plan:plan-1",))
+@pytest.mark.parametrize("kind", ExpectationKind)
+async def test_an_expectation_is_read_as_it_was_opened(store: Store, kind: ExpectationKind) -> None:
+    given = replace(gate("g-1", producers=("a", "b"), keys=("plan:plan-1",)), kind=kind)
     await running(store, given)
     assert await store.plans.expectation("g-1") == given
     assert await store.plans.expectation("nothing") is None
 
 
 async def test_actions_are_spent_up_to_their_limit_over_the_whole_tree(store: Store) -> None:
-    await do(store, Spend("plan-1", 2, 3))
-    await do(store, Spend("plan-1", 1, 3))
-    with pytest.raises(VersionConflict, match="3 actions"):
-        await do(store, Spend("plan-1", 1, 3))
-    assert (await store.plans.spent("plan-1")).actions == 3
-    await do(store, Spend("plan-1", 5, None), Spend("plan-2", 1, 1))
-    assert (await store.plans.spent("plan-1")).actions == 8
-
-
-async def test_actions_spent_at_once_do_not_pass_the_limit(store: Store) -> None:
     works = [Work(await handed(store), Ack(), (Spend("plan-1", 1, 4),)) for _ in range(12)]
     results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert results.count(None) == 4
-    assert (await store.plans.spent("plan-1")).actions == 4
+    with pytest.raises(VersionConflict, match="4 actions"):
+        await do(store, Spend("plan-1", 1, 4))
+    await do(store, Spend("plan-1", 5, None), Spend("plan-2", 1, 1))
+    assert (await store.plans.spent("plan-1")).actions == 9
 
 
 async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> None:
+    with pytest.raises(LocalProtocolError, match="record the expectation first"):
+        await do(store, Schedule("t-1", later(5), event("t-1"), guards="q-1"), Expect(expectation("q-1")))
     await do(
         store,
         Expect(expectation("q-1")),
@@ -214,11 +209,6 @@ async def test_effects_apply_in_the_order_they_were_recorded(store: Store) -> No
         Unschedule("t-3"),
     )
     assert await store.queue.next_due([], NOW) is None
-
-
-async def test_a_timer_that_guards_what_was_never_expected_is_refused(store: Store) -> None:
-    with pytest.raises(LocalProtocolError, match="record the expectation first"):
-        await do(store, Schedule("t-1", later(5), event("t-1"), guards="nothing"))
 
 
 @pytest.mark.parametrize(
@@ -234,11 +224,6 @@ async def test_what_cannot_be_stored_is_told_and_stores_nothing(store: Store) ->
     with pytest.raises(LocalProtocolError, match="cannot be stored"):
         await do(store, SavePlan(replace(plan(), version=2**70), None))
     assert await store.plans.plan("plan-1") is None
-
-
-async def test_every_kind_of_expectation_is_kept(store: Store) -> None:
-    await running(store, *(expectation(str(kind), kind) for kind in ExpectationKind))
-    assert {one.kind for one in await store.plans.expectations(plan_id="plan-1")} == set(ExpectationKind)
 
 
 async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_which_it_fired(store: Store) -> None:

@@ -1,19 +1,14 @@
 """Who holds a delivery, who gave it back, who began what must not be repeated, and who lost it to a crash."""
 
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 
 import pytest
-from store_kit import LEASE, NOW, Backend, agent, claimed, end, event, later
+from store_kit import LEASE, NOW, Backend, claimed, end, event, in_hand, in_line, later
 
 from soorma_ai.domain.effects import InDoubt, RetryAfter
 from soorma_ai.errors import LeaseLost
-from soorma_ai.ports import Delivery, Store
-
-
-async def in_hand(store: Store, *ids: str) -> list[Delivery]:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event(id) for id in ids], NOW)
-    return await claimed(store, limit=99)
+from soorma_ai.ports import Store
 
 
 async def suspects(store: Store) -> list[str]:
@@ -66,56 +61,51 @@ async def test_what_is_in_doubt_rests_and_holds_up_its_owner_alone(store: Store)
     assert await store.letters.dead_letters(None, 9) == []
 
 
-async def test_what_was_in_hand_at_two_crashes_is_claimed_alone(lasting: Backend) -> None:
-    store = lasting.make()
-    await store.open(NOW)
+@pytest.fixture
+async def crash(lasting: Backend) -> AsyncIterator[Callable[[], Awaitable[Store]]]:
+    """Open the store again, as after the end of a process that told nobody."""
+    opened: list[Store] = []
+
+    async def again() -> Store:
+        for store in opened:
+            await store.close()
+        opened[:] = [lasting.make()]
+        await opened[0].open(NOW)
+        return opened[0]
+
+    yield again
+    await opened[0].close()
+
+
+async def test_what_was_in_hand_at_two_crashes_is_claimed_alone(crash: Callable[[], Awaitable[Store]]) -> None:
+    store = await crash()
     await in_hand(store, "e-1", "e-2")
     await store.queue.arrive([event("e-3")], NOW)
-    for crashes in (1, 2):
-        await store.close()
-        store = lasting.make()
-        await store.open(NOW)
-        if crashes == 1:
-            assert await suspects(store) == []
-            first = await store.queue.claim("worker", NOW, LEASE, 2)
-            assert [one.event.id for one in first] == ["e-1", "e-2"]
+    store = await crash()
+    assert await suspects(store) == []
+    assert [one.event.id for one in await claimed(store, limit=2)] == ["e-1", "e-2"]
+    store = await crash()
     assert [one.event.id for one in await claimed(store, limit=9)] == ["e-3"]
     assert await suspects(store) == ["e-1", "e-2"]
-    await store.close()
 
 
-async def test_the_suspect_that_was_there_more_often_comes_last(lasting: Backend) -> None:
+async def test_the_suspect_that_was_there_more_often_comes_last(crash: Callable[[], Awaitable[Store]]) -> None:
     """So that whoever is only near it is out of its way first."""
-    store = lasting.make()
-    await store.open(NOW)
-    await in_hand(store, "e-1", "e-2", "e-3")
-    for alone in ("", "", "e-1"):
-        await store.close()
-        store = lasting.make()
-        await store.open(NOW)
-        if alone:
-            suspect = await store.queue.claim_suspect(["worker"], NOW, LEASE)
-            assert suspect is not None and suspect.event.id == alone
-        else:
-            await claimed(store, limit=9)
-    await store.close()
-    store = lasting.make()
-    await store.open(NOW)
-    assert await suspects(store) == ["e-2", "e-3", "e-1"]
-    await store.close()
+    await in_hand(await crash(), "e-1", "e-2", "e-3")
+    for _ in range(2):
+        await claimed(await crash())
+    suspect = await (await crash()).queue.claim_suspect(["worker"], NOW, LEASE)
+    assert suspect is not None and suspect.event.id == "e-1"
+    assert await suspects(await crash()) == ["e-2", "e-3", "e-1"]
 
 
-async def test_what_was_given_back_before_the_end_is_no_suspect(lasting: Backend) -> None:
-    store = lasting.make()
-    await store.open(NOW)
-    await store.queue.release(await in_hand(store, "e-1"))
-    for _ in range(3):
-        await store.close()
-        store = lasting.make()
-        await store.open(NOW)
+async def test_what_was_given_back_before_the_end_is_no_suspect(crash: Callable[[], Awaitable[Store]]) -> None:
+    store = await crash()
+    await in_line(store, "e-1")
+    for _ in range(4):
         await store.queue.release(await claimed(store))
+        store = await crash()
     assert await suspects(store) == []
-    await store.close()
 
 
 async def test_the_backlog_is_counted_up_to_a_limit(store: Store) -> None:

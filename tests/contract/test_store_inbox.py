@@ -11,13 +11,17 @@ from store_kit import (
     agent,
     claimed,
     do,
+    drain,
     end,
     event,
     expectation,
     handed,
+    in_hand,
+    in_line,
     later,
     plan,
     planner,
+    replied,
     reply,
     running,
     unsent_ids,
@@ -42,35 +46,20 @@ async def test_every_agent_that_subscribes_gets_one_copy(store: Store) -> None:
 
 
 async def test_arriving_again_changes_nothing(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a"), event("a")], NOW)
-    again = await store.queue.arrive([event("a")], NOW)
-    assert again.agents == frozenset()
+    await in_line(store, "a", "a")
+    assert (await store.queue.arrive([event("a", data={"n": 2})], NOW)).agents == frozenset()
     (delivery,) = await claimed(store)
+    assert delivery.event == event("a"), "it is taken as it was first"
     await end(store, delivery)
     await store.queue.arrive([event("a")], NOW)
     assert await claimed(store, now=later(99)) == []
 
 
-async def test_an_event_that_comes_with_a_used_id_is_taken_as_it_was_first(store: Store) -> None:
-    await store.queue.arrive([event("a", data={"n": 1})], NOW)
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a", data={"n": 2})], NOW)
-    (delivery,) = await claimed(store)
-    assert delivery.event.data == {"n": 1}
-
-
-async def test_what_comes_for_an_agent_that_left_is_kept(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.registry.leave(["worker"])
-    await store.queue.arrive([event("a")], NOW)
-    assert [d.event.id for d in await claimed(store)] == ["a"]
-
-
-async def test_a_new_registration_replaces_the_subscriptions(store: Store) -> None:
+async def test_a_new_registration_replaces_the_subscriptions_and_what_has_come_is_kept(store: Store) -> None:
     await store.registry.register([agent("worker", "old")], NOW)
     await store.queue.arrive([event("a", "old")], NOW)
     await store.registry.register([agent("worker", "new")], NOW)
+    await store.registry.leave(["worker"])
     await store.queue.arrive([event("b", "old"), event("c", "new")], NOW)
     assert [d.event.id for d in await claimed(store)] == ["a", "c"]
 
@@ -106,87 +95,56 @@ async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Sto
 
 
 async def test_one_owner_is_handled_one_at_a_time_and_in_order(store: Store) -> None:
-    await running(store, *(expectation(f"q-{n}") for n in range(4)))
-    await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (2, 0, 3, 1)], NOW)
-    seen: list[str] = []
-    while deliveries := await claimed(store, "planner"):
-        assert len(deliveries) == 1
-        assert await claimed(store, "planner") == []
-        seen.append(deliveries[0].event.id)
-        await end(store, deliveries[0])
-    assert seen == ["r-2", "r-0", "r-3", "r-1"]
+    await replied(store, 2, 0, 3, 1)
+    assert await drain(store) == ["r-2", "r-0", "r-3", "r-1"]
 
 
 async def test_different_owners_are_claimed_together_up_to_the_limit(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event(f"e-{n}") for n in range(5)], NOW)
+    await in_line(store, *(f"e-{n}" for n in range(5)))
     assert [d.event.id for d in await claimed(store, limit=3)] == ["e-0", "e-1", "e-2"]
     assert [d.event.id for d in await claimed(store, limit=3)] == ["e-3", "e-4"]
 
 
 async def test_claims_at_once_share_no_delivery(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event(f"e-{n}") for n in range(60)], NOW)
+    await in_line(store, *(f"e-{n}" for n in range(60)))
     batches = await asyncio.gather(*(claimed(store, limit=7) for _ in range(12)))
     taken = [d.event.id for batch in batches for d in batch]
     assert sorted(taken) == sorted(f"e-{n}" for n in range(60))
 
 
-async def test_a_claim_counts_the_attempt_and_raises_the_fence(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a")], NOW)
-    (first,) = await claimed(store)
-    (second,) = await claimed(store, now=later(31))
-    assert (first.attempt, second.attempt) == (1, 2)
-    assert second.fence > first.fence
-    assert first.seq == second.seq
-
-
-async def test_a_lease_ends_at_its_moment(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a")], NOW)
-    await claimed(store)
+async def test_a_lease_ends_at_its_moment_and_the_next_claim_counts_the_attempt_and_raises_the_fence(
+    store: Store,
+) -> None:
+    (first,) = await in_hand(store, "a")
     assert await claimed(store, now=later(29.999)) == []
-    assert len(await claimed(store, now=later(30))) == 1
+    (second,) = await claimed(store, now=later(30))
+    assert (first.attempt, second.attempt, first.seq) == (1, 2, second.seq)
+    assert second.fence > first.fence
 
 
-async def test_a_stale_owner_commits_nothing(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a")], NOW)
-    (stale,) = await claimed(store)
+async def test_a_stale_owner_commits_nothing_and_one_whose_lease_ran_out_unnoticed_does(store: Store) -> None:
+    (stale,) = await in_hand(store, "a")
     (fresh,) = await claimed(store, now=later(31))
     with pytest.raises(LeaseLost, match="fence"):
         await store.queue.commit(Work(stale, Ack(), (Publish(event("from stale")),)), later(32))
     assert await unsent_ids(store) == []
-    await store.queue.commit(Work(fresh, Ack(), (Publish(event("from fresh")),)), later(33))
+    await store.queue.commit(Work(fresh, Ack(), (Publish(event("from fresh")),)), later(3600))
     assert await unsent_ids(store) == ["from fresh"]
 
 
-async def test_an_owner_whose_lease_ran_out_unnoticed_still_commits(store: Store) -> None:
-    delivery = await handed(store)
-    await end(store, delivery, now=later(3600))
-
-
-async def test_a_delivery_ends_once(store: Store) -> None:
-    delivery = await handed(store)
-    await end(store, delivery)
-    with pytest.raises(LeaseLost):
-        await end(store, delivery)
-
-
-async def test_of_many_commits_at_once_for_one_delivery_one_counts(store: Store) -> None:
+async def test_of_many_commits_for_one_delivery_one_counts(store: Store) -> None:
     delivery = await handed(store)
     works = [Work(delivery, Ack(), (Publish(event(f"out-{n}")),)) for n in range(20)]
     results = await asyncio.gather(*(store.queue.commit(work, NOW) for work in works), return_exceptions=True)
     assert [type(result) for result in results].count(LeaseLost) == 19
     assert results.count(None) == 1
     assert len(await unsent_ids(store)) == 1
+    with pytest.raises(LeaseLost):
+        await end(store, delivery)
 
 
 async def test_renewing_prolongs_and_tells_which_leases_are_still_ours(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a"), event("b"), event("c")], NOW)
-    kept, stolen, finished = await claimed(store)
+    kept, stolen, finished = await in_hand(store, "a", "b", "c")
     await end(store, finished)
     assert await store.queue.renew([kept], later(60)) == [kept]
     (again,) = await claimed(store, now=later(31))
@@ -196,26 +154,24 @@ async def test_renewing_prolongs_and_tells_which_leases_are_still_ours(store: St
 
 
 async def test_a_retry_waits_for_its_delay_and_holds_its_owners_place(store: Store) -> None:
-    await running(store, expectation("q-1"), expectation("q-2"))
-    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    await replied(store, 1, 2)
     (first,) = await claimed(store, "planner")
     await end(store, first, RetryAfter(timedelta(seconds=10), "busy"))
     assert await claimed(store, "planner", now=later(9)) == []
     (again,) = await claimed(store, "planner", now=later(10))
     assert (again.event.id, again.attempt) == ("r-1", 2)
     await end(store, again)
-    assert [d.event.id for d in await claimed(store, "planner", now=later(10))] == ["r-2"]
+    assert await drain(store) == ["r-2"]
 
 
 async def test_a_dead_letter_is_kept_with_its_reason_and_frees_its_owner(store: Store) -> None:
-    await running(store, expectation("q-1"), expectation("q-2"))
-    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    await replied(store, 1, 2)
     (first,) = await claimed(store, "planner")
     await end(store, first, DeadLetter("it is nonsense"), now=later(5))
     (row,) = await store.letters.dead_letters("default", 10)
     assert (row.seq, row.agent, row.event.id, row.reason) == (first.seq, "planner", "r-1", "it is nonsense")
     assert (row.attempts, row.at) == (1, later(5))
-    assert [d.event.id for d in await claimed(store, "planner")] == ["r-2"]
+    assert await drain(store) == ["r-2"]
 
 
 async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: Store) -> None:
@@ -229,53 +185,32 @@ async def test_dead_letters_are_listed_newest_first_by_tenant_and_limit(store: S
 
 
 async def test_the_next_due_moment_is_the_end_of_a_delay_or_of_a_lease(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked"), agent("idle", "nothing")], NOW)
+    await store.registry.register([agent("idle", "nothing")], NOW)
     assert await store.queue.next_due(["worker", "idle"], NOW) is None
-    await store.queue.arrive([event("a"), event("b")], NOW)
+    await in_line(store, "a", "b")
     assert await store.queue.next_due(["worker"], NOW) is None, "what can be claimed at once is told by arriving"
     first, second = await claimed(store)
     assert await store.queue.next_due(["worker"], NOW) == NOW + LEASE
     await end(store, first, RetryAfter(timedelta(seconds=7), "busy"))
     assert await store.queue.next_due(["worker"], NOW) == later(7)
+    await end(store, second, RetryAfter(timedelta(seconds=8), "busy"))
     assert await store.queue.next_due(["idle"], NOW) is None
-    await end(store, second)
-    assert await store.queue.next_due(["idle", "worker"], NOW) == later(7)
-
-
-async def test_what_was_due_at_a_moment_is_told_no_more_after_it_but_for_timers(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("a"), event("b")], NOW)
-    for seconds, delivery in enumerate(await claimed(store), 7):
-        await end(store, delivery, RetryAfter(timedelta(seconds=seconds), "busy"))
-    assert await store.queue.next_due(["worker"], later(6)) == later(7)
-    assert await store.queue.next_due(["worker"], later(7)) == later(8)
-    assert await store.queue.next_due(["worker"], later(8)) is None
+    moments = [await store.queue.next_due(["idle", "worker"], later(seconds)) for seconds in (6, 7, 8)]
+    assert moments == [later(7), later(8), None]
     await do(store, Schedule("t-1", later(2), event("tick")))
-    assert await store.queue.next_due(["worker"], later(9)) == later(2)
+    assert await store.queue.next_due(["worker"], later(9)) == later(2), "a timer is told until it fires"
 
 
 async def test_many_commits_at_once_all_land_once(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event(f"e-{n}") for n in range(150)], NOW)
-    works = [Work(d, Ack(), (Publish(event(f"out-{d.event.id}")),)) for d in await claimed(store, limit=150)]
+    deliveries = await in_hand(store, *(f"e-{n}" for n in range(100)))
+    works = [Work(d, Ack(), (Publish(event(f"out-{d.event.id}")),)) for d in deliveries]
     await asyncio.gather(*(store.queue.commit(work, NOW) for work in works))
-    assert sorted(await unsent_ids(store)) == sorted(f"out-e-{n}" for n in range(150))
+    assert sorted(await unsent_ids(store)) == sorted(f"out-e-{n}" for n in range(100))
     assert await claimed(store, now=later(999)) == []
 
 
-async def test_an_owner_with_many_events_at_once_gets_them_all_in_order(store: Store) -> None:
-    await running(store, *(expectation(f"q-{n}") for n in range(40)))
-    await asyncio.gather(*(store.queue.arrive([reply(f"r-{n}", f"q-{n}")], NOW) for n in range(40)))
-    seen: list[str] = []
-    while deliveries := await claimed(store, "planner"):
-        seen += [d.event.id for d in deliveries]
-        await end(store, deliveries[0])
-    assert seen == [f"r-{n}" for n in range(40)]
-
-
 async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fence(store: Store) -> None:
-    await store.registry.register([agent("worker", "work.asked")], NOW)
-    await store.queue.arrive([event("e-1")], NOW)
+    await in_line(store, "e-1")
     seen: list[tuple[int, int]] = []
     for counts in (False, True, False, True):
         (delivery,) = await claimed(store)

@@ -1,6 +1,7 @@
 """Working memory of plans, sessions, and what is looked up beside them."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from store_kit import NOW, agent, claimed, do, end, event, expectation, later, plan
@@ -31,21 +32,21 @@ async def value(store: Store, at: MemoryKey = AT) -> Json:
 
 
 @pytest.mark.parametrize("given", [None, 0, 1.5, "text", [], [1, [2]], {"a": [None, True]}, "[", "é\n", 2**70])
-async def test_what_is_stored_is_read(store: Store, given: Json) -> None:
+async def test_what_is_stored_is_read_and_what_never_was_is_not_there(store: Store, given: Json) -> None:
+    assert await store.memory.recall(AT) == Remembered(0, exists=False, value=None)
+    assert await store.memory.memory_keys("default", "plan-1") == []
     await do(store, StoreMemory(AT, given))
     assert await store.memory.recall(AT) == Remembered(1, exists=True, value=given)
 
 
-async def test_what_never_was_is_not_there(store: Store) -> None:
-    assert await store.memory.recall(AT) == Remembered(0, exists=False, value=None)
-    assert await store.memory.memory_keys("default", "plan-1") == []
-
-
 async def test_every_change_is_another_version_and_a_deletion_too(store: Store) -> None:
+    absent = (await store.memory.recall(AT)).version
     await do(store, StoreMemory(AT, "a"))
     await do(store, DropMemory(AT))
     gone = await store.memory.recall(AT)
     assert (gone.exists, gone.value) == (False, None)
+    with pytest.raises(VersionConflict):
+        await do(store, StoreMemory(AT, "over what came and went", absent))
     await do(store, StoreMemory(AT, "b"))
     assert (await store.memory.recall(AT)).version == gone.version + 1 == 3
 
@@ -61,14 +62,6 @@ async def test_another_version_than_was_read_is_a_conflict_and_changes_nothing(s
         await do(store, IncrementMemory(replace(AT, key="new"), 1, expected_version=1))
     assert await value(store) == "b"
     assert await store.memory.memory_keys("default", "plan-1") == ["k"]
-
-
-async def test_a_key_that_came_and_went_is_not_what_was_read_as_absent(store: Store) -> None:
-    absent = (await store.memory.recall(AT)).version
-    await do(store, StoreMemory(AT, 1))
-    await do(store, DropMemory(AT))
-    with pytest.raises(VersionConflict):
-        await do(store, StoreMemory(AT, 2, absent))
 
 
 async def test_increments_add_up_and_an_absent_one_begins_at_nothing(store: Store) -> None:
@@ -92,26 +85,21 @@ async def test_what_is_appended_stands_behind_what_was_stored(store: Store) -> N
     assert await value(store) == [2]
 
 
-@pytest.mark.parametrize("stored", [None, True, "7", {"a": 1}, [1]])
-async def test_only_a_number_is_incremented(store: Store, stored: Json) -> None:
+@pytest.mark.parametrize(
+    ("stored", "change"),
+    [
+        *((stored, IncrementMemory(AT, 1)) for stored in (None, True, "7", {"a": 1}, [1])),
+        *((stored, AppendMemory(AT, (1,))) for stored in (None, 7, "[", {"a": 1})),
+        (1.7e308, IncrementMemory(AT, 1.7e308)),
+    ],
+)
+async def test_only_a_number_is_incremented_to_a_number_and_only_a_list_is_appended_to(
+    store: Store, stored: Json, change: IncrementMemory | AppendMemory
+) -> None:
     await do(store, StoreMemory(AT, stored))
     with pytest.raises(LocalProtocolError, match="'k'"):
-        await do(store, IncrementMemory(AT, 1))
+        await do(store, change)
     assert await value(store) == stored
-
-
-@pytest.mark.parametrize("stored", [None, 7, "[", {"a": 1}])
-async def test_only_a_list_is_appended_to(store: Store, stored: Json) -> None:
-    await do(store, StoreMemory(AT, stored))
-    with pytest.raises(LocalProtocolError, match="'k'"):
-        await do(store, AppendMemory(AT, (1,)))
-    assert await value(store) == stored
-
-
-async def test_an_increment_to_no_number_is_refused(store: Store) -> None:
-    await do(store, StoreMemory(AT, 1.7e308))
-    with pytest.raises(LocalProtocolError, match="inf"):
-        await do(store, IncrementMemory(AT, 1.7e308))
 
 
 async def test_plans_and_tenants_do_not_share_what_they_remember(store: Store) -> None:
@@ -121,9 +109,8 @@ async def test_plans_and_tenants_do_not_share_what_they_remember(store: Store) -
     assert await store.memory.memory_keys("default", "plan-1") == ["K", "k"]
 
 
-def session(session_id: str, **changes: object) -> SessionSummary:
-    made = SessionSummary(session_id, 0, NOW, NOW, "ann", None, {})
-    return replace(made, **changes)  # type: ignore[arg-type]
+def session(session_id: str, **changes: Any) -> SessionSummary:
+    return replace(SessionSummary(session_id, 0, NOW, NOW, "ann", None, {}), **changes)
 
 
 def in_session(plan_id: str, session_id: str | None, tenant: str = "default", seconds: float = 0) -> PlanRecord:
@@ -142,20 +129,15 @@ async def test_the_first_plan_that_names_a_session_makes_it(store: Store) -> Non
     assert await store.memory.session("other", "s") is None
 
 
-async def test_a_session_made_by_hand_keeps_its_name_when_plans_join(store: Store) -> None:
-    await do(store, OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"})))
-    await do(store, SavePlan(in_session("p-1", "s", seconds=5), None))
+@pytest.mark.parametrize("begun_by_a_plan", [False, True])
+async def test_a_session_keeps_the_first_name_that_it_was_given(store: Store, begun_by_a_plan: bool) -> None:
+    joining = SavePlan(in_session("p-1", "s", seconds=5), None)
+    naming = OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"}))
+    await do(store, *((joining, naming) if begun_by_a_plan else (naming, joining)))
     await do(store, OpenSession("default", session("s", name="Again", metadata={"to": "Oslo"})))
     found = await store.memory.session("default", "s")
-    assert found is not None
-    assert (found.name, found.metadata, found.plan_count, found.user_id) == ("Trip", {"to": "Rome"}, 1, "ann")
-
-
-async def test_a_session_that_a_plan_made_can_be_named_afterwards(store: Store) -> None:
-    await do(store, SavePlan(in_session("p-1", "s"), None))
-    await do(store, OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"})))
-    found = await store.memory.session("default", "s")
     assert found is not None and (found.name, found.metadata, found.plan_count) == ("Trip", {"to": "Rome"}, 1)
+    assert found.user_id == ("bob" if begun_by_a_plan else "ann")
 
 
 async def test_the_session_where_something_happened_last_comes_first(store: Store) -> None:
@@ -167,23 +149,19 @@ async def test_the_session_where_something_happened_last_comes_first(store: Stor
     assert [one.session_id for one in await store.memory.sessions("default", 1)] == ["s-0"]
 
 
-async def test_one_session_name_in_two_tenants_is_two_sessions(store: Store) -> None:
-    await do(store, SavePlan(in_session("p-1", "s"), None), SavePlan(in_session("p-2", "s", tenant="other"), None))
-    assert [one.plan_count for tenant in ("default", "other") for one in await store.memory.sessions(tenant, 9)] == [
-        1,
-        1,
-    ]
-    found = await store.plans.plans(tenant_id="other", status=None, root_plan_id=None, limit=9, session_id="s")
-    assert [one.plan_id for one in found] == ["p-2"]
-
-
-async def test_plans_are_found_by_session_and_status(store: Store) -> None:
+async def test_plans_are_found_by_the_session_of_their_tenant_and_by_status(store: Store) -> None:
     done = replace(in_session("p-2", "s"), status=PlanStatus.COMPLETED)
-    for one in (in_session("p-1", "s"), done, in_session("p-3", "t")):
-        await do(store, SavePlan(one, None))
-    for status, expected in ((None, ["p-2", "p-1"]), (PlanStatus.COMPLETED, ["p-2"]), (PlanStatus.FAILED, [])):
-        found = await store.plans.plans(tenant_id="default", status=status, root_plan_id=None, limit=9, session_id="s")
+    theirs = in_session("p-4", "s", tenant="other")
+    await do(store, *(SavePlan(one, None) for one in (in_session("p-1", "s"), done, in_session("p-3", "t"), theirs)))
+    for tenant, status, expected in (
+        ("default", None, ["p-2", "p-1"]),
+        ("default", PlanStatus.COMPLETED, ["p-2"]),
+        ("default", PlanStatus.FAILED, []),
+        ("other", None, ["p-4"]),
+    ):
+        found = await store.plans.plans(tenant_id=tenant, status=status, root_plan_id=None, limit=9, session_id="s")
         assert [one.plan_id for one in found] == expected
+    assert [one.plan_count for one in await store.memory.sessions("other", 9)] == [1]
 
 
 async def test_a_plan_is_found_by_the_reply_key_of_its_goal(store: Store) -> None:

@@ -1,8 +1,5 @@
 """What was committed is there again, and the leases of whoever is gone are void."""
 
-from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
-
 import pytest
 from store_kit import (
     NOW,
@@ -13,14 +10,19 @@ from store_kit import (
     awaiting_payment,
     claimed,
     do,
+    drain,
     end,
     entry,
     event,
     expectation,
     fact,
+    find,
     gate,
+    in_hand,
     later,
+    opened,
     plan,
+    replied,
     reply,
     running,
     step,
@@ -35,17 +37,9 @@ from soorma_ai.errors import LeaseLost, StoreUnavailable
 from soorma_ai.ports import Store, Work
 
 
-@asynccontextmanager
-async def opened(backend: Backend, seconds: float = 0) -> AsyncGenerator[Store]:
-    store = backend.make()
-    await store.open(later(seconds))
-    yield store
-    await store.close()
-
-
 async def test_everything_committed_is_there_after_reopening(lasting: Backend) -> None:
     charge = Charge("plan-1", 1, 10, 0.5)
-    async with opened(lasting) as store:
+    async with opened(lasting.make()) as store:
         await store.registry.register([awaiting_payment(), agent("worker", "work.asked")], NOW)
         await running(store, expectation("q-1"), gate("g-1"))
         await do(store, AppendStep(step(0)), Spend("plan-1", 2, None), Schedule("t-1", later(9), event("tick")))
@@ -57,14 +51,13 @@ async def test_everything_committed_is_there_after_reopening(lasting: Backend) -
         dead, _ = await claimed(store)
         await end(store, dead, DeadLetter("no"))
         before = [await dump(store)]
-    async with opened(lasting) as store:
+    async with opened(lasting.make()) as store:
         assert [await dump(store)] == before
         await store.queue.arrive([reply("r-1", "q-1"), event("e-3")], NOW)
         assert [d.event.id for d in await claimed(store)] == ["e-2", "e-3"]
         assert [d.event.id for d in await claimed(store, "planner")] == ["r-1"]
         await do(store, Expect(wait("w-1", keys=(PAID_KEY,))))
-        met = await store.plans.expectation("w-1")
-        assert met is not None and met.met_by == "early"
+        assert (await find(store, "w-1")).met_by == "early"
 
 
 async def dump(store: Store) -> list[object]:
@@ -84,51 +77,37 @@ async def dump(store: Store) -> list[object]:
 
 
 async def test_leases_of_the_former_owner_are_void_and_their_attempts_count(lasting: Backend) -> None:
-    async with opened(lasting) as store:
-        await store.registry.register([agent("worker", "work.asked")], NOW)
-        await store.queue.arrive([event("e-1")], NOW)
-        (held,) = await claimed(store)
-    async with opened(lasting) as store:
+    async with opened(lasting.make()) as store:
+        (held,) = await in_hand(store, "e-1")
+    async with opened(lasting.make()) as store:
+        stale = Work(held, Ack(), (Publish(event("out")),))
+        assert await store.queue.renew([held], later(99)) == []
+        with pytest.raises(LeaseLost):
+            await store.queue.commit(stale, NOW)
         assert await store.queue.next_due(["worker"], NOW) is None
         (again,) = await claimed(store)
         assert (again.attempt, again.fence > held.fence) == (2, True)
         with pytest.raises(LeaseLost):
-            await store.queue.commit(Work(held, Ack(), ()), NOW)
-
-
-async def test_a_lease_of_the_former_owner_commits_nothing_even_before_the_next_claim(lasting: Backend) -> None:
-    async with opened(lasting) as store:
-        await store.registry.register([agent("worker", "work.asked")], NOW)
-        await store.queue.arrive([event("e-1")], NOW)
-        (held,) = await claimed(store)
-    async with opened(lasting) as store:
-        assert await store.queue.renew([held], later(99)) == []
-        with pytest.raises(LeaseLost):
-            await store.queue.commit(Work(held, Ack(), (Publish(event("out")),)), NOW)
+            await store.queue.commit(stale, NOW)
         assert await unsent_ids(store) == []
 
 
 async def test_owners_go_on_one_at_a_time_after_reopening(lasting: Backend) -> None:
-    async with opened(lasting) as store:
-        await running(store, expectation("q-1"), expectation("q-2"))
-        await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    async with opened(lasting.make()) as store:
+        await replied(store, 1, 2)
         await claimed(store, "planner")
-    async with opened(lasting) as store:
-        (first,) = await claimed(store, "planner")
-        assert first.event.id == "r-1"
-        await end(store, first)
-        assert [d.event.id for d in await claimed(store, "planner")] == ["r-2"]
+    async with opened(lasting.make()) as store:
+        assert await drain(store) == ["r-1", "r-2"]
 
 
 async def test_timers_that_came_due_meanwhile_fire(lasting: Backend) -> None:
-    async with opened(lasting) as store:
+    async with opened(lasting.make()) as store:
         await running(store, expectation("q-1"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="q-1"))
-    async with opened(lasting, 99999) as store:
+    async with opened(lasting.make(), later(99999)) as store:
         assert await store.queue.next_due([], NOW) == later(60)
         assert await store.queue.fire(later(99999), 9) == 1
-        found = await store.plans.expectation("q-1")
-        assert found is not None and found.status is ExpectationStatus.EXPIRED
+        assert (await find(store, "q-1")).status is ExpectationStatus.EXPIRED
 
 
 async def test_a_store_may_be_opened_twice_and_closed_twice(backend: Backend) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from store_kit import NOW, do, event, expectation, fact, gate, later, running, unsent_ids, wait
+from store_kit import NOW, do, event, fact, find, gate, later, running, unsent_ids, wait
 
 from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
 from soorma_ai.domain.effects import Expect, Publish, Schedule, Unschedule
@@ -33,30 +33,23 @@ async def test_overdue_timers_fire_in_the_order_they_were_due(store: Store) -> N
     assert await store.queue.fire(later(1000), 2) == 1
 
 
-async def test_firing_expires_what_the_timer_guards(store: Store) -> None:
-    expected = expectation("q-1")
+async def test_firing_expires_what_the_timer_guards_and_no_event_finds_it_any_more(store: Store) -> None:
+    expected = wait("w-1", keys=("plan:plan-1",))
     await running(store, expected)
     wake = wake_for(EXPIRED, expected, later(60))
     await do(
-        store, Schedule("t-1", later(60), wake, guards="q-1"), Schedule("t-2", later(90), event("x"), guards="q-1")
+        store,
+        Schedule("t-1", later(60), wake, guards="w-1"),
+        Schedule("t-2", later(61), event("due at once, too"), guards="w-1"),
+        Schedule("t-3", later(90), event("x"), guards="w-1"),
     )
     assert await store.queue.fire(later(61), 50) == 1
-    expired = await store.plans.expectation("q-1")
-    assert expired is not None
+    assert await unsent_ids(store) == [wake.id]
+    expired = await find(store, "w-1")
     assert (expired.status, expired.closed_at, expired.met_by) == (ExpectationStatus.EXPIRED, later(61), wake.id)
     assert await store.plans.met_by("plan-1", wake.id) == expired
-    assert await store.queue.next_due([], NOW) is None, "the other timer of what is closed is gone"
-
-
-async def test_of_two_timers_due_at_once_for_one_expectation_one_fires(store: Store) -> None:
-    await running(store, expectation("q-1"))
-    await do(
-        store,
-        Schedule("t-1", later(1), event("first"), guards="q-1"),
-        Schedule("t-2", later(2), event("second"), guards="q-1"),
-    )
-    assert await store.queue.fire(later(9), 50) == 1
-    assert await unsent_ids(store) == ["first"]
+    assert await store.queue.next_due([], NOW) is None, "the other timers of what is closed are gone"
+    assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(62))).agents == frozenset()
 
 
 async def test_firing_at_once_from_many_sides_publishes_each_once(store: Store) -> None:
@@ -66,18 +59,12 @@ async def test_firing_at_once_from_many_sides_publishes_each_once(store: Store) 
     assert len(await unsent_ids(store)) == 30
 
 
-async def test_a_timer_set_again_moves(store: Store) -> None:
-    await do(store, Schedule("t-1", later(10), event("old")))
-    await do(store, Schedule("t-1", later(20), event("new")))
+async def test_a_timer_set_again_moves_and_one_unscheduled_does_not_fire(store: Store) -> None:
+    await do(store, Schedule("t-1", later(10), event("old")), Schedule("t-2", later(10), event("gone")))
+    await do(store, Schedule("t-1", later(20), event("new")), Unschedule("t-2"), Unschedule("never there"))
     assert await store.queue.fire(later(15), 50) == 0
     await store.queue.fire(later(20), 50)
     assert await unsent_ids(store) == ["new"]
-
-
-async def test_an_unscheduled_timer_does_not_fire(store: Store) -> None:
-    await do(store, Schedule("t-1", later(10), event("tick")))
-    await do(store, Unschedule("t-1"), Unschedule("never there"))
-    assert await store.queue.fire(later(99), 50) == 0
 
 
 async def test_a_timer_whose_event_is_known_already_just_goes(store: Store) -> None:
@@ -85,13 +72,6 @@ async def test_a_timer_whose_event_is_known_already_just_goes(store: Store) -> N
     await store.queue.fire(later(2), 50)
     assert await unsent_ids(store) == ["tick"]
     assert await store.events.event("tick") == event("tick")
-
-
-async def test_an_expired_wait_is_found_by_no_event(store: Store) -> None:
-    await running(store, wait("w-1", keys=("plan:plan-1",)))
-    await do(store, Schedule("t-1", later(1), event("x"), guards="w-1"))
-    await store.queue.fire(later(1), 50)
-    assert (await store.queue.arrive([fact("f-1", plan_id="plan-1")], later(2))).agents == frozenset()
 
 
 async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_told_alone(store: Store) -> None:
@@ -103,8 +83,7 @@ async def test_one_of_a_series_closes_nothing_and_the_last_of_those_overdue_is_t
     )
     assert await store.queue.fire(later(3), 100) == 2
     assert await unsent_ids(store) == ["other", "e-2"]
-    expected = await store.plans.expectation("g-1")
-    assert expected is not None and expected.status is ExpectationStatus.OPEN
+    assert (await find(store, "g-1")).status is ExpectationStatus.OPEN
     assert await store.queue.next_due([], NOW) == later(9)
 
 

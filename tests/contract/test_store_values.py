@@ -10,6 +10,8 @@ from store_kit import (
     do,
     event,
     expectation,
+    fact,
+    find,
     later,
     plan,
     reply,
@@ -36,22 +38,14 @@ async def test_a_value_is_read_as_it_was_saved_and_each_key_alone(store: Store) 
         SaveValue("plan-1", ValueKind.STATE, "searching", None),
         SaveValue("plan-2", ValueKind.RESULT, "searching", 1),
     )
-    assert await store.plans.plan_values("plan-1") == [
-        PlanValue(ValueKind.RESULT, "searching", deep),
-        PlanValue(ValueKind.STATE, "searching", None),
-    ]
-    await do(
-        store, SaveValue("plan-1", ValueKind.RESULT, "searching", 2), DropValue("plan-1", ValueKind.STATE, "searching")
-    )
+    state = PlanValue(ValueKind.STATE, "searching", None)
+    assert await store.plans.plan_values("plan-1") == [PlanValue(ValueKind.RESULT, "searching", deep), state]
+    await do(store, SaveValue("plan-1", ValueKind.RESULT, "searching", 2), DropValue("plan-1", state.kind, state.key))
+    assert await store.plans.plan_values("plan-1") == [PlanValue(ValueKind.RESULT, "searching", 2)]
+    with pytest.raises(VersionConflict):
+        await do(store, SavePlan(plan(version=8), 7), SaveValue("plan-1", ValueKind.RESULT, "searching", 3))
     assert await store.plans.plan_values("plan-1") == [PlanValue(ValueKind.RESULT, "searching", 2)]
     assert await store.plans.plan_values("nobody's") == []
-
-
-async def test_a_value_is_not_kept_where_its_plan_is_at_another_version(store: Store) -> None:
-    await running(store)
-    with pytest.raises(VersionConflict):
-        await do(store, SavePlan(plan(version=8), 7), SaveValue("plan-1", ValueKind.RESULT, "x", 1))
-    assert await store.plans.plan_values("plan-1") == []
 
 
 @pytest.mark.parametrize("first", [False, True])
@@ -80,30 +74,29 @@ async def test_a_request_is_answered_by_any_event_that_it_names_and_once(store: 
 async def test_a_wait_is_met_by_any_event_that_it_names(store: Store, early: bool) -> None:
     await store.registry.register([awaiting_payment()], NOW)
     await running(store)
-    waiting = Expect(wait("w-1", event_type="order.cancelled", others=("order.paid",), keys=(PAID_KEY,)))
-    paid = event("f-1", "order.paid", EventTopic.BUSINESS_FACTS, source="shop", data={"order_id": "o-1"})
-    if not early:
-        await do(store, waiting)
-    await store.queue.arrive([paid], NOW)
-    if early:
-        await do(store, waiting)
-    met = await store.plans.expectation("w-1")
-    assert met is not None and (met.status, met.met_by) == (ExpectationStatus.MET, "f-1")
+    waiting = do(store, Expect(wait("w-1", event_type="order.cancelled", others=("order.paid",), keys=(PAID_KEY,))))
+    arriving = store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
+    for happening in (arriving, waiting) if early else (waiting, arriving):
+        await happening
+    met = await find(store, "w-1")
+    assert (met.status, met.met_by) == (ExpectationStatus.MET, "f-1")
 
 
+@pytest.mark.parametrize("is_there", [True, False])
 @pytest.mark.parametrize(
-    ("wanted", "others"), [("work.asked", ()), ("other.asked", ()), ("other.asked", ("work.asked",))]
+    ("wanted", "others"), [("", ()), ("work.asked", ()), ("other.asked", ()), ("other.asked", ("work.asked",))]
 )
-async def test_who_is_parked_for_some_events_sleeps_until_one_of_them_is_taken(
-    store: Store, wanted: str, others: tuple[str, ...]
+async def test_who_is_parked_sleeps_until_what_it_lacks_is_taken(
+    store: Store, wanted: str, others: tuple[str, ...], is_there: bool
 ) -> None:
     takes = (EventRole.TAKES, EventDefinition(event_name="work.asked"))
     await store.registry.register([agent("worker", "work.asked", events=(takes,))], NOW)
+    if not is_there:
+        await store.registry.leave(["worker"])
     await running(store)
     parked = expectation("offer-1", ExpectationKind.OFFER, event_type=wanted, others=others)
     await do(store, Expect(parked), now=later(1))
-    found = await store.plans.expectation("offer-1")
-    assert found is not None
-    is_taken = "work.asked" in (wanted, *others)
+    found = await find(store, "offer-1")
+    is_taken = is_there and (not wanted or "work.asked" in (wanted, *others))
     assert found.status is (ExpectationStatus.MET if is_taken else ExpectationStatus.OPEN)
     assert (found.met_by in await unsent_ids(store)) is is_taken

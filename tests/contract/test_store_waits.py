@@ -13,9 +13,9 @@ from store_kit import (
     do,
     end,
     fact,
+    find,
     gate,
     later,
-    plan,
     question,
     running,
     unsent_ids,
@@ -24,7 +24,7 @@ from store_kit import (
 
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.domain.arrivals import Stray
-from soorma_ai.domain.effects import Close, Expect, SavePlan
+from soorma_ai.domain.effects import Close, Expect
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.values import JsonObject
@@ -35,9 +35,7 @@ TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number
 
 
 async def status(store: Store, expectation_id: str) -> ExpectationStatus:
-    found = await store.plans.expectation(expectation_id)
-    assert found is not None
-    return found.status
+    return (await find(store, expectation_id)).status
 
 
 async def waiting(store: Store, *waits: Expectation) -> None:
@@ -50,24 +48,38 @@ async def test_an_outside_event_meets_the_wait_that_shares_a_key(store: Store) -
     arrival = await store.queue.arrive([fact("f-1", ORDER)], later(5))
     assert arrival.agents == {"planner"} and arrival.strays == ()
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
-    met = await store.plans.expectation("w-1")
-    assert met is not None and (met.met_by, met.closed_at) == ("f-1", later(5))
+    met = await find(store, "w-1")
+    assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(5))
     assert await store.plans.met_by("plan-1", "f-1") == met
 
 
 @pytest.mark.parametrize(
-    "other",
+    ("asked", "other"),
     [
-        fact("f-1", {"order_id": "o-2"}),
-        fact("f-1", {}),
-        fact("f-1", ORDER, tenant="other"),
-        fact("f-1", ORDER).model_copy(update={"type": "order.sent"}),
+        (wait("w-1"), fact("f-1", {"order_id": "o-2"})),
+        (wait("w-1"), fact("f-1", {})),
+        (wait("w-1"), fact("f-1", ORDER, tenant="other")),
+        (wait("w-1"), fact("f-1", ORDER).model_copy(update={"type": "order.sent"})),
+        (wait("w-1", event_type="order.sent", keys=(PAID_KEY,)), fact("f-1", ORDER)),
+        (gate("w-1"), fact("f-1", ORDER)),
+        (gate("w-1"), fact("f-1", plan_id="plan-1")),
+        (gate("w-1"), fact("f-1").model_copy(update={"correlation_id": "w-1"})),
     ],
-    ids=["other key", "no key", "tenant", "type"],
+    ids=["other key", "no key", "tenant", "type", "key of another type", "gate", "gate by plan", "gate by id"],
 )
-async def test_what_does_not_name_the_wait_does_not_meet_it(store: Store, other: EventEnvelope) -> None:
-    await waiting(store, wait("w-1"))
+async def test_what_does_not_name_the_wait_does_not_meet_it(
+    store: Store, asked: Expectation, other: EventEnvelope
+) -> None:
+    await waiting(store, asked)
     assert (await store.queue.arrive([other], NOW)).agents == frozenset()
+    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    assert await unsent_ids(store) == []
+
+
+async def test_an_event_that_comes_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
+    await waiting(store, wait("w-1"))
+    await store.queue.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
+    await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert await status(store, "w-1") is ExpectationStatus.OPEN
 
 
@@ -92,34 +104,11 @@ async def test_an_event_off_the_schema_is_invalid_and_the_wait_stays_open(store:
 async def test_of_several_waits_the_oldest_takes_it_and_the_others_are_told(store: Store) -> None:
     await waiting(store, wait("a", opened_at=later(2)), wait("c", opened_at=later(1)), wait("b", opened_at=later(1)))
     arrival = await store.queue.arrive([fact("f-1", ORDER)], later(3))
-    assert await status(store, "b") is ExpectationStatus.MET
-    assert arrival.strays == (
-        Stray("f-1", "order.paid", "ambiguous", "c"),
-        Stray("f-1", "order.paid", "ambiguous", "a"),
-    )
-    assert await status(store, "a") is ExpectationStatus.OPEN
-
-
-async def test_an_event_that_met_a_wait_meets_no_other_when_it_comes_again(store: Store) -> None:
-    await waiting(store, wait("w-1"), wait("w-2", opened_at=later(1)))
-    await store.queue.arrive([fact("f-1", ORDER)], later(2))
-    again = await store.queue.arrive([fact("f-1", ORDER)], later(3))
+    assert arrival.strays == tuple(Stray("f-1", "order.paid", "ambiguous", other) for other in "ca")
+    again = await store.queue.arrive([fact("f-1", ORDER)], later(4))
     assert again.agents == frozenset() and again.strays == ()
-    assert await status(store, "w-2") is ExpectationStatus.OPEN
-
-
-async def test_an_event_that_comes_with_a_used_id_meets_nothing_by_its_new_content(store: Store) -> None:
-    await waiting(store, wait("w-1"))
-    await store.queue.arrive([fact("f-1", {"order_id": "o-2"})], NOW)
-    await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
-
-
-async def test_no_event_opens_a_gate(store: Store) -> None:
-    await waiting(store, gate("g-1"))
-    await store.queue.arrive([fact("f-1", ORDER), fact("f-2", plan_id="plan-1")], NOW)
-    await store.queue.arrive([fact("f-3").model_copy(update={"correlation_id": "g-1"})], NOW)
-    assert await status(store, "g-1") is ExpectationStatus.OPEN
+    met = [one for one in "abc" if await status(store, one) is ExpectationStatus.MET]
+    assert met == ["b"]
 
 
 async def test_a_wait_that_is_closed_is_found_no_more(store: Store) -> None:
@@ -129,69 +118,49 @@ async def test_a_wait_that_is_closed_is_found_no_more(store: Store) -> None:
     assert await status(store, "w-1") is ExpectationStatus.CLOSED
 
 
-async def test_an_event_that_comes_too_early_meets_the_wait_when_it_opens(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
+async def test_an_event_that_comes_too_early_meets_one_wait_when_it_opens(store: Store) -> None:
+    await waiting(store)
     arrival = await store.queue.arrive([fact("f-1", ORDER)], NOW)
     assert arrival.strays == (Stray("f-1", "order.paid", "early", None),)
-    await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(10))
-    met = await store.plans.expectation("w-1")
-    assert met is not None
+    await do(store, Expect(wait("w-1")), Expect(wait("w-2")), now=later(10))
+    met = await find(store, "w-1")
     assert (met.status, met.met_by, met.closed_at) == (ExpectationStatus.MET, "f-1", later(10))
     assert [(d.event.id, d.owner) for d in await claimed(store, "planner")] == [("f-1", "plan-1")]
-
-
-async def test_an_early_event_meets_one_wait_only(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
-    await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    await running(store, wait("w-1"), wait("w-2"))
-    await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    assert await status(store, "w-1") is ExpectationStatus.MET
+    await store.queue.arrive([fact("f-1", ORDER)], later(11))
     assert await status(store, "w-2") is ExpectationStatus.OPEN
 
 
-async def test_the_oldest_early_event_is_taken_first(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
-    await store.queue.arrive([fact("f-2", ORDER)], NOW)
-    await store.queue.arrive([fact("f-1", ORDER)], later(1))
-    await running(store, wait("w-1"))
-    met = await store.plans.expectation("w-1")
-    assert met is not None and met.met_by == "f-2"
-
-
-async def test_an_early_event_must_fit_the_wait_too(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
+async def test_the_oldest_early_event_that_fits_the_wait_is_taken(store: Store) -> None:
+    await waiting(store)
+    right = {**ORDER, "amount": 1}
     await store.queue.arrive(
         [
             fact("off schema", {**ORDER, "amount": "x"}, source="bank"),
-            fact("wrong source", {**ORDER, "amount": 1}),
+            fact("wrong source", right),
             fact("other order", {"order_id": "o-2", "amount": 1}, source="bank"),
-            fact("other tenant", {**ORDER, "amount": 1}, source="bank", tenant="other"),
-            fact("right", {**ORDER, "amount": 1}, source="bank"),
+            fact("other tenant", right, source="bank", tenant="other"),
+            fact("right", right, source="bank"),
         ],
         NOW,
     )
-    await running(store, wait("w-1", producers=("bank",), ask=question(TYPED)))
-    met = await store.plans.expectation("w-1")
-    assert met is not None and met.met_by == "right"
+    await store.queue.arrive([fact("a later one", right, source="bank")], later(1))
+    await do(store, Expect(wait("w-1", producers=("bank",), ask=question(TYPED))))
+    assert (await find(store, "w-1")).met_by == "right"
 
 
-async def test_an_early_event_is_kept_for_a_day(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
+async def test_an_early_event_is_kept_for_a_day_and_no_longer_when_it_comes_again(store: Store) -> None:
+    await waiting(store)
     await store.queue.arrive([fact("f-1", ORDER), fact("f-2", ORDER)], NOW)
+    assert (await store.queue.arrive([fact("f-2", ORDER)], later(3600 * 20))).strays == ()
     day = timedelta(hours=24).total_seconds()
-    await do(store, SavePlan(plan(), None), Expect(wait("in time")), now=later(day - 1))
+    await do(store, Expect(wait("in time")), now=later(day - 1))
     await do(store, Expect(wait("too late")), now=later(day))
     assert await status(store, "in time") is ExpectationStatus.MET
     assert await status(store, "too late") is ExpectationStatus.OPEN
-
-
-async def test_an_early_event_that_comes_again_is_not_kept_longer(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
-    await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    for hours in (20, 24.5):
-        assert (await store.queue.arrive([fact("f-1", ORDER)], later(3600 * hours))).strays == ()
-    await do(store, SavePlan(plan(), None), Expect(wait("w-1")), now=later(3600 * 25))
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
+    await do(store, Close("too late", ExpectationStatus.CLOSED, NOW), now=later(day))
+    assert (await store.queue.arrive([fact("f-2", ORDER)], later(day + 1800))).strays == ()
+    await do(store, Expect(wait("later still")), now=later(day + 3600))
+    assert await status(store, "later still") is ExpectationStatus.OPEN
 
 
 async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan(store: Store) -> None:
@@ -203,11 +172,3 @@ async def test_an_early_event_that_its_agent_handled_before_still_wakes_the_plan
     await running(store, wait("w-1"))
     assert await status(store, "w-1") is ExpectationStatus.MET
     assert [stored.event.type for stored in await store.queue.unsent(10)] == [ANSWERED]
-
-
-async def test_the_keys_of_a_wait_do_not_reach_over_to_another_type(store: Store) -> None:
-    await store.registry.register([awaiting_payment()], NOW)
-    await running(store, wait("w-1", event_type="order.sent", keys=(PAID_KEY,)))
-    await store.queue.arrive([fact("f-1", ORDER)], NOW)
-    assert await status(store, "w-1") is ExpectationStatus.OPEN
-    assert await unsent_ids(store) == []

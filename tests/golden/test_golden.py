@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
@@ -128,20 +128,15 @@ def nothing_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> Non
     assert spent == [(sum(requests.values()) - len(PLOTS),)], "one action for each that a plan asked"
 
 
-async def test_what_a_plan_was_begun_with_is_told_as_far_as_it_was_written_down(left: Path) -> None:
+async def test_what_was_written_down_is_told_what_a_plan_began_with_and_what_a_client_was_answered(left: Path) -> None:
     version = rows(left, "PRAGMA user_version")[0][0]
     async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
         plans = [await platform.plan(plan.plan_id) for plan in await platform.plans(status="completed")]
-    assert {plan.agent_version for plan in plans} == {"0.1.0"}
-    assert {plan.prompt.split()[0] if plan.prompt else "" for plan in plans} == {
-        "" if version == 1 else "planner/decide"
-    }
-
-
-async def test_a_reply_that_a_client_had_before_is_found_by_its_key(left: Path) -> None:
-    async with Platform(f"sqlite:///{left}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
         reply = await platform.request("stock.reserve", {"sku": "B"}, idempotency_key="a client's")
-        assert reply["result"] == {"by": "stock"}
+    assert {plan.agent_version for plan in plans} == {"0.1.0"}
+    prompts = {plan.prompt.split()[0] if plan.prompt else "" for plan in plans}
+    assert prompts == {"" if version == 1 else "planner/decide"}
+    assert reply["result"] == {"by": "stock"}
 
 
 async def test_what_is_long_over_can_be_removed_from_a_file_of_any_version(left: Path) -> None:
@@ -292,14 +287,9 @@ files.open_writer(Path(sys.argv[1]))
 """
 
 
-def sampled(count: int) -> Iterator[int]:
-    """The first two, the last three, and some between."""
-    yield from (2, *range(4, count - 2, 7), count - 2, count - 1, count)
-
-
 def test_a_file_stays_what_it_was_when_its_process_is_killed_on_the_way(older: Path) -> None:
-    before = dump(older)
-    for position in sampled(statements_of(older)):
+    before, count = dump(older), statements_of(older)
+    for position in (2, *range(4, count - 2, 7), count - 2, count - 1, count):
         command = [sys.executable, "-c", KILLED, str(older), str(position)]
         assert subprocess.run(command, check=False).returncode == -9, position
         assert dump(older) == before, position

@@ -63,8 +63,7 @@ def handed(*, begun: bool = True, ended: bool = False, dead: bool = False) -> Ha
 def test_an_action_is_as_far_as_its_rows_say(
     expected: Expectation | None, answer: EventEnvelope | None, taken: Sequence[Handed], status: str, error: str | None
 ) -> None:
-    rows = Rows({"work": expected} if expected else {}, {"work": answer} if answer else {}, {"work": taken}, {})
-    found = action(ASKED, rows)
+    found = action(ASKED, expected, answer, taken, None)
     assert (found.status, found.error) == (status, error)
     assert (found.ended_at is not None) is found.status.is_final or not (expected or answer)
 

@@ -1,0 +1,45 @@
+"""What is looked at in SQLite itself: the statements that ran, how it would carry them out, and what they cost."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from soorma_ai.adapters.sqlite import SqliteStore
+
+# Read whole on purpose: a registry is small, an outbox, a batch and a list of arguments are as short as what is asked.
+SMALL = ("agent", "outbox", "json_each", "(subquery", "CONSTANT")
+
+
+@contextmanager
+def traced(store: SqliteStore) -> Iterator[set[str]]:
+    """The statements that run inside, with their values; of a store in memory also those that read."""
+    seen: set[str] = set()
+    store.database.writer.connection.set_trace_callback(seen.add)
+    yield seen
+    store.database.writer.connection.set_trace_callback(None)
+
+
+async def explained(store: SqliteStore, sql: str) -> list[str]:
+    rows = await store.database.write(lambda db: db.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall())
+    return [row[3] for row in rows]
+
+
+async def scans(store: SqliteStore, statements: Iterable[str], fine: tuple[str, ...] = ()) -> set[str]:
+    """Where these statements read a growing table from end to end, but for what is `fine`."""
+    return {
+        f"{line}  <-  {' '.join(sql.split())}"
+        for sql in statements
+        for line in await explained(store, sql)
+        if line.startswith("SCAN") and not line.removeprefix("SCAN ").startswith(SMALL) and not line.startswith(fine)
+    }
+
+
+class Effort:
+    """Counts the steps of the database's machine: the same on every computer, however busy."""
+
+    def __init__(self, store: SqliteStore) -> None:
+        self.hundreds = 0
+        store.database.writer.connection.set_progress_handler(self._more, 100)
+
+    def _more(self) -> int:
+        self.hundreds += 1
+        return 0
