@@ -29,6 +29,7 @@ from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
 from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
@@ -310,6 +311,33 @@ async def test_suspects_are_found_whenever_their_agent_comes(path: Path, clock: 
         await platform.start(work.tool)
         await until(platform, lambda: is_idle(platform))
         assert work.runs == 1
+
+
+class OutOfOrder(SqliteQueue):
+    """A claim that is on its way when its agent ends comes to nothing: the disk is full."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database)
+        self.claiming, self.go_on = asyncio.Event(), asyncio.Event()
+
+    async def claim_suspect(self, *given: Any, **more: Any) -> Delivery | None:
+        self.claiming.set()
+        await self.go_on.wait()
+        raise StoreUnavailable("the disk is full")
+
+
+async def test_a_claim_that_fails_while_its_process_ends_keeps_it_from_nothing(path: Path, clock: VirtualClock) -> None:
+    store = SqliteStore(path)
+    broken = store.queue = OutOfOrder(store.database)
+    platform = Platform(store=store, clock=clock)
+    await platform.__aenter__()
+    await platform.start(Handler("work.requested").tool)
+    await happens(broken.claiming)
+    closing = asyncio.ensure_future(platform.__aexit__(None, None, None))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    broken.go_on.set()
+    await asyncio.wait_for(closing, PATIENCE)
 
 
 class SlowToClaim(SqliteQueue):

@@ -6,6 +6,7 @@ the one that ends the process is counted alone.
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from contextlib import suppress
 from datetime import timedelta
 
 from soorma_ai.errors import TransientError
@@ -28,7 +29,8 @@ async def finish_claim(
     try:
         taken = await asyncio.shield(claim)
     except asyncio.CancelledError:
-        await services.store.queue.release(await claim)
+        with suppress(TransientError):  # it may not take the place of the cancellation
+            await services.store.queue.release(await claim)
         raise
     if is_over():
         await asyncio.shield(services.store.queue.release(taken))
