@@ -162,10 +162,7 @@ class BasePlanner(Agent):
         return handler
 
     async def create_plan(
-        self,
-        goal: GoalContext,
-        agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None,
-        context: PlatformContext,
+        self, goal: GoalContext, agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, context: PlatformContext
     ) -> PlanContext:
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 

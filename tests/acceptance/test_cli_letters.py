@@ -64,9 +64,7 @@ def wait_until(shop: Shop, number: str, status: str) -> dict[str, Any]:
 # What is there
 
 
-def test_letters_are_listed_the_newest_first_as_lines_and_that_there_are_none_is_no_data(
-    shop: Shop,
-) -> None:
+def test_letters_are_listed_the_newest_first_as_lines_and_that_there_are_none_is_no_data(shop: Shop) -> None:
     rows = [line.split("\t") for line in shop("dead-letters", "ls").stdout.splitlines()]
     assert sorted(row[1] for row in rows[:2]) == ["alarm", "till"]
     assert [row[1] for row in rows[2:]] == ["books", "till", "till"]

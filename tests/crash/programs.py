@@ -82,10 +82,7 @@ ORDERS = Program(
 
 SHIPPED = {"status": "shipped", "warehouse": "north", "receipt": "receipt-A1", "carrier": "northbound", "days": 4}
 CANCELLED = {"status": "cancelled", "why": "the card has expired"}
-FOUND = [
-    "1 book(s), first of all 'Fast and loud: a car and its makers'",
-    "1 book(s), first of all 'A year of storms'",
-]
+FOUND = ["1 book(s), first of all 'Fast and loud: a car and its makers'", "1 book(s), first of all 'A year of storms'"]
 REPORT = {
     "title": "A bicycle with a motor for tours",
     "advice": "Take one with at least 700 Wh, and with brakes of four pistons.",

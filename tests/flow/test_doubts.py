@@ -150,10 +150,7 @@ async def test_a_handler_that_rejects_is_believed(path: Path, clock: VirtualCloc
 
 @pytest.mark.parametrize(
     ("finding", "charges", "asks"),
-    [
-        (Done({"receipt": "r-0"}), 0, False),
-        (StillUnknown("the bank is closed"), 1, True),
-    ],
+    [(Done({"receipt": "r-0"}), 0, False), (StillUnknown("the bank is closed"), 1, True)],
     ids=["done", "unknown"],
 )
 async def test_a_hook_is_asked_before_a_person(

@@ -29,11 +29,7 @@ async def test_a_goal_handler_makes_the_first_step_and_the_planner_goes_on_by_it
     @minds.on_goal("order.received")
     async def handle_goal(goal: GoalContext, context: PlatformContext) -> None:
         plan = await PlanContext.create_from_goal(
-            goal=goal,
-            context=context,
-            state_machine={},
-            current_state="reasoning",
-            status="running",
+            goal=goal, context=context, state_machine={}, current_state="reasoning", status="running"
         )
         decision = await minds.reason_next_action(
             trigger=f"Order: ${goal.data['amount']}",

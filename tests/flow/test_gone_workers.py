@@ -147,10 +147,7 @@ async def time_passes(platform: Platform, clock: VirtualClock, requester: str) -
     await goes_on(platform, TOLD_IN_TIME[requester])
 
 
-TOLD_IN_TIME = {
-    "a plan": f"No answer to {CARRY} came in time.",
-    "a worker": "deadline_exceeded",
-}
+TOLD_IN_TIME = {"a plan": f"No answer to {CARRY} came in time.", "a worker": "deadline_exceeded"}
 
 
 async def test_a_request_that_a_person_let_go_has_its_time_from_then_on(

@@ -22,14 +22,7 @@ from kit import (
     until,
 )
 
-from soorma_ai import (
-    GoalContext,
-    Platform,
-    PlatformContext,
-    PublishAction,
-    PublishAllAction,
-    TransitionContext,
-)
+from soorma_ai import GoalContext, Platform, PlatformContext, PublishAction, PublishAllAction, TransitionContext
 from soorma_ai.domain.decisions import CompleteAction, PlannerDecision
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
@@ -180,10 +173,7 @@ async def test_a_handler_decides_and_is_told_when_the_join_fires(platform: Platf
     plan = await order(platform, minds, stock(), payments())
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     assert seen == [
-        [
-            ("inventory.reserve.requested", "ok", {"reserved": "A"}),
-            ("payment.charge.requested", "ok", {"charged": 1}),
-        ]
+        [("inventory.reserve.requested", "ok", {"reserved": "A"}), ("payment.charge.requested", "ok", {"charged": 1})]
     ]
 
 

@@ -61,9 +61,7 @@ async def test_a_letter_tells_what_a_person_needs(platform: Platform) -> None:
     assert await platform.dead_letter(letter.letter_id) == letter
 
 
-async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_other_events(
-    platform: Platform,
-) -> None:
+async def test_a_redriven_request_is_handled_at_once_as_the_same_act_and_makes_other_events(platform: Platform) -> None:
     till = Mended()
     await platform.start(till.tool)
     first = await platform.request("payment.charge.requested", {}, timeout=5, idempotency_key="k")

@@ -6,19 +6,7 @@ from typing import Any
 
 import pytest
 from kit import PATIENCE, killed, open_platform, order, payments, published, pursue, the_wait, until
-from machines import (
-    ANALYZE,
-    CLARIFIED,
-    FOUND,
-    GOAL,
-    SEARCH,
-    Web,
-    analyst,
-    requests_for,
-    research,
-    researcher,
-    state,
-)
+from machines import ANALYZE, CLARIFIED, FOUND, GOAL, SEARCH, Web, analyst, requests_for, research, researcher, state
 
 from soorma_ai import (
     Agent,
@@ -187,8 +175,7 @@ async def test_a_goal_of_another_planner_is_a_plan_below_this_one(platform: Plat
 
 async def test_a_circle_of_states_ends_at_the_limit_of_repeats(platform: Platform) -> None:
     machine = research(
-        retry_search=state("retry_search", default_next="searching"),
-        ask_user=state("ask_user", default_next="failed"),
+        retry_search=state("retry_search", default_next="searching"), ask_user=state("ask_user", default_next="failed")
     )
     web = Web(*["failed"] * 9)
     plan = await pursue(platform, GOAL, TOPIC, researcher(machine, limits=Limits(max_repeats=3)), web, analyst())

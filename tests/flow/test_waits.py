@@ -8,13 +8,7 @@ from typing import Any
 import pytest
 from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
 
-from soorma_ai import (
-    Agent,
-    Approval,
-    EventDefinition,
-    Platform,
-    PlatformContext,
-)
+from soorma_ai import Agent, Approval, EventDefinition, Platform, PlatformContext
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait

@@ -45,10 +45,7 @@ class Shop:
     """`wrap` may put something round the store and the bus of each process."""
 
     def __init__(
-        self,
-        path: Path,
-        make_store: Callable[[Path], OneThreadStore] = OneThreadStore,
-        wrap: Wrap = as_they_are,
+        self, path: Path, make_store: Callable[[Path], OneThreadStore] = OneThreadStore, wrap: Wrap = as_they_are
     ) -> None:
         self.clock = VirtualClock()
         self.world = World(self.clock)

@@ -71,8 +71,7 @@ SKETCHES: dict[str, Sketch] = {
         "ResultContext", fields("event_type correlation_id sub_task_id data success error restore_task")
     ),
     "Worker": Sketch(
-        "Worker",
-        {"on_task": "event_type", "on_result": "event_type", "execute_task": "task_name data plan_id goal_id"},
+        "Worker", {"on_task": "event_type", "on_result": "event_type", "execute_task": "task_name data plan_id goal_id"}
     ),
     "Planner": Sketch(
         "Planner",

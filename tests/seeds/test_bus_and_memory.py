@@ -26,9 +26,7 @@ async def test_an_agent_hears_a_fact_and_asks_for_what_follows(platform: Platfor
     @agent.on_event(topic="business-facts", event_type="order.placed")
     async def handle_order(event: EventContext, context: PlatformContext):
         await context.bus.publish(
-            topic="action-requests",
-            event_type="inventory.check",
-            data={"order_id": event.data["order_id"]},
+            topic="action-requests", event_type="inventory.check", data={"order_id": event.data["order_id"]}
         )
 
     await platform.start(agent)
@@ -99,21 +97,14 @@ async def test_a_request_a_response_and_an_announcement_have_their_topics(platfo
     @tool.on_invoke("work.requested")
     async def work(request: InvocationContext, context: PlatformContext) -> None:
         await context.bus.request(
-            event_type="research.requested",
-            data={"topic": "AI trends"},
-            response_event="research.completed",
+            event_type="research.requested", data={"topic": "AI trends"}, response_event="research.completed"
         )
 
         await context.bus.respond(
-            event_type="research.completed",
-            data={"findings": ["a page"]},
-            correlation_id=request.correlation_id,
+            event_type="research.completed", data={"findings": ["a page"]}, correlation_id=request.correlation_id
         )
 
-        await context.bus.announce(
-            event_type="order.placed",
-            data={"order_id": "123"},
-        )
+        await context.bus.announce(event_type="order.placed", data={"order_id": "123"})
 
     await platform.start(tool)
     await platform.request("work.requested", {}, timeout=PATIENCE)
@@ -181,12 +172,7 @@ async def test_a_worker_reports_its_progress_by_an_event(platform: Platform) -> 
         await context.bus.publish(
             topic="system-events",
             event_type="task.progress",
-            data={
-                "plan_id": task.plan_id,
-                "task_id": task.task_id,
-                "status": "running",
-                "progress": 0.5,
-            },
+            data={"plan_id": task.plan_id, "task_id": task.task_id, "status": "running", "progress": 0.5},
         )
         await task.complete("done")
 

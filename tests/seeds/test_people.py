@@ -177,9 +177,7 @@ async def test_a_plan_waits_for_an_approval_and_goes_on_by_itself(
     async def handle_goal(goal: GoalContext, context: PlatformContext) -> None:
         decision = PlannerDecision(
             next_action=WaitAction(
-                reason="Order >$5k requires manager approval",
-                expected_event="approval.granted",
-                timeout_seconds=3600,
+                reason="Order >$5k requires manager approval", expected_event="approval.granted", timeout_seconds=3600
             )
         )
         await minds.execute_decision(decision, context)

@@ -35,11 +35,7 @@ from soorma_ai.testing.scripted import ScriptedReasoner, complete, draw, publish
 )
 async def test_the_event_decides_which_state_follows(platform: Platform, answers: list[str], states: Any) -> None:
     state_machine = {
-        "start": StateConfig(
-            state_name="start",
-            description="Initial state",
-            default_next="searching",
-        ),
+        "start": StateConfig(state_name="start", description="Initial state", default_next="searching"),
         "searching": StateConfig(
             state_name="searching",
             description="Searching for information",
@@ -75,31 +71,16 @@ async def test_the_event_decides_which_state_follows(platform: Platform, answers
                 response_event="user.clarification.provided",
                 data={"question": "No results found. Can you provide more details?"},
             ),
-            transitions=[
-                StateTransition(on_event="user.clarification.provided", to_state="searching"),
-            ],
+            transitions=[StateTransition(on_event="user.clarification.provided", to_state="searching")],
         ),
         "analyzing": StateConfig(
             state_name="analyzing",
             description="Analyzing search results",
-            action=StateAction(
-                event_type="content.analyze.requested",
-                response_event="content.analyze.completed",
-            ),
-            transitions=[
-                StateTransition(on_event="content.analyze.completed", to_state="done"),
-            ],
+            action=StateAction(event_type="content.analyze.requested", response_event="content.analyze.completed"),
+            transitions=[StateTransition(on_event="content.analyze.completed", to_state="done")],
         ),
-        "done": StateConfig(
-            state_name="done",
-            description="Plan completed successfully",
-            is_terminal=True,
-        ),
-        "failed": StateConfig(
-            state_name="failed",
-            description="Plan failed",
-            is_terminal=True,
-        ),
+        "done": StateConfig(state_name="done", description="Plan completed successfully", is_terminal=True),
+        "failed": StateConfig(state_name="failed", description="Plan failed", is_terminal=True),
     }
     planner = Planner("researcher")
 
@@ -138,11 +119,7 @@ async def test_a_choreography_planner_reasons_and_carries_out(platform: Platform
     @planner.on_goal("order.received")
     async def handle_goal(goal, context):
         plan = await PlanContext.create_from_goal(
-            goal=goal,
-            context=context,
-            state_machine={},
-            current_state="reasoning",
-            status="running",
+            goal=goal, context=context, state_machine={}, current_state="reasoning", status="running"
         )
         decision = await planner.reason_next_action(
             trigger=f"Order: ${goal.data['amount']}",

@@ -40,9 +40,7 @@ async def test_a_declared_calculator_calculates(platform: Platform) -> None:
             description="Request a calculation",
             payload_schema={
                 "type": "object",
-                "properties": {
-                    "expression": {"type": "string", "description": "Math expression"},
-                },
+                "properties": {"expression": {"type": "string", "description": "Math expression"}},
                 "required": ["expression"],
             },
         ),
@@ -53,20 +51,14 @@ async def test_a_declared_calculator_calculates(platform: Platform) -> None:
                 description="Calculation result",
                 payload_schema={
                     "type": "object",
-                    "properties": {
-                        "result": {"type": "number"},
-                        "expression": {"type": "string"},
-                    },
+                    "properties": {"result": {"type": "number"}, "expression": {"type": "string"}},
                     "required": ["result"],
                 },
             )
         ],
     )
 
-    tool = Tool(
-        name="calculator",
-        capabilities=[CALCULATOR_CAPABILITY],
-    )
+    tool = Tool(name="calculator", capabilities=[CALCULATOR_CAPABILITY])
 
     @tool.on_invoke(event_type="calculate.requested")
     async def handle_calculate(request: InvocationContext, context: PlatformContext):
@@ -86,9 +78,7 @@ async def test_a_declared_calculator_calculates(platform: Platform) -> None:
         found[:] = [request_schema, response_schema]
 
         await task.delegate(
-            event_type=request_schema.event_name,
-            data={"expression": "2 + 2"},
-            response_event="my.calc.done",
+            event_type=request_schema.event_name, data={"expression": "2 + 2"}, response_event="my.calc.done"
         )
 
     @worker.on_result(event_type="my.calc.done")

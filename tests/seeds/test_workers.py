@@ -39,9 +39,7 @@ async def test_a_researcher_delegates_and_completes_with_what_came(platform: Pla
         await task.save()
 
         await task.delegate(
-            event_type="web.search.requested",
-            data={"query": task.data["topic"]},
-            response_event="web.search.completed",
+            event_type="web.search.requested", data={"query": task.data["topic"]}, response_event="web.search.completed"
         )
 
     @worker.on_result(event_type="web.search.completed")
@@ -216,11 +214,7 @@ async def test_worker_delegates_to_sub_agent(platform: Platform) -> None:
 
     @worker.on_task(event_type="parent.task")
     async def handler(task, ctx):
-        await task.delegate(
-            event_type="sub.task",
-            data={"key": "value"},
-            response_event="sub.done",
-        )
+        await task.delegate(event_type="sub.task", data={"key": "value"}, response_event="sub.done")
 
     @worker.on_result("sub.done")
     async def end(result: ResultContext, context: PlatformContext) -> None:
@@ -249,11 +243,7 @@ async def test_a_sub_task_is_delegated_and_not_published(platform: Platform) -> 
 
     @worker.on_task("process")
     async def handle(task: TaskContext, context: PlatformContext) -> None:
-        await task.delegate(
-            event_type="sub.task",
-            data={"n": 1},
-            response_event="sub.task.done",
-        )
+        await task.delegate(event_type="sub.task", data={"n": 1}, response_event="sub.task.done")
 
     @worker.on_result("sub.task.done")
     async def end(result: ResultContext, context: PlatformContext) -> None:

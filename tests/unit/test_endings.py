@@ -14,14 +14,7 @@ from soorma_ai.core.arrival.endings import (
     stop_children,
     takes_children_along,
 )
-from soorma_ai.core.expecting.wakeups import (
-    ABANDONED,
-    CANCEL_REQUESTED,
-    DEADLINE_REACHED,
-    EXPIRED,
-    wake_for,
-    wake_plan,
-)
+from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, wake_for, wake_plan
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus

@@ -37,7 +37,7 @@ WIRE: dict[str, Any] = {
 words = st.text(min_size=1, max_size=12)
 types = words.filter(lambda text: not any(char < " " or char == "\x7f" for char in text))
 moments = st.datetimes(
-    timezones=st.sampled_from([UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-9, minutes=-30))]),
+    timezones=st.sampled_from([UTC, timezone(timedelta(hours=2)), timezone(timedelta(hours=-9, minutes=-30))])
 )
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 data = st.dictionaries(

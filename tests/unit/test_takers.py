@@ -77,10 +77,7 @@ def test_a_goal_with_a_target_is_for_that_planner_only() -> None:
 
 @pytest.mark.parametrize(
     ("topic", "put"),
-    [
-        (EventTopic.ACTION_REQUESTS, Put("planner", plan_id_of("g-1", "planner"), LAST)),
-        (FACTS, Put("planner", "g-1")),
-    ],
+    [(EventTopic.ACTION_REQUESTS, Put("planner", plan_id_of("g-1", "planner"), LAST)), (FACTS, Put("planner", "g-1"))],
 )
 def test_a_goal_is_one_by_topic_and_type(topic: EventTopic, put: Put) -> None:
     index = Index([agent("planner", "goal.given", topic=topic, events=planner().events)])

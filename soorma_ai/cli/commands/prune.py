@@ -46,13 +46,7 @@ class Age(click.ParamType[timedelta]):
 @as_json
 @with_access
 def prune(
-    access: Access,
-    *,
-    older_than: timedelta,
-    statuses: tuple[str, ...],
-    dry_run: bool,
-    yes: bool,
-    as_json: bool,
+    access: Access, *, older_than: timedelta, statuses: tuple[str, ...], dry_run: bool, yes: bool, as_json: bool
 ) -> None:
     """Remove plans that have ended, with all their events, and old events of no plan.
 

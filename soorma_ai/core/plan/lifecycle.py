@@ -26,13 +26,7 @@ PARENT_CANCELLED = "the plan that it was for is cancelled"
 
 
 def begin(
-    goal: EventEnvelope,
-    parent: PlanRecord | None,
-    limits: Limits,
-    version: str,
-    moment: Moment,
-    *,
-    prompt: str = "",
+    goal: EventEnvelope, parent: PlanRecord | None, limits: Limits, version: str, moment: Moment, *, prompt: str = ""
 ) -> Outcome:
     """The plan of a goal. A child lives on its root's limits and cannot outlive its parent."""
     plan_id = plan_id_of(goal.id, moment.agent)

@@ -3,14 +3,7 @@
 from typing import Any
 
 from soorma_ai.core.memory import json_value, number
-from soorma_ai.domain.memory import (
-    AppendMemory,
-    DropMemory,
-    IncrementMemory,
-    MemoryChange,
-    MemoryKey,
-    StoreMemory,
-)
+from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, MemoryChange, MemoryKey, StoreMemory
 from soorma_ai.domain.values import Json
 from soorma_ai.errors import VersionConflict
 from soorma_ai.runtime.handling.handling import Services, must_be_outside

@@ -48,11 +48,7 @@ class Writer:
     nothing derived from uncommitted rows is kept."""
 
     def __init__(
-        self,
-        connection: sqlite3.Connection,
-        *,
-        on_commit: Callable[[], None] | None,
-        forget: Callable[[], None],
+        self, connection: sqlite3.Connection, *, on_commit: Callable[[], None] | None, forget: Callable[[], None]
     ) -> None:
         self.connection = connection
         self._on_commit = on_commit

@@ -37,10 +37,7 @@ def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
 
 def settle(db: sqlite3.Connection, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
     difference = Spent(
-        0,
-        actual.llm_calls - reserved.llm_calls,
-        actual.tokens - reserved.tokens,
-        actual.cost_usd - reserved.cost_usd,
+        0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
     )
     _add(db, reserved.root_plan_id, difference)
     if entry is not None:
