@@ -27,14 +27,13 @@ from soorma_ai.domain.registry import (
 )
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, clip, json_object
+from soorma_ai.domain.values import JsonObject, clip, json_object, span_of
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.draft import draft, material_now
+from soorma_ai.runtime.planning.decide import draft, material_now
 from soorma_ai.runtime.planning.planner import Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 from soorma_ai.runtime.planning.turn import fail_taken_up

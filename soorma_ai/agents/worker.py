@@ -17,7 +17,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import SchemaSource
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.runtime.client.intake import lineage_of, send_task
 from soorma_ai.runtime.flow import Route
@@ -213,10 +213,7 @@ def _result(name: str, met: Expectation, came: JsonObject, task: TaskContext[Any
     info = task.sub_tasks.get(met.id)
     data = came if info is None or info.result is None else info.result
     if data.get("success") is False:
-        return ResultContext(name, met.id, data, None, False, _message(data.get("error")), task)
+        error = data.get("error")
+        message = error.get("message") if isinstance(error, dict) else error
+        return ResultContext(name, met.id, data, None, False, str(message or "failed"), task)
     return ResultContext(name, met.id, data, data.get("result", data), True, None, task)
-
-
-def _message(error: Json) -> str:
-    told = error.get("message") if isinstance(error, dict) else error
-    return str(told or "failed")

@@ -12,9 +12,8 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"

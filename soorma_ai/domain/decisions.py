@@ -8,8 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id
 
 
 class PublishAction(Frozen):

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Literal
 
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
@@ -141,3 +142,26 @@ class Wait:
             escalates_at=expectation.opened_at + ask.escalate_after if ask.escalate_after else None,
             escalate_to=ask.escalate_to,
         )
+
+
+StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid"]
+
+
+@dataclass(frozen=True)
+class Stray:
+    """An event that an expectation did not take: too early, too late, once too often, off its schema,
+    or fitting several, of which the oldest took it."""
+
+    event_id: str
+    event_type: str
+    reason: StrayReason
+    expectation_id: str | None
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """The outcome of events that came in: agents with new work, client requests answered, strays."""
+
+    agents: frozenset[str]
+    answered: frozenset[str]
+    strays: tuple[Stray, ...]

@@ -6,8 +6,7 @@ from typing import Any, Literal, TypeAlias, cast
 from pydantic import Field, ValidationError
 
 from soorma_ai.domain.events import completion_of
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Frozen, Json, JsonObject
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 START = "start"

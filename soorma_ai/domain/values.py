@@ -5,6 +5,7 @@ import json
 import reprlib
 import uuid
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import TypeAlias, TypeVar
 
 import rfc8785
@@ -18,6 +19,7 @@ Missing = TypeVar("Missing")
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
+LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
 UNSTORABLE = f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode or far too long a number"
 
 _SAFE_INTEGER = 2**53 - 1
@@ -117,3 +119,11 @@ def _canonical(value: Json) -> Json:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) > _SAFE_INTEGER:
         return {"$integer": str(value)}
     return value
+
+
+def span_of(what: str, given: object) -> timedelta:
+    """Return a span that may be waited for, given in seconds or as it is. Raises LocalProtocolError, naming `what`."""
+    seconds = given.total_seconds() if isinstance(given, timedelta) else given
+    if isinstance(seconds, int | float) and not isinstance(seconds, bool) and 0 < seconds <= LONGEST_WAIT_SECONDS:
+        return timedelta(seconds=seconds)
+    raise LocalProtocolError(f"{what}={given!r}: give a number of seconds above 0, up to {LONGEST_WAIT_SECONDS}")

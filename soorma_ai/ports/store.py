@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary

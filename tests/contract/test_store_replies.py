@@ -23,10 +23,9 @@ from store_kit import (
 )
 
 from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, wake_for
-from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import Close, Expect, Publish, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Store
 

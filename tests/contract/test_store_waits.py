@@ -23,10 +23,9 @@ from store_kit import (
 )
 
 from soorma_ai.core.expecting.wakeups import ANSWERED
-from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import Close, Expect
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Stray
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Store
 

@@ -24,9 +24,8 @@ from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Me
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
-from soorma_ai.domain.arrivals import Arrival, Stray, StrayReason
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Stray, StrayReason
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.values import JsonObject

@@ -13,8 +13,8 @@ from soorma_ai.core.arrival import arrival
 from soorma_ai.core.arrival.arrival import Found, Heard, Search
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
-from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 
 
 def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:

@@ -9,10 +9,9 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
-from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
 

@@ -13,9 +13,9 @@ from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
-from soorma_ai.domain.arrivals import Arrival
 from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, Registration
 from soorma_ai.ports import DeadLetters, EventLog, Memory, Plans, Pruned, Queue, Registry, StoredEvent, Upkeep, Work

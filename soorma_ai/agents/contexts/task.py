@@ -12,10 +12,9 @@ from soorma_ai.agents.typed import Shape
 from soorma_ai.core.task import put_result
 from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.replies import success_reply
-from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text
+from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text, span_of
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.task import TaskInHand
 

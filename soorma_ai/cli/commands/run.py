@@ -84,13 +84,10 @@ def run(
     agents = load_agents(app)
     if goal is None and (data is not None or key is not None or answers is not None or not waits_for_end):
         raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
-    way = Answers(answers) if answers else _usual_way()
+    usual = Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
+    way = Answers(answers) if answers else usual
     pursued = Goal(goal, data or {}, key, way, waits_for_end, as_json) if goal is not None else None
     raise click.exceptions.Exit(asyncio.run(_run(access, agents, pursued)))
-
-
-def _usual_way() -> Answers:
-    return Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
 
 
 async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None) -> int:

@@ -16,9 +16,8 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
 from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
-from soorma_ai.domain.arrivals import Stray
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 
 KEPT_EARLY = timedelta(hours=24)
 GIVEN_UP = "whoever delegated it waits for it no more"

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.domain.arrivals import Arrival, Stray
 from soorma_ai.domain.effects import SavePlan
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import Arrival, Expectation, Stray
 
 # Replies, answers and timers go before new goals.
 FIRST = 0

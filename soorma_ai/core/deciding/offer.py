@@ -9,8 +9,7 @@ from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, compact, derived_id
 
 PUBLISH = "publish:"
 DELEGATE = "delegate:"

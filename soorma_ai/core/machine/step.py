@@ -20,9 +20,8 @@ from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanRecord, ValueKind
 from soorma_ai.domain.replies import ExpectedReply, Failure
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.spans import span_of
 from soorma_ai.domain.states import RESUMED, USER_INPUT, StateAction, StateConfig, States
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Json, JsonObject, span_of
 from soorma_ai.errors import LocalProtocolError
 
 NO_TRANSITION = "no_transition"

@@ -31,7 +31,8 @@ def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) ->
     lengths: list[timedelta] = []
     for spans in (people, model, agents):
         before = _length(covered)
-        covered = _union([*covered, *_within(spans, begin, end)])
+        clipped = ((max(first, begin), min(last, end)) for first, last in spans)
+        covered = _union([*covered, *((first, last) for first, last in clipped if first < last)])
         lengths.append(_length(covered) - before)
     total = end - begin
     return Shares(total, *lengths, between=total - _length(covered))
@@ -40,11 +41,6 @@ def shares_of(plans: Collection[PlanDetails], begin: datetime, end: datetime) ->
 def time_of_people(expectations: Iterable[Expectation], now: datetime) -> timedelta:
     """Return the time for which people were waited for; overlapping waits count once."""
     return _length(_union((e.opened_at, e.closed_at or now) for e in expectations if e.kind in FOR_PEOPLE))
-
-
-def _within(spans: Iterable[Span], begin: datetime, end: datetime) -> list[Span]:
-    clipped = [(max(first, begin), min(last, end)) for first, last in spans]
-    return [(first, last) for first, last in clipped if first < last]
 
 
 def _union(spans: Iterable[Span]) -> list[Span]:

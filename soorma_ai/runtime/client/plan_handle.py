@@ -7,8 +7,7 @@ from datetime import timedelta
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.spans import LONGEST_WAIT_SECONDS
-from soorma_ai.domain.values import Json
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.signals import until

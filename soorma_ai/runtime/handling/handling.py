@@ -21,8 +21,7 @@ from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
 from soorma_ai.runtime.handling.memory import MemoryInHand
 from soorma_ai.runtime.handling.plan_values import PlanValues
-from soorma_ai.runtime.handling.presence import Presence
-from soorma_ai.runtime.handling.signals import Signals
+from soorma_ai.runtime.handling.signals import Presence, Signals
 
 ORDINALS_APART = 2**32
 

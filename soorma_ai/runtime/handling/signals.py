@@ -1,12 +1,15 @@
-"""Wake-ups inside one process. They only save waiting: whoever is woken looks at the rows."""
+"""Wake-ups inside one process, and who is alive in it. A signal only saves waiting: who is woken looks at the rows."""
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Generator, Iterable
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any
 
-from soorma_ai.ports import Clock
+from soorma_ai.ports import Clock, Registry
+
+HEARTBEAT = timedelta(seconds=60)
 
 
 class Signals:
@@ -69,6 +72,23 @@ class Signals:
 
     def unwatch(self, watcher: asyncio.Event) -> None:
         self._watchers.discard(watcher)
+
+
+class Presence:
+    """The agents of this process are alive as long as it is, however long it was suspended."""
+
+    def __init__(self) -> None:
+        self.names: tuple[str, ...] = ()
+        self._last: datetime | None = None
+
+    def add(self, name: str) -> None:
+        self.names += (name,)
+
+    async def confirm(self, registry: Registry, now: datetime) -> None:
+        """A heart-beat, when the last one is old: before looking who lives, and once a minute."""
+        if self.names and (self._last is None or now - self._last >= HEARTBEAT):
+            self._last = now
+            await registry.heartbeat(self.names, now)
 
 
 async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> None:

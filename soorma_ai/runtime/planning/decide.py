@@ -1,24 +1,35 @@
-"""One decision of a model about a plan, judged by what is true now."""
+"""What a model decides about a plan, one step or all of them, judged by what is true now."""
 
+from collections.abc import Sequence
 from dataclasses import replace
 
+from soorma_ai.core.deciding.drafts import Material, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.offer import Offer, make_offer
-from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs
+from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.review import review
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, fingerprint
-from soorma_ai.domain.history import DECIDE, REASK
+from soorma_ai.domain.effects import Outcome
+from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
+from soorma_ai.domain.people import Person
+from soorma_ai.domain.registry import DiscoveredAgent
+from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
+from soorma_ai.runtime.views.agents import Directory
 
 
-async def offer_now(handling: Handling, settings: PlannerSettings) -> Offer:
+async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
+    """Of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store.registry, now)
     live = await store.registry.live_events(plan.lineage.tenant_id, now)
+    if settings is None:
+        return make_offer(plan.agent, live, (), None)
     return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
@@ -59,4 +70,30 @@ async def decide(
     )
     prompt = handling.services.prompts.render(DECIDE, inputs)
     inquiry = Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
+    return await ask_model(handling, settings.must_have_model(), inquiry)
+
+
+async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
+    plan = handling.plan
+    live = await Directory(handling.services, Person(plan.lineage.tenant_id)).query()
+    return gather_material(plan.agent, live, chosen, settings.awaits, settings.result_schemas.get(plan.goal_event))
+
+
+async def draft(
+    handling: Handling, settings: PlannerSettings, material: Material, custom: JsonObject
+) -> PlanDefinition:
+    """Raises as `ask_model` does."""
+    plan, services = handling.plan, handling.services
+
+    async def review_now(value: Json, fault: str) -> PlanDefinition:
+        drawn = prepare_machine(parse_machine(value, fault, plan.goal_event), material)
+        review(drawn, material, plan.goal_data)
+        return drawn
+
+    spent = await services.store.plans.spent(plan.root_plan_id)
+    told = settings.instructions
+    inputs = plan_inputs(plan, instructions=told, custom_context=custom, material=material, spent=spent)
+    prompt = services.prompts.render(PLAN, inputs)
+    handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
+    inquiry = Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
     return await ask_model(handling, settings.must_have_model(), inquiry)

@@ -19,7 +19,7 @@ from soorma_ai.core.machine.step import (
     step,
     without_way,
 )
-from soorma_ai.core.plan.lifecycle import complete, fail
+from soorma_ai.core.plan.lifecycle import complete
 from soorma_ai.core.plan.requests import Question, ask, decision_of, expectation_in, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, WaitAction, fingerprint
@@ -31,7 +31,8 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import StateConfig
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.decide import situation_now
+from soorma_ai.runtime.planning.decide import offer_now, situation_now
+from soorma_ai.runtime.planning.turn import fail_plan
 
 
 class MachineInHand:
@@ -79,7 +80,7 @@ class MachineInHand:
         seen = self.view([]).seen
         is_going = await self.step(seen) if seen or self._handling.plan.is_due else True
         if not is_going and not await self._handling.open_now():
-            await self._fail(without_way(self._handling.plan, seen))
+            await fail_plan(self._handling, without_way(self._handling.plan, seen))
         await self.rest()
 
     async def rest(self) -> None:
@@ -96,7 +97,7 @@ class MachineInHand:
         view = await self.view_now()
         ended = end(view, result, await self._result_schema())
         if isinstance(ended, Failure):
-            await self._fail(ended)
+            await fail_plan(self._handling, ended)
         else:
             self._handling.apply(complete(view.plan, ended, view.open_now, self._handling.moment()))
 
@@ -119,7 +120,7 @@ class MachineInHand:
         awaited = [wait.event_type for wait in view.open_now if wait.kind is ExpectationKind.WAIT]
         event = lead(self.view([]), handling.event.model_copy(update={"data": data}), awaited)
         if not await self.step(event) and not await handling.open_now():
-            await self._fail(without_way(handling.plan, event))
+            await fail_plan(self._handling, without_way(handling.plan, event))
 
     async def request(self, asked: AgentRequest) -> str | None:
         """Ask an agent, checked, and held by its gate if there is one; return the id of what was opened. None: nobody
@@ -161,13 +162,11 @@ class MachineInHand:
 
     async def _offer(self, event_type: str) -> Offer:
         """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""
-        services, plan = self._handling.services, self._handling.plan
-        now = services.clock.now()
-        await services.presence.confirm(services.store.registry, now)
-        live = make_offer(plan.agent, await services.store.registry.live_events(plan.lineage.tenant_id, now), (), None)
+        live = await offer_now(self._handling)
         if live.takes(event_type):
             return live
-        return make_offer(plan.agent, await services.store.registry.known_events(plan.lineage.tenant_id), (), None)
+        plan, registry = self._handling.plan, self._handling.services.store.registry
+        return make_offer(plan.agent, await registry.known_events(plan.lineage.tenant_id), (), None)
 
     async def _result_schema(self) -> JsonObject:
         plan = self._handling.plan
@@ -175,10 +174,6 @@ class MachineInHand:
         goals = [e.definition for e in known if e.role is EventRole.TAKES_AS_GOAL and e.agent == plan.agent]
         schemas = (goal.response_schema for goal in goals if goal.event_name == plan.goal_event)
         return next((schema for schema in schemas if schema), None) or {}
-
-    async def _fail(self, failure: Failure) -> None:
-        handling = self._handling
-        handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
     def _what_is_known(self) -> str:
         """What was known when something was asked, for the repeat limit."""

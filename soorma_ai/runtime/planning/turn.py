@@ -69,7 +69,7 @@ async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSetti
         return
     else:
         handling.load(plan)
-    handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
+    await fail_plan(handling, failure)
 
 
 async def fail_taken_up(handling: Handling, failure: Failure) -> None:
@@ -77,7 +77,11 @@ async def fail_taken_up(handling: Handling, failure: Failure) -> None:
     plan = await handling.services.store.plans.plan(handling.taken_up) if handling.taken_up else None
     if plan is not None and not plan.status.is_final:
         handling.load(plan)
-        handling.apply(fail(plan, failure, await handling.open_now(), handling.moment()))
+        await fail_plan(handling, failure)
+
+
+async def fail_plan(handling: Handling, failure: Failure) -> None:
+    handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
 async def _facts(handling: Handling, plan: PlanRecord) -> Facts:

@@ -10,8 +10,7 @@ from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch,
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
-from soorma_ai.domain.arrivals import Stray
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
 
