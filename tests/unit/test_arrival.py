@@ -19,7 +19,7 @@ from contract.store_kit import (
     wait,
 )
 
-from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Search, arrive, hear, search
+from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Meaning, arrive, hear, meaning_of
 from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop, arrival_of
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
@@ -41,8 +41,8 @@ def arrived(event: EventEnvelope, found: Found | None = None, index: Index = IND
     return arrive(hear(event, index), found or Found(), event, NOW)
 
 
-def sought(event: EventEnvelope, expected: Expectation | None = None) -> Search:
-    return search(event, hear(event, INDEX), expected)
+def meaning(event: EventEnvelope, expected: Expectation | None = None) -> Meaning:
+    return meaning_of(event, hear(event, INDEX), expected)
 
 
 def waiting(came: EventEnvelope, *waits: Expectation) -> tuple[Effect, ...]:
@@ -109,7 +109,7 @@ def test_a_reply_to_what_is_closed_is_surplus_or_late_unless_it_closed_it(
     ],
 )
 def test_only_the_expected_event_of_the_same_tenant_meets_it(came: EventEnvelope, expected: Expectation | None) -> None:
-    assert sought(came, expected) is Search.WAITS
+    assert meaning(came, expected) is Meaning.MAY_BE_AWAITED
     assert arrived(came, Found(expected)) == ()
     others = expectation("q-1", event_type="work.refused", others=("work.done",))
     assert Meet("q-1", "r-1") in arrived(reply("r-1", "q-1"), Found(others)), "another type that is expected, too"
@@ -150,7 +150,7 @@ def test_only_who_may_meet_a_wait_does_and_no_event_meets_two(source: str, meets
 def test_no_request_and_no_plan_event_meets_a_wait_and_else_its_topic_is_not_compared(topic: EventTopic) -> None:
     came = fact("f-1", ORDER, plan_id="plan-1").model_copy(update={"topic": topic})
     meets = topic not in (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
-    assert sought(came) is (Search.WAITS if meets else Search.NOTHING)
+    assert meaning(came) is (Meaning.MAY_BE_AWAITED if meets else Meaning.NOTHING)
     assert bool(waiting(came, wait("w-1"))) is meets
 
 
@@ -179,7 +179,7 @@ def test_an_event_that_no_wait_could_ever_name_is_not_kept(came: EventEnvelope, 
 def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None:
     met = expectation("q-1", event_type="order.paid", event_topic=EventTopic.BUSINESS_FACTS, status=MET, met_by="x")
     came = fact("f-1", ORDER).model_copy(update={"correlation_id": "q-1"})
-    assert sought(came, met) is Search.NOTHING
+    assert meaning(came, met) is Meaning.REPLY
     assert arrived(came, Found(met)) == (Stray("f-1", "order.paid", "surplus", "q-1"),)
 
 
@@ -223,7 +223,6 @@ OF_TASK = expectation("w-1", ExpectationKind.WAIT, plan_id=None, task_id="t-1")
 )
 def test_a_task_is_woken_when_what_it_waited_for_is_closed(closed: Expectation | None, wakes: bool) -> None:
     came = wake(ANSWERED, subject="w-1")
-    assert sought(came, closed) is Search.NOTHING
     assert arrived(came, Found(closed)) == ((Put("planner", "t-1"),) if wakes else ())
 
 
@@ -233,7 +232,7 @@ def test_a_task_is_woken_when_what_it_waited_for_is_closed(closed: Expectation |
 def test_only_the_question_about_the_present_doubt_resolves_it(resting: tuple[str, int] | None, goes_on: bool) -> None:
     asked = replace(OF_TASK, id=doubt_id("planner", "e-1", 3), kind=ExpectationKind.DOUBT, status=MET)
     came = wake(ANSWERED, subject=asked.id)
-    assert sought(came, asked) is Search.DOUBT
+    assert meaning(came, asked) is Meaning.ENDS_DOUBT
     assert arrived(came, Found(asked, resting=resting)) == ((Resolve("planner", "t-1"),) if goes_on else ())
 
 
@@ -254,7 +253,7 @@ def test_who_was_asked_stops_when_its_answer_is_waited_for_no_more(
     given_up = expectation("q-1", kind, status=status)
     came = wake(ABANDONED, plan_id="plan-1", subject="q-1")
     found = Found(given_up, pursuing=("child-1",), working=("worker",))
-    assert sought(came, given_up) is (Search.ASKED if stops else Search.NOTHING)
+    assert meaning(came, given_up) is (Meaning.GIVES_UP if stops else Meaning.NOTHING)
     assert arrived(came, found) == ((Stop("child-1", GIVEN_UP), Put("worker", "q-1")) if stops else ())
     assert arrived(came.model_copy(update={"tenant_id": "other"}), found) == (), "another tenant's word"
 

@@ -10,7 +10,7 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, tasks
 from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import arrival
-from soorma_ai.core.arrival.arrival import Found, Heard, Search
+from soorma_ai.core.arrival.arrival import Found, Heard, Meaning
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.domain.events import EventEnvelope
@@ -30,19 +30,21 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
 
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
-    planner = plans.planner_of(db, heard.plan_id) if heard.plan_id is not None else None
-    match arrival.search(event, heard, expected):
-        case Search.NOTHING:
-            return Found(expected, planner)
-        case Search.WAITS:
+    match arrival.meaning_of(event, heard, expected):
+        case Meaning.NOTHING | Meaning.REPLY | Meaning.WAKES_TASK:
+            return Found(expected)
+        case Meaning.WAKES_PLAN:
+            assert heard.plan_id is not None
+            return Found(planner=plans.planner_of(db, heard.plan_id))
+        case Meaning.MAY_BE_AWAITED:
             waits = expectations.waiting(db, event.tenant_id, event.type, heard.keys)
-            return Found(expected, planner, has_met_wait=expectations.has_met_wait(db, event.id), waits=tuple(waits))
-        case Search.ASKED:
+            return Found(expected, has_met_wait=expectations.has_met_wait(db, event.id), waits=tuple(waits))
+        case Meaning.GIVES_UP:
             assert expected is not None
             pursuing, working = inbox.plans_of(db, expected.id), tasks.agents_of(db, expected.id)
-            return Found(expected, planner, pursuing=tuple(pursuing), working=tuple(working))
-        case Search.DOUBT:
+            return Found(expected, pursuing=tuple(pursuing), working=tuple(working))
+        case Meaning.ENDS_DOUBT:
             assert expected is not None
-            return Found(expected, planner, resting=inbox.in_doubt(db, expected.agent, owner_of(expected)))
+            return Found(expected, resting=inbox.in_doubt(db, expected.agent, owner_of(expected)))
         case _ as unknown:
             assert_never(unknown)

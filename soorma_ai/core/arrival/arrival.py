@@ -1,6 +1,7 @@
 """What becomes of an event that comes in: whose inbox it goes to, and what it meets.
 
-A store asks the registry (`hear`), looks up what the event names (`search`), lets `arrive` decide, and applies that.
+A store asks the registry (`hear`), looks up what the event names and what that means (`meaning_of`), lets `arrive`
+decide, and applies that.
 Of several events each sees what became of those before it.
 """
 
@@ -38,13 +39,16 @@ class Heard:
     is_awaited: bool = False
 
 
-class Search(Enum):
-    """What else a store looks up, once it knows the expectation that an event names."""
+class Meaning(Enum):
+    """The sense of an event to what it names, by which a store looks up the rest."""
 
     NOTHING = auto()
-    WAITS = auto()  # that are open under its keys, oldest first; and whether it met one before
-    ASKED = auto()  # plans that pursue the request as their goal, and workers that have it as their task
-    DOUBT = auto()  # the delivery of the expectation's owner that rests in doubt
+    REPLY = auto()
+    WAKES_PLAN = auto()  # looked up: its planner
+    WAKES_TASK = auto()
+    ENDS_DOUBT = auto()  # the delivery of the expectation's owner that rests in doubt
+    GIVES_UP = auto()  # plans that pursue the request as their goal, and workers that have it as their task
+    MAY_BE_AWAITED = auto()  # waits that are open under its keys, oldest first; and whether it met one before
 
 
 @dataclass(frozen=True)
@@ -73,14 +77,18 @@ def hear(event: EventEnvelope, index: Index) -> Heard:
     return Heard(takers, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
 
 
-def search(event: EventEnvelope, heard: Heard, expected: Expectation | None) -> Search:
+def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None) -> Meaning:
     if _is_wake_up(event):
+        if heard.plan_id is not None:
+            return Meaning.WAKES_PLAN
         if expected is None or not _is_over(expected, event):
-            return Search.NOTHING
+            return Meaning.NOTHING
         if event.type == ABANDONED:
-            return Search.ASKED
-        return Search.DOUBT if expected.kind is ExpectationKind.DOUBT else Search.NOTHING
-    return Search.NOTHING if _replies_to(expected, event) or not heard.keys else Search.WAITS
+            return Meaning.GIVES_UP
+        return Meaning.ENDS_DOUBT if expected.kind is ExpectationKind.DOUBT else Meaning.WAKES_TASK
+    if expected is not None and _replies_to(expected, event):
+        return Meaning.REPLY
+    return Meaning.MAY_BE_AWAITED if heard.keys else Meaning.NOTHING
 
 
 def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
@@ -92,16 +100,21 @@ def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> t
 
 
 def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
-    expected = found.expected
-    if _is_wake_up(event):
-        if heard.plan_id is not None:
+    match meaning_of(event, heard, found.expected), found.expected:
+        case Meaning.WAKES_PLAN, _:
             return _wake_plan(heard.plan_id, found.planner, event)
-        if expected is None or not _is_over(expected, event):
+        case Meaning.WAKES_TASK, Expectation(agent=agent, task_id=str(task_id)):
+            return (Put(agent, task_id),)
+        case Meaning.ENDS_DOUBT, Expectation() as question:
+            return _resolve(question, found.resting)
+        case Meaning.GIVES_UP, Expectation() as given_up:
+            return _abandon(given_up, found)
+        case Meaning.REPLY, Expectation() as expected:
+            return _meet_reply(expected, event)
+        case Meaning.MAY_BE_AWAITED, _ if not found.has_met_wait:
+            return _meet_wait(heard, found.waits, event, now)
+        case _:
             return ()
-        return _abandon(expected, found) if event.type == ABANDONED else _wake_owner(expected, found)
-    if expected is not None and _replies_to(expected, event):
-        return _meet_reply(expected, event)
-    return () if found.has_met_wait or not heard.keys else _meet_wait(heard, found.waits, event, now)
 
 
 def _is_wake_up(event: EventEnvelope) -> bool:
@@ -109,7 +122,7 @@ def _is_wake_up(event: EventEnvelope) -> bool:
 
 
 def _is_over(expected: Expectation, event: EventEnvelope) -> bool:
-    """Whether a wake-up about this expectation is to be believed: the row says so, or it wakes nobody."""
+    """Tell whether a wake-up about this expectation is to be believed: the row says so, or it wakes nobody."""
     if expected.tenant_id != event.tenant_id:
         return False
     if event.type == ABANDONED:
@@ -117,35 +130,31 @@ def _is_over(expected: Expectation, event: EventEnvelope) -> bool:
     return expected.status is not ExpectationStatus.OPEN
 
 
-def _replies_to(expected: Expectation | None, event: EventEnvelope) -> bool:
+def _replies_to(expected: Expectation, event: EventEnvelope) -> bool:
     return (
-        expected is not None
-        and expected.kind in _MET_BY_REPLY
+        expected.kind in _MET_BY_REPLY
         and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
         and event.type in expected.event_types
     )
 
 
-def _wake_plan(plan_id: str, planner: tuple[str, str] | None, event: EventEnvelope) -> tuple[Effect, ...]:
-    if planner is None:
+def _wake_plan(plan_id: str | None, planner: tuple[str, str] | None, event: EventEnvelope) -> tuple[Effect, ...]:
+    if plan_id is None or planner is None:
         return ()
     agent, tenant_id = planner
     return (Put(agent, plan_id),) if tenant_id == event.tenant_id else ()
 
 
 def _abandon(given_up: Expectation, found: Found) -> tuple[Effect, ...]:
-    """Those who were asked stop: plans that pursue it as their goal, and workers that have it as their task."""
+    """Stop those who were asked: plans that pursue it as their goal, and workers that have it as their task."""
     stopped = (Stop(plan_id, GIVEN_UP) for plan_id in found.pursuing)
     return (*stopped, *(Put(agent, given_up.id) for agent in found.working))
 
 
-def _wake_owner(closed: Expectation, found: Found) -> tuple[Effect, ...]:
-    """A task, or a delivery in doubt. Only the question about the present doubt resolves that: one that was answered
-    before may be told again."""
-    if closed.kind is ExpectationKind.DOUBT:
-        is_present = found.resting is not None and doubt_id(closed.agent, *found.resting) == closed.id
-        return (Resolve(closed.agent, owner_of(closed)),) if is_present else ()
-    return (Put(closed.agent, closed.task_id),) if closed.task_id else ()
+def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Effect, ...]:
+    """Only the question about the present doubt resolves it: one that was answered before may be told again."""
+    is_present = resting is not None and doubt_id(question.agent, *resting) == question.id
+    return (Resolve(question.agent, owner_of(question)),) if is_present else ()
 
 
 def _meet_reply(expected: Expectation, event: EventEnvelope) -> tuple[Effect, ...]:

@@ -20,6 +20,8 @@ def append_step(
     event_id: str | None = None,
     expectation_id: str | None = None,
     fingerprint: str | None = None,
+    join_id: str | None = None,
+    fires: bool = False,
 ) -> Outcome:
     """`Step` explains the fields. Without an `event_id` it is that of the cause."""
     step = Step(
@@ -33,5 +35,7 @@ def append_step(
         event_id=event_id or moment.cause.id,
         expectation_id=expectation_id,
         fingerprint=fingerprint,
+        join_id=join_id,
+        fires=fires,
     )
     return Outcome(replace(plan, steps=plan.steps + 1), (AppendStep(step),))

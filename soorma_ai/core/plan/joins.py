@@ -89,17 +89,14 @@ def fire(
     name = join.subject if overdue else ""
     running = move(plan, StatusTrigger.GO, moment.now)
     data: Json = {_WITHDRAWN: [e.place for e in withdrawn]} if withdrawn else None
-    stepped = append_step(running, kind, moment, name=name, data=data, note=text, expectation_id=join.id)
-    fired = (
-        AppendStep(replace(one.step, join_id=join.id, fires=True))
-        for one in stepped.effects
-        if isinstance(one, AppendStep)
+    stepped = append_step(
+        running, kind, moment, name=name, data=data, note=text, expectation_id=join.id, join_id=join.id, fires=True
     )
     closed: list[Effect] = [Close(e.id, ExpectationStatus.CLOSED, moment.now) for e in withdrawn]
     if not overdue:
         closed.append(Close(join.id, ExpectationStatus.MET, moment.now))
     results = _results(asked, came, {e.place for e in withdrawn})
-    return Outcome(stepped.plan, (*fired, *closed)), Trigger(text, [*results], join_id=join.id)
+    return Outcome(stepped.plan, (*stepped.effects, *closed)), Trigger(text, [*results], join_id=join.id)
 
 
 def _withdrawn_at(fired: Step) -> Sequence[Json]:

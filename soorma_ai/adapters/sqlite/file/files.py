@@ -1,6 +1,8 @@
 """Opening the file, and telling why it cannot be opened."""
 
 import sqlite3
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 from soorma_ai.adapters.sqlite.file.faults import mapped
@@ -23,14 +25,8 @@ def open_writer(path: Path | None) -> sqlite3.Connection:
         connection = _connect(":memory:" if path is None else str(path))
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
-    try:
+    with _closed_on_fault(connection, path):
         _prepare(connection, path)
-    except sqlite3.Error as error:
-        connection.close()
-        raise unusable(error, path) from error
-    except ConfigError:
-        connection.close()
-        raise
     return connection
 
 
@@ -43,7 +39,7 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
         connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
         raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
-    try:
+    with _closed_on_fault(connection, path):
         version = _version(connection, path)
         if version == 0:
             raise ConfigError(f"{path} is no store yet: it is empty; start the platform on it once")
@@ -52,13 +48,19 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
                 f"{path} is of an older version: its schema is {version}, this one reads {VERSION}; "
                 "start the platform on it once, which brings it forward"
             )
+    return connection
+
+
+@contextmanager
+def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Generator[None]:
+    try:
+        yield
     except sqlite3.Error as error:
         connection.close()
         raise unusable(error, path) from error
     except ConfigError:
         connection.close()
         raise
-    return connection
 
 
 def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
