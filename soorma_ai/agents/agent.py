@@ -24,7 +24,7 @@ EventLike = EventDefinition | str
 
 
 class AgentOptions(TypedDict, total=False):
-    """What every kind of agent takes beside its name; see `Agent`."""
+    """Options of every kind of agent; see `Agent`."""
 
     version: str
     capabilities: Iterable[AgentCapability | str]
@@ -79,7 +79,7 @@ class Agent:
 
     @property
     def events_consumed(self) -> list[str]:
-        """Only events that have a handler."""
+        """Events that have a handler."""
         named = [route.event_type for route in self._routes if route.topic is not None]
         return [event_type for event_type in named if not is_pattern(event_type)]
 
@@ -117,7 +117,7 @@ class Agent:
         return hook
 
     def run(self) -> None:
-        """This agent as a process, from the environment, until it is told to stop."""
+        """Run this agent as a process, from the environment, until it is told to stop."""
         # The composition root stands above the agents; it is found by name when a program is launched.
         import_module("soorma_ai.platform").run(self)
 
@@ -138,7 +138,7 @@ class Agent:
         )
 
     def check(self) -> None:
-        """Raises ConfigError for what can be known before anything runs."""
+        """Raise ConfigError for what can be known before anything runs."""
 
     async def started(self, services: Services) -> None:
         self._services = services

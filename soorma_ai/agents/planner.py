@@ -53,7 +53,7 @@ class Planner(BasePlanner):
 
 
 def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalContext) -> Trigger:
-    """What happened, as this delivery tells it; of another event, what the event itself says."""
+    """Describe what happened, as this delivery tells it; of another event, what the event itself says."""
     known = handling.trigger
     if isinstance(given, GoalContext):
         return known or Trigger("The goal came.")

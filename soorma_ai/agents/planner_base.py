@@ -1,4 +1,4 @@
-"""What all planners have in common: a goal begins a plan, and what the plan waited for carries it on."""
+"""The base of all planners: a goal begins a plan, and what the plan waited for carries it on."""
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import suppress
@@ -217,7 +217,7 @@ class BasePlanner(Agent):
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
-        """What the handler of `custom_context` returns for the plan in hand."""
+        """Return what the handler of `custom_context` returns for the plan in hand."""
         if self._context_handler is None:
             return {}
         given = await call(self._context_handler, await PlanContext.of(handling), PlatformContext(handling))

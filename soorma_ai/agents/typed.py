@@ -19,7 +19,7 @@ _UNTYPED = (dict, None, type(None), Any, inspect.Parameter.empty)
 
 
 class Shape:
-    """How a payload becomes what the handler takes, and back. Without a type, payloads stay dicts."""
+    """Conversion of a payload into what the handler takes, and back. Without a type, payloads stay dicts."""
 
     def __init__(self, annotation: object, given: SchemaSource | None) -> None:
         schema = schema_of(given) if given is not None else None
@@ -30,7 +30,7 @@ class Shape:
             self.schema = self._adapter.json_schema()
 
     def read(self, what: str, data: JsonObject) -> Any:
-        """Raises RemoteProtocolError for what does not fit."""
+        """Raise RemoteProtocolError for what does not fit."""
         if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
@@ -41,7 +41,7 @@ class Shape:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
     def write(self, what: str, value: object) -> Json:
-        """Raises LocalProtocolError for a result that breaks the handler's own promise."""
+        """Raise LocalProtocolError for a result that breaks the handler's own promise."""
         try:
             data: Json = to_jsonable_python(value)
         except ValueError as error:
@@ -62,7 +62,7 @@ def event_taken(
     irreversible: bool,
     version: str,
 ) -> EventDefinition:
-    """What a handler registers of the event it takes."""
+    """Definition that a handler registers of the event it takes."""
     return EventDefinition(
         event_name=event_type,
         description=description or inspect.getdoc(handler) or "",

@@ -138,7 +138,7 @@ class Worker(Agent):
         await in_hand.save()
 
     async def _hand_over(self, handler: Handler, given: object, task: TaskContext[Any]) -> None:
-        """Raises LocalProtocolError for a question whose answer nobody would take."""
+        """Raise LocalProtocolError for a question whose answer nobody would take."""
         handling = task.in_hand.handling
         await call(handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]
@@ -146,7 +146,7 @@ class Worker(Agent):
             raise LocalProtocolError(f"{self.name} has no handler for the answer: register on_result({deaf[0]!r})")
 
     async def _name_of(self, met: Expectation, in_hand: TaskInHand) -> str | None:
-        """Under which name a handler gets it; None when there is nothing left to handle."""
+        """Name under which a handler gets it; None when there is nothing left to handle."""
         unanswered = met.status is ExpectationStatus.EXPIRED and met.ask is not None
         if unanswered:
             in_hand.handling.record(timed_out(in_hand.record, met, in_hand.handling.moment()))
@@ -159,7 +159,7 @@ class Worker(Agent):
         return met.event_type
 
     async def _failed(self, handling: Handling, failure: Failure) -> None:
-        """Whoever asked for the task is told, and it waits for nothing more."""
+        """Tell whoever asked for the task, which waits for nothing more."""
         in_hand, taken = await TaskInHand.load(handling), self._task_handlers.get(handling.event.type)
         if in_hand is None and taken is not None and handling.delivery.owner == handling.event.id:
             in_hand = TaskInHand.take(handling, taken.default_event)

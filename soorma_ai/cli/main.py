@@ -26,7 +26,7 @@ _COMMANDS = {
 
 
 class LazyGroup(click.Group):
-    """Takes stubs with a short help, and loads a command when it is called."""
+    """Group of stubs with a short help, which loads a command when it is called."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

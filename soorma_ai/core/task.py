@@ -1,4 +1,4 @@
-"""What a task asks of others, and how it ends."""
+"""Requests of a task to others, and its end."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ LONGEST_WAIT = timedelta(days=7)
 
 @dataclass(frozen=True)
 class TaskQuestion:
-    """What a worker asks a person, for a bounded time. `about` is announced with it."""
+    """Question of a worker to a person, for a bounded time. `about` is announced with it."""
 
     ask: Ask
     response_event: str
@@ -86,8 +86,7 @@ def delegate(
 def ask(
     task: TaskRecord, question: TaskQuestion, moment: Moment, producers: tuple[str, ...]
 ) -> tuple[str, tuple[Effect, ...]]:
-    """The id of the wait. It is answered by a person, or by an event of that name that carries the task's id as its
-    reply key."""
+    """The id of the wait, which a person answers, or an event of that name with the task's id as its reply key."""
     wait_id = moment.expectation_id("wait")
     spec = ExpectationSpec(
         wait_id,
@@ -136,7 +135,7 @@ def timed_out(task: TaskRecord, question: Expectation, moment: Moment) -> Publis
 
 
 def question_of(data: JsonObject) -> TaskQuestion | str:
-    """What a `notification.human_input` asks; or, as text, why it cannot be asked."""
+    """Read the question in a `notification.human_input`; or return, as text, why it cannot be asked."""
     response_event, seconds = data.get("response_event"), data.get("timeout_seconds")
     if not isinstance(response_event, str) or not response_event:
         return "'response_event' names the event that answers it"
@@ -178,7 +177,7 @@ def _schema_fault(schema: Json) -> str:
 
 
 def _spans(seconds: Json) -> tuple[timedelta, ...] | None:
-    """None if it is no number of seconds, and no list of such."""
+    """Return None if it is no number of seconds, and no list of such."""
     given = seconds if isinstance(seconds, list) else [] if seconds is None else [seconds]
     numbers = [n for n in given if isinstance(n, int | float) and not isinstance(n, bool)]
     spans = [timedelta(seconds=n) for n in numbers if abs(n) <= LONGEST_WAIT_SECONDS]

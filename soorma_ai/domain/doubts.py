@@ -6,10 +6,10 @@ from typing import Any
 
 
 class OutsideEffects(StrEnum):
-    """What a handler does outside the platform, and so what a repetition of it does there.
+    """Effects of a handler outside the platform, and so of its repetition.
 
-    PURE: nothing. KEYED: it passes its idempotency key on, so that a repetition is recognised there.
-    AT_MOST_ONCE: it cannot, so it is repeated only after somebody has found out that it was not done.
+    PURE: nothing. KEYED: it passes its idempotency key on, so that a repetition is recognised there. AT_MOST_ONCE: it
+    cannot, so it is repeated only after somebody has found out that it was not done.
     """
 
     PURE = "pure"
@@ -19,19 +19,19 @@ class OutsideEffects(StrEnum):
 
 @dataclass(frozen=True)
 class Done:
-    """It was done, and this is its result."""
+    """Finding that it was done, with its result."""
 
     result: Any = None
 
 
 @dataclass(frozen=True)
 class NotDone:
-    """It was not done, and may be done now."""
+    """Finding that it was not done, and may be done now."""
 
 
 @dataclass(frozen=True)
 class Failed:
-    """It was tried and did not work; the requester is told so."""
+    """Finding that it was tried and did not work; the requester is told so."""
 
     message: str
 

@@ -62,7 +62,7 @@ class Spend:
 
 @dataclass(frozen=True)
 class Schedule:
-    """At `due`, publish `event` and close the expectation that it guards as expired, unless that is closed by then.
+    """Publish `event` at `due` and close the expectation that it guards as expired, unless that is closed by then.
 
     A timer of a `series` closes nothing; of several of a series that are overdue, only the last is published.
     """

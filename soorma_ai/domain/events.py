@@ -42,7 +42,7 @@ def topic_of(topic: EventTopic | str) -> EventTopic:
 
 @dataclass(frozen=True)
 class Lineage:
-    """What an event inherits from its cause. The reply key is no part of it."""
+    """Fields that an event inherits from its cause. The reply key is no part of it."""
 
     tenant_id: str = "default"
     user_id: str = "local"

@@ -33,8 +33,7 @@ class ExpectationStatus(StrEnum):
 
 @dataclass(frozen=True)
 class Join:
-    """Requests that were published together, in order, as (event type, data). The plan decides again when `need` of
-    them have come."""
+    """Requests that were published together, in order, as (event type, data). The plan decides again after `need`."""
 
     asked: tuple[tuple[str, JsonObject], ...]
     need: int

@@ -52,14 +52,14 @@ class Step:
 
 @dataclass(frozen=True)
 class JoinProgress:
-    """How many branches of a join `came` in time, and the step at which it `fired`, if it has."""
+    """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has."""
 
     came: int = 0
     fired: Step | None = None
 
 
 class Verdict(StrEnum):
-    """What became of a model's answer. One that it DECLINED to give is never asked for again."""
+    """Verdict on a model's answer. One that it DECLINED to give is never asked for again."""
 
     ACCEPTED = "accepted"
     REFUSED = "refused"

@@ -19,13 +19,12 @@ AGENT_GONE_AFTER = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Approval:
-    """When a publish of this event must be approved by a person, and by whom.
+    """Rule that a publish of this event must be approved by a person: when, and by whom.
 
-    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data).
-    `approvers` are roles, one of which the answering person must have; none means anybody of the tenant.
-    `response_schema` describes the answer's payload; the default asks for `approved`.
-    `reminders` and `escalate_after` count from the moment of asking. From the escalation on, the roles of `escalate_to`
-    may answer, too.
+    `when` is 'always' or a CEL condition over `payload` and `context` (the goal's data). `approvers` are roles, one of
+    which the answering person must have; none means anybody of the tenant. `response_schema` describes the answer's
+    payload; the default asks for `approved`. `reminders` and `escalate_after` count from the moment of asking. From the
+    escalation on, the roles of `escalate_to` may answer, too.
     """
 
     when: str = ALWAYS
@@ -168,7 +167,7 @@ class AgentKind(StrEnum):
 
 
 class EventRole(StrEnum):
-    """What an agent does with an event that it registers."""
+    """Use that an agent makes of an event it registers."""
 
     TAKES = "takes"
     TAKES_AS_GOAL = "takes as goal"

@@ -23,7 +23,7 @@ class Bus(Protocol):
     """Carries, at least once. It may drop nothing that it took, and may double, delay and reorder."""
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        """Returns when the bus has taken them all. Raises BusUnavailable."""
+        """Return when the bus has taken them all. Raise BusUnavailable."""
         ...
 
     async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:

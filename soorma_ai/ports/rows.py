@@ -1,4 +1,4 @@
-"""What a store is given and gives back."""
+"""Rows that a store is given and gives back."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -39,7 +39,7 @@ class Work:
 
 @dataclass(frozen=True)
 class Swept:
-    """What was found that would have hung: events that the bus took and did not bring, deliveries behind no other,
+    """Finds of a sweep that would have hung: events that the bus took and did not bring, deliveries behind no other,
     live plans that nothing was coming for."""
 
     sent_again: int = 0
@@ -49,8 +49,8 @@ class Swept:
 
 @dataclass(frozen=True)
 class DeadLetterRow:
-    """As `domain.letters.Letter` explains it. An event that cannot be read is stood in for by what the store knows, and
-    `unreadable` says why. `came_for` is the plan that it came for, where that has begun."""
+    """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
+    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun."""
 
     seq: int
     agent: str
@@ -84,8 +84,8 @@ class AgentRow:
 
 @dataclass(frozen=True)
 class Pruned:
-    """What was removed. `kept` counts plans that were old enough, and stay because something of theirs is not done.
-    `after` is where the next batch goes on; None: there is none."""
+    """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
+    not done. `after` is where the next batch goes on; None: there is none."""
 
     plans: int = 0
     events: int = 0

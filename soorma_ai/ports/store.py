@@ -42,7 +42,7 @@ class Queue(Protocol):
         ...
 
     async def begin(self, delivery: Delivery) -> None:
-        """On disk before a handler runs that must not run twice. Raises LeaseLost."""
+        """Write down, before it runs, that a handler begins that must not run twice. Raise LeaseLost."""
         ...
 
     async def release(self, deliveries: Sequence[Delivery]) -> None:
@@ -54,7 +54,7 @@ class Queue(Protocol):
         ...
 
     async def commit(self, work: Work, now: datetime) -> None:
-        """All of it or nothing. Raises LeaseLost, VersionConflict, LocalProtocolError, StoreUnavailable."""
+        """Commit all of it or nothing. Raise LeaseLost, VersionConflict, LocalProtocolError, StoreUnavailable."""
         ...
 
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
@@ -76,7 +76,7 @@ class Queue(Protocol):
         ...
 
     async def pending(self, agent: str, owner: str) -> int:
-        """Deliveries of this owner that are not done: what waits in line, and what is in hand."""
+        """Number of this owner's deliveries that are not done: what waits in line, and what is in hand."""
         ...
 
     async def backlog(self, at_most: int) -> int:
@@ -107,7 +107,7 @@ class Plans(Protocol):
         limit: int,
         session_id: str | None = None,
     ) -> list[PlanRecord]:
-        """Newest first."""
+        """Plans, newest first."""
         ...
 
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:
@@ -115,11 +115,11 @@ class Plans(Protocol):
         ...
 
     async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
-        """In order; with `limit`, the last ones."""
+        """Steps in order; with `limit`, the last ones."""
         ...
 
     async def plan_values(self, plan_id: str) -> list[PlanValue]:
-        """What it remembers by keys."""
+        """Values that it remembers by keys."""
         ...
 
     async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
@@ -145,11 +145,11 @@ class Plans(Protocol):
         ...
 
     async def sub_tasks(self, agent: str, task_id: str) -> list[SubTaskInfo]:
-        """In the order in which they were asked."""
+        """Sub-tasks in the order in which they were asked."""
         ...
 
     async def task_expectations(self, agent: str, task_id: str) -> list[Expectation]:
-        """What a task is waiting for."""
+        """Expectations that a task is waiting for."""
         ...
 
     async def expectations(
@@ -157,7 +157,7 @@ class Plans(Protocol):
     ) -> list[Expectation]: ...
 
     async def group(self, group_id: str) -> list[Expectation]:
-        """Of the requests that a task sent together, also when it has ended."""
+        """Requests that a task sent together, also when it has ended."""
         ...
 
     async def named_expectations(self, ids: Sequence[str]) -> list[Expectation]: ...
@@ -190,7 +190,7 @@ class Plans(Protocol):
     async def spent(self, root_plan_id: str) -> Spent: ...
 
     async def reserve(self, charge: Charge, limits: Limits) -> None:
-        """On disk before the call is sent. Raises LimitExceeded, and then nothing is reserved."""
+        """Reserve on disk before the call is sent. Raise LimitExceeded, and then nothing is reserved."""
         ...
 
     async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
@@ -216,7 +216,7 @@ class Memory(Protocol):
 
 class Registry(Protocol):
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
-        """Raises ConfigError when a version is registered with another content."""
+        """Raise ConfigError when a version is registered with another content."""
         ...
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None: ...
@@ -228,7 +228,7 @@ class Registry(Protocol):
     async def live_events(self, tenant_id: str, now: datetime) -> list[RegisteredEvent]: ...
 
     async def known_events(self, tenant_id: str) -> list[RegisteredEvent]:
-        """Those of agents that are gone too."""
+        """Known events, also of agents that are gone."""
         ...
 
     async def agents(self, now: datetime) -> list[AgentRow]: ...
@@ -238,7 +238,7 @@ class Registry(Protocol):
         ...
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
-        """Returns the definitions that went with it. Raises NotFound, and LocalProtocolError while it is needed."""
+        """Return the definitions that went with it. Raise NotFound, and LocalProtocolError while it is needed."""
         ...
 
 
@@ -252,7 +252,7 @@ class EventLog(Protocol):
         limit: int = 500,
         newest: bool = False,
     ) -> list[StoredEvent]:
-        """In order of arrival; with `newest`, the last `limit` of them."""
+        """Events in order of arrival; with `newest`, the last `limit` of them."""
         ...
 
     async def event(self, event_id: str) -> EventEnvelope | None: ...
@@ -263,11 +263,11 @@ class EventLog(Protocol):
 
 
 class DeadLetters(Protocol):
-    """What could not be handled, set aside so that it holds up nothing else. A row whose event cannot be read gets
-    here by itself, from wherever it is met."""
+    """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
+    read gets here by itself, from wherever it is met."""
 
     async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-        """Those that are dead now, newest first."""
+        """Dead letters, newest first."""
         ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:
@@ -326,7 +326,7 @@ class Store(Protocol):
         ...
 
     async def open(self, now: datetime) -> None:
-        """Raises ConfigError for what cannot be used (and says why), StoreUnavailable for what may come back."""
+        """Raise ConfigError for what cannot be used (and says why), StoreUnavailable for what may come back."""
         ...
 
     async def close(self) -> None: ...

@@ -97,7 +97,7 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
 
 
 async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:
-    """What was recorded cannot be stored, and never will be. If the requester cannot be told either, nobody is."""
+    """Give up what was recorded and never can be stored. If the requester cannot be told either, nobody is."""
     disposal = await last_word(handling, _dispose(handling, found, refused))
     handling.forget()
     try:

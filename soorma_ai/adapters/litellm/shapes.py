@@ -26,7 +26,7 @@ def mode_for(wanted: Mode, provider: str, wire: Wire) -> Mode:
 
 
 class AnyObject(BaseModel):
-    """Takes every JSON object: an answer is judged by its caller, who can tell the model what is wrong with it."""
+    """Accept every JSON object: an answer is judged by its caller, who can tell the model what is wrong with it."""
 
     model_config = ConfigDict(extra="allow")
 

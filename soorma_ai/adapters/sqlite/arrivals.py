@@ -18,7 +18,7 @@ from soorma_ai.domain.expectations import Arrival
 
 
 def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-    """Each event sees what became of those before it."""
+    """Apply what the rules say of events, each of which sees what became of those before it."""
     done: list[Effect] = []
     for came in events:
         seq, event = log.record(db, came)

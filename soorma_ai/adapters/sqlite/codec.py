@@ -27,11 +27,11 @@ class Codec(Generic[T]):
         return TypeAdapter(self._kind)
 
     def text(self, record: T) -> str:
-        """Raises PydanticSerializationError for what could not be read again."""
+        """Raise PydanticSerializationError for what could not be read again."""
         return self._adapter.dump_json(record, warnings="error").decode()
 
     def record(self, text: str) -> T:
-        """Raises LocalProtocolError for what this version cannot read."""
+        """Raise LocalProtocolError for what this version cannot read."""
         try:
             return self._adapter.validate_json(text)
         except ValidationError as error:

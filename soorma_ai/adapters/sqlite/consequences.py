@@ -1,4 +1,4 @@
-"""What the rules of `core.arrival` lead to, done: facts are read, a rule says what follows, and that is applied."""
+"""The consequences that `core.arrival` decides: facts are read, a rule says what follows, and that is applied."""
 
 import sqlite3
 from collections.abc import Iterable, Sequence
@@ -19,7 +19,7 @@ from soorma_ai.domain.plans import PlanRecord
 def apply(
     db: sqlite3.Connection, effects: Iterable[decided.Effect], now: datetime, about: int = 0
 ) -> list[decided.Effect]:
-    """Returns those that changed something. `about` is the place in the log of the event in hand."""
+    """Return the effects that changed something. `about` is the place in the log of the event in hand."""
     return [effect for effect in effects if _apply(db, effect, now, about)]
 
 
@@ -79,7 +79,7 @@ def close(
     met_by: str | None = None,
     answer: Answer | None = None,
 ) -> bool:
-    """False if it was closed before, or never opened."""
+    """Return False if it was closed before, or never opened."""
     kind = expectations.close(db, expectation_id, status, now, met_by=met_by, answer=answer)
     if kind is None:
         return False
@@ -91,7 +91,7 @@ def close(
 
 
 def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
-    """As `domain.effects.SavePlan` says."""
+    """Save as `domain.effects.SavePlan` says."""
     if expected_version is None:
         forbidden, parent = plans.cancellation(db, plan.plan_id), plans.status(db, plan.parent_plan_id)
         endings.check_beginning(plan, forbidden, parent)
@@ -103,7 +103,7 @@ def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None)
 
 
 def stop(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
-    """False when the plan has ended. Raises NotFound."""
+    """Return False when the plan has ended. Raise NotFound."""
     found = plans.plan(db, plan_id) or inbox.goal_of(db, plan_id)
     effects = endings.stop(plan_id, found, reason, now)
     if effects is None:

@@ -1,4 +1,4 @@
-"""How the parts of a store reach its file: one writing thread, readers that see what is committed."""
+"""Access of a store's parts to its file: one writing thread, readers that see what is committed."""
 
 import sqlite3
 from collections.abc import Callable
@@ -66,8 +66,8 @@ class Database:
         return await self.writer.do(operation)
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
-        """On the spot: a committed read of a local file is shorter than a change of threads. What is in memory only
-        the writing thread can see."""
+        """Read on the spot: a committed read of a local file is shorter than a change of threads. What is in memory
+        only the writing thread can see."""
         if self.reader is None:
             if self._read_only:
                 raise StoreUnavailable("the store is not open")

@@ -56,7 +56,7 @@ def _may_come(event: str) -> str:
 
 
 def _is_needed(event: str) -> str:
-    """By a plan that stays: it began it, or met what it waited for. Or by a task that it began."""
+    """Tell whether a plan that stays needs it, which it began or woke, or a task that it began."""
     return f"""(
         EXISTS (SELECT 1 FROM task WHERE task.task_id = {event}.id) OR
         EXISTS (
@@ -71,7 +71,7 @@ def _is_needed(event: str) -> str:
 
 
 def _is_awaited(event: str) -> str:
-    """By the client that sent this request."""
+    """Tell whether the client that sent this request waits."""
     return f"""EXISTS (
         SELECT 1 FROM expectation WHERE expectation.id = {event}.id AND expectation.kind = 'client' AND (
             expectation.closed_at >= :before
@@ -179,7 +179,7 @@ _REMOVE_REQUESTS = """
 
 @dataclass(frozen=True)
 class Old:
-    """What may go, and the moment at which it is looked for."""
+    """Conditions under which a row may go, and the moment at which it is looked for."""
 
     tenant_id: str
     before: datetime
@@ -188,7 +188,7 @@ class Old:
 
 
 class _Place(NamedTuple):
-    """How far a run has come: the next batch looks behind (`since`, `seq`)."""
+    """Place to which a run has come: the next batch looks behind (`since`, `seq`)."""
 
     stage: str
     since: float = -1e18
@@ -246,7 +246,7 @@ class _Batch:
         return then
 
     def requests(self, place: _Place) -> _Place:
-        """What clients asked and was not answered, long after they stopped waiting."""
+        """Requests of clients that were not answered, long after they stopped waiting."""
         removed = 0 if self._dry_run else self._done(_REMOVE_REQUESTS)
         return place if removed == self._limit else _Place(_LOOSE)
 
@@ -260,7 +260,7 @@ class _Batch:
         return {plan_id, *(root for (root,) in self._found(_SAME_GOAL, root=plan_id))}
 
     def _is_first(self, plan_id: str, roots: set[str]) -> bool:
-        """Those that go together are looked at together, when the first of them is."""
+        """Tell whether it is the first of those that go together, at which all of them are looked at."""
         return len(roots) == 1 or self._found(_FIRST, roots=_json(roots)) == [(plan_id,)]
 
     def _is_live(self, roots: set[str]) -> bool:
@@ -268,7 +268,7 @@ class _Batch:
         return any(self._found(f"{one} LIMIT 1", roots=_json(roots), going=going) for one in LIVE)
 
     def _has_room(self, roots: set[str]) -> bool:
-        """False when they have to wait for the next batch. What is too big for any goes in parts, its plans last."""
+        """Return False when they wait for the next batch. What is too big for any goes in parts, its plans last."""
         ((size,),) = self._found(_SIZE, roots=_json(roots))
         if self._rows and self._rows + size > self._limit:
             return False

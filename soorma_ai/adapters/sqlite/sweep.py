@@ -1,4 +1,4 @@
-"""What would hang: found and set going again."""
+"""The sweep: finds what would hang, and sets it going again."""
 
 import logging
 import sqlite3

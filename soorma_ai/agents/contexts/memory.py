@@ -39,11 +39,11 @@ class MemoryClient:
         self._handling.memory.change(StoreMemory(await self._at(key, plan_id), json_value(key, value)))
 
     async def retrieve(self, key: str, plan_id: str | None = None) -> Any:
-        """None for what is not there. What is done to the value afterwards is not stored by itself."""
+        """Return None for what is not there. What is done to the value afterwards is not stored by itself."""
         return (await self._handling.memory.look(await self._at(key, plan_id))).value
 
     async def delete(self, key: str, plan_id: str | None = None) -> bool:
-        """False when there was nothing."""
+        """Return False when there was nothing."""
         at = await self._at(key, plan_id)
         existed = (await self._handling.memory.look(at)).exists
         if existed:
@@ -58,11 +58,11 @@ class MemoryClient:
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def increment(self, key: str, by: int | float = 1, plan_id: str | None = None) -> None:
-        """What is not there counts as 0. What it comes to is known to who retrieves it, and then it is checked."""
+        """Add to a number; what is not there counts as 0. Who retrieves it learns the sum, and then it is checked."""
         self._handling.memory.change(IncrementMemory(await self._at(key, plan_id), number(key, by)))
 
     async def append(self, key: str, value: Any, plan_id: str | None = None) -> None:
-        """To a list; what is not there counts as an empty one."""
+        """Append to a list; what is not there counts as an empty one."""
         self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
 
     async def get_task_context(self, task_id: str) -> JsonObject | None:
@@ -98,7 +98,7 @@ class MemoryClient:
         return True
 
     async def delete_task_context(self, task_id: str) -> bool:
-        """False for a task that has ended: its row went with it. Raises LocalProtocolError for one that has not."""
+        """Return False for a task that has ended: its row went with it. Raise LocalProtocolError for any other."""
         if await self.get_task_context(task_id) is None:
             return False
         raise LocalProtocolError(f"task {task_id} has not ended; complete() or fail() it, and its row goes")
@@ -124,8 +124,8 @@ class MemoryClient:
         return await self.get_plan_context(request.plan_id) if request and request.plan_id else None
 
     async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> bool:
-        """Each key into the working memory of the plan in hand. Raises LocalProtocolError for any other plan, and for
-        a session that it does not belong to."""
+        """Store each key in the working memory of the plan in hand. Raise LocalProtocolError for any other plan, and
+        for a session that it does not belong to."""
         if not self._handling.works_on(plan_id):
             raise LocalProtocolError(f"{plan_id!r} is not the plan in hand; store(key, value, plan_id) works for any")
         if session_id not in (None, self._handling.plan.lineage.session_id):
@@ -159,7 +159,7 @@ class MemoryClient:
     async def list_plans(
         self, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 20
     ) -> list[PlanSummary]:
-        """Newest first. `status` may be 'active' too: every plan that has not ended."""
+        """Plans, newest first. `status` may be 'active' too: every plan that has not ended."""
         found = await reading.plans(self._handling.services, self._tenant_id, status, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 

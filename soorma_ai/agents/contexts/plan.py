@@ -1,4 +1,4 @@
-"""What a planner's handlers work with: the goal, the plan, and what the plan was waiting for."""
+"""The contexts of a planner's handlers: the goal, the plan, and what the plan was waiting for."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -278,7 +278,7 @@ class PlanContext:
 
 @dataclass(frozen=True)
 class TransitionContext:
-    """What a plan was waiting for has come (or its time is over)."""
+    """Context of what a plan was waiting for: it has come, or its time is over."""
 
     event: EventContext
     plan: PlanContext

@@ -1,4 +1,4 @@
-"""What a handler works with. Everything it does here is recorded, and happens when the handler has returned."""
+"""The context of a handler. Everything it does here is recorded, and happens when the handler has returned."""
 
 from collections.abc import Mapping
 from typing import Any, cast
@@ -36,7 +36,7 @@ class BusClient:
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
         subject: str | None = None,
     ) -> str:
-        """Returns the event's id.
+        """Publish, and return the event's id.
 
         In a task, `notification.human_input` on notification-events is a question to people: `data` gives its
         `question`, the `response_event` that answers it and `timeout_seconds`, and the wait's id is returned. It may
@@ -81,7 +81,7 @@ class BusClient:
         correlation_id: str | None = None,
         response_topic: EventTopic | str = EventTopic.ACTION_RESULTS,
     ) -> str:
-        """Returns the reply key, never a reply: that is another event."""
+        """Return the reply key, never a reply: that is another event."""
         must_be_text("response_event", response_event)
         event_id = await self.publish(
             EventTopic.ACTION_REQUESTS,

@@ -1,4 +1,4 @@
-"""What a worker's handler works with: its task, and the results of what the task asked others to do."""
+"""The contexts of a worker's handlers: its task, and the results of what the task asked others to do."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
@@ -114,7 +114,7 @@ class TaskContext(Generic[T]):
         return all(info.has_ended for info in self.sub_tasks.values())
 
     async def complete(self, result: object = None) -> None:
-        """Raises LocalProtocolError when the task has ended already, or the result is off its schema."""
+        """Raise LocalProtocolError when the task has ended already, or the result is off its schema."""
         written = self._gives.write(f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 
@@ -172,7 +172,8 @@ def _specs(given: object) -> list[DelegationSpec]:
 
 @dataclass
 class ResultContext:
-    """What a task waited for: the reply of another agent, a person's answer, or that the time for it is over.
+    """Context of what a task waited for: the reply of another agent, a person's answer, or that the time for it is
+    over.
 
     `data` is the reply as it came ({success, status, result | error}), or what a person said; `result` is what is in
     it. `sub_task_id` is the reply key, and so the id of the sub-task; for an answer of a person it is the wait's.

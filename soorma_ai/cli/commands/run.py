@@ -182,7 +182,7 @@ async def _open_platform(stack: AsyncExitStack, access: Access, agents: Sequence
 
 
 class _ForTerminals(logging.Formatter):
-    """Puts each record on one line, but for the traceback of a bug."""
+    """Format each record as one line, but for the traceback of a bug."""
 
     def formatMessage(self, record: logging.LogRecord) -> str:
         return one_line(f"{record.levelname.lower()}: {record.message}")

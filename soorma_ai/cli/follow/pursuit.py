@@ -45,8 +45,7 @@ async def pursue(client: Client, plan_id: str, responder: Responder, printer: Pr
 
 
 def _print_new(trace: Trace, seen: set[tuple[object, ...]], printer: Printer) -> None:
-    """Print what was not `seen` yet, in order of time. What began a turn stands there already, so of turns only that
-    of the goal is printed."""
+    """Print what was not `seen` yet, in order of time. Of turns only that of the goal: what began others is there."""
     for line in sorted(flatten(trace.lines), key=lambda line: line.time):
         # What is done twice at the same moment differs in its event.
         mark = (line.kind, line.time, line.who, line.what, line.event_id, line.plan_id)

@@ -1,8 +1,7 @@
-"""What becomes of an event that comes in: whose inbox it goes to, and what it meets.
+"""The rules for an event that comes in: whose inbox it goes to, and what it meets.
 
 A store asks the registry (`hear`), looks up what the event names and what that means (`meaning_of`), lets `arrive`
-decide, and applies that.
-Of several events each sees what became of those before it.
+decide, and applies that. Of several events each sees what became of those before it.
 """
 
 from collections.abc import Iterable
@@ -29,8 +28,8 @@ _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 @dataclass(frozen=True)
 class Heard:
-    """What the registry says of an event, and what the event names: the expectation that it answers or tells about, the
-    plan that it wakes, the keys under which a wait may be open."""
+    """Takers of an event as the registry says, and what the event names: the expectation that it answers or tells
+    about, the plan that it wakes, the keys under which a wait may be open."""
 
     takers: tuple[Put, ...] = ()
     expectation_id: str | None = None
@@ -53,8 +52,8 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """What stands behind the names. `planner` is the agent of the plan, with its tenant; `resting` the event of the
-    delivery in doubt, with the fence under which its handler began."""
+    """Rows behind the names. `planner` is the agent of the plan, with its tenant; `resting` the event of the delivery
+    in doubt, with the fence under which its handler began."""
 
     expected: Expectation | None = None
     planner: tuple[str, str] | None = None
@@ -92,8 +91,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
 
 
 def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
-    """Each agent gets one copy. What a plan waits for is its own, over a subscription of the same agent: a plan that
-    waits must not be left waiting."""
+    """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
     meets = _meet(heard, found, event, now)
     puts = {put.agent: put for put in (*heard.takers, *meets) if isinstance(put, Put)}
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
@@ -152,7 +150,7 @@ def _abandon(given_up: Expectation, found: Found) -> tuple[Effect, ...]:
 
 
 def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Effect, ...]:
-    """Only the question about the present doubt resolves it: one that was answered before may be told again."""
+    """End the present doubt, which no other question does: one that was answered before may be told again."""
     is_present = resting is not None and doubt_id(question.agent, *resting) == question.id
     return (Resolve(question.agent, owner_of(question)),) if is_present else ()
 

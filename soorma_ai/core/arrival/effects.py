@@ -1,5 +1,4 @@
-"""What arriving, meeting and ending lead to. A store applies these in order, inside the transaction that asked, and
-decides nothing."""
+"""Effects of arriving, meeting and ending, which a store applies in order, inside the transaction that asked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -70,7 +69,7 @@ class Stop:
 
 @dataclass(frozen=True)
 class Forbid:
-    """Whoever begins this plan finds that it was asked to stop before."""
+    """Let whoever begins this plan find that it was asked to stop before."""
 
     plan_id: str
     reason: str
@@ -96,7 +95,7 @@ Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop |
 
 
 def arrival_of(done: Sequence[Effect]) -> Arrival:
-    """What is told of events that came in, from the effects that changed something."""
+    """Report on events that came in, from the effects that changed something."""
     strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
     return Arrival(
         agents=frozenset(one.agent for one in done if isinstance(one, Put | Resolve)),

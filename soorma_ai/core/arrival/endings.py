@@ -1,5 +1,5 @@
-"""What ends with something else: the child of a request that is given up, the children of a cancelled plan, a plan that
-is asked to stop; and what sets going again whatever would never end."""
+"""The rules for what ends with something else: the child of a request that is given up, the children of a cancelled
+plan, a plan that is asked to stop; and what sets going again whatever would never end."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -21,7 +21,7 @@ _Goal = tuple[str, EventEnvelope]
 
 
 def gives_up_child(kind: ExpectationKind, status: ExpectationStatus) -> bool:
-    """Whether closing an expectation so leaves somebody at work for nobody."""
+    """Tell whether closing an expectation so leaves somebody at work for nobody."""
     return kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
 
 

@@ -1,4 +1,4 @@
-"""What meets an expectation that is being opened: an event that came too early, an offer that came meanwhile."""
+"""The rules for what meets an expectation as it is opened: an event that came too early, an offer since."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -41,7 +41,7 @@ def fits(wait: Expectation, event: EventEnvelope) -> bool:
 
 
 def first_to_meet(wait: Expectation, came: Iterable[Early]) -> Early | None:
-    """Of events that came early under its names, in this order, the one that meets it."""
+    """The first to meet it of events that came early under its names, in this order."""
     return next((early for early in came if may_meet(wait, early.event.source) and fits(wait, early.event)), None)
 
 

@@ -1,5 +1,4 @@
-"""What may be registered, declared and deregistered: a name keeps its tenant, a version its content, and what something
-still needs stays."""
+"""The rules for registering and deregistering: a name keeps its tenant, a version its content, what is needed stays."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -15,7 +14,7 @@ DefinitionKey = tuple[str, str, str, str]
 
 @dataclass(frozen=True)
 class Needs:
-    """What still needs an agent. `awaited`: a plan with an event that it waits for, and that only this agent names."""
+    """Needs that others still have of an agent. `awaited`: a plan, and the event of this agent alone it waits for."""
 
     deliveries: bool = False
     tasks: bool = False
@@ -28,7 +27,7 @@ def is_live(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
 
 
 def comes_back(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
-    """Whether a heart-beat ends a silence. One that left comes back by registering."""
+    """Tell whether a heart-beat ends a silence. One that left comes back by registering."""
     return not has_left and not is_live(heartbeat, now, has_left=False)
 
 
@@ -68,7 +67,7 @@ def key_of(one: Registration, definition: EventDefinition) -> DefinitionKey:
 
 
 def content_of(definition: EventDefinition) -> str:
-    """What a version stands for; description and approval may change."""
+    """Content that a version stands for; description and approval may change."""
     return compact({"payload": definition.payload_schema, "response": definition.response_schema})
 
 

@@ -1,4 +1,4 @@
-"""Who takes an event: registrations turned round, from an event to those who have to do with it."""
+"""Takers of an event: registrations turned round, from an event to those who have to do with it."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -14,7 +14,7 @@ _NO_ROLES: frozenset[EventRole] = frozenset()
 
 
 class Index:
-    """What is registered, by event. Of no use any more as soon as a registration has changed."""
+    """Registrations by event. Of no use any more as soon as a registration has changed."""
 
     def __init__(self, registrations: Iterable[Registration]) -> None:
         self._listening: defaultdict[tuple[EventTopic, str], list[Registration]] = defaultdict(list)
@@ -48,7 +48,7 @@ class Index:
         return [definition for _, definition in self._of_tenant(tenant_id, event_type)]
 
     def is_awaited(self, tenant_id: str, event_type: str) -> bool:
-        """Whether a wait for such an event may ever be opened."""
+        """Tell whether a wait for such an event may ever be opened."""
         return any(role in (EventRole.AWAITS, EventRole.MAKES) for role, _ in self._of_tenant(tenant_id, event_type))
 
     def _of_tenant(self, tenant_id: str, event_type: str) -> list[tuple[EventRole, EventDefinition]]:

@@ -36,7 +36,7 @@ _LEFT_OUT = frozenset(
 
 @dataclass(frozen=True)
 class Material:
-    """All that a machine can be made of. `answers` are further events by which a request may be answered. `wanted` are
+    """Material of a machine. `answers` are further events by which a request may be answered. `wanted` are
     the requests that it is to be made of, offered now or not; none means all."""
 
     offer: Offer
@@ -45,7 +45,7 @@ class Material:
 
     @cached_property
     def requests(self) -> dict[str, EventDefinition]:
-        """Definitions by name; a goal of another planner is asked for like an event."""
+        """Return definitions by name; a goal of another planner is asked for like an event."""
         found: dict[str, EventDefinition] = {}
         for definition in (*self.offer.events, *(delegate.goal for delegate in self.offer.delegates)):
             found.setdefault(definition.event_name, definition)

@@ -32,8 +32,7 @@ from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, No
 
 @dataclass(frozen=True)
 class Situation:
-    """Everything by which a decision is judged. `in_flight` counts open expectations, `repeats` this decision in this
-    state."""
+    """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state."""
 
     plan: PlanRecord
     offer: Offer
@@ -206,8 +205,7 @@ CHECKS: tuple[Check, ...] = (must_be_offered, must_fit, must_be_legal, must_be_w
 
 
 def judge(decision: PlannerDecision, situation: Situation) -> Judged:
-    """Return the decision, accepted. It has been through `prepare_decision`. Raises DecisionError (ask again) or
-    LimitExceeded (do not)."""
+    """Accept a decision that `prepare_decision` made. Raise DecisionError (ask again) or LimitExceeded (do not)."""
     for check in CHECKS:
         check(decision, situation)
     return _accept(decision, situation)

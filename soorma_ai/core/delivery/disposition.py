@@ -1,4 +1,4 @@
-"""How a handling ends that did not go well, by the class of the error, and what may be done about a dead letter."""
+"""The end of a handling that did not go well, by the class of the error, and what may be done about a dead letter."""
 
 from dataclasses import dataclass
 from datetime import timedelta
@@ -63,7 +63,7 @@ def dispose(error: Exception, attempt: int) -> Disposal:
 
 
 def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> Disposal:
-    """For a handler that must not run twice, and has begun. Only what it says itself is known: Retry and Reject.
+    """Dispose for a handler that must not run twice, and has begun. Only what it says is known: Retry and Reject.
     `can_find_out`: handed over again, it looks what happened before it does anything."""
     if isinstance(error, Retry | Reject):
         return dispose(error, attempt)
@@ -74,7 +74,7 @@ def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> D
 
 
 def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
-    """For a delivery that was handed over so often without an end that its handling may be what kills the process."""
+    """Dispose of a delivery handed over so often without an end that its handling may be what kills the process."""
     what = f"handed over {attempt - 1} times without an end"
     if in_doubt:
         return Disposal(InDoubt(what))
@@ -82,8 +82,7 @@ def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
 
 
 def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:
-    """Why handling a dead letter again would be in vain, in words; None: nothing hinders it. The plan is the one that
-    it came for."""
+    """Say why handling a dead letter again would be in vain; None: nothing hinders it. The plan is that it came for."""
     if unreadable is not None:
         return f"{unreadable}; redrive it with the version of this program that wrote it, or discard it"
     if plan_status is not None and plan_status.is_final:

@@ -43,7 +43,7 @@ def ask_what_happened(
 
 
 def finding_of(question: Expectation) -> Finding:
-    """What the answer says; a question that is closed without one stays without."""
+    """Return what the answer says; a question that is closed without one stays without."""
     if question.status is ExpectationStatus.OPEN:
         return StillUnknown("the question about it is still open")
     if question.answer is None:
@@ -61,7 +61,7 @@ def finding_of(question: Expectation) -> Finding:
 
 
 def dispose_in_vain(question: Expectation, reason: str) -> Disposal:
-    """It was answered, and the delivery cannot be carried on all the same: whoever asked gets both as a failure."""
+    """Dispose of a delivery that was answered for and cannot be carried on: whoever asked gets both as a failure."""
     match finding_of(question):
         case Done():
             word = "it was done, somebody said"

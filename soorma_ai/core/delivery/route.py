@@ -35,8 +35,7 @@ def route(routes: Sequence[R], event: EventEnvelope, *, agent: str, owner: str) 
 
 
 def patterns_of(event_type: str) -> Iterator[str]:
-    """What a handler may have been registered for to get this event, the most exact first: 'order.paid.late',
-    'order.paid.*', 'order.*', '*'."""
+    """Patterns under which a handler gets this event, the most exact first: 'order.paid', 'order.*', '*'."""
     yield event_type
     family = event_type
     while "." in family:
@@ -46,7 +45,7 @@ def patterns_of(event_type: str) -> Iterator[str]:
 
 
 def is_pattern(event_type: str) -> bool:
-    """Raises ConfigError for a star that stands where it means nothing."""
+    """Raise ConfigError for a star that stands where it means nothing."""
     if ANY not in event_type:
         return False
     family = event_type.removesuffix(ANY)

@@ -80,7 +80,7 @@ def _edit_fault(ask: Ask, answer: Answer) -> str:
 
 
 def decision_meant(decision: str | None, payload: Mapping[str, object]) -> AnswerDecision:
-    """What somebody means who gave no decision: a yes, a no, or words."""
+    """Return what somebody means who gave no decision: a yes, a no, or words."""
     if decision is not None:
         try:
             return AnswerDecision(decision)

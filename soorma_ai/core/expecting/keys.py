@@ -1,4 +1,4 @@
-"""How an outside event and a waiting plan find each other: by a name that both can spell."""
+"""The keys by which an outside event and a waiting plan find each other: by a name that both can spell."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from soorma_ai.domain.values import Json, compact, value_at
 
 
 def keys_of_event(event: EventEnvelope, definitions: Iterable[EventDefinition]) -> tuple[str, ...]:
-    """Its plan, its reply key, and what each definition of its type correlates."""
+    """Keys of its plan, its reply key, and what each definition of its type correlates."""
     keys: list[str] = []
     if event.plan_id:
         keys.append(f"plan:{event.plan_id}")
@@ -31,5 +31,5 @@ def keys_of_wait(plan: PlanRecord, expectation_id: str, definition: EventDefinit
 
 
 def _data_key(event_type: str, found: dict[str, Json]) -> list[str]:
-    """None where a value is missing: an absent id must not match another absent id."""
+    """Return None where a value is missing: an absent id must not match another absent id."""
     return [] if None in found.values() else [f"data:{event_type}:{compact(found)}"]

@@ -1,4 +1,4 @@
-"""How anything that must come is opened: an expectation with its deadline, and for a question its announcement."""
+"""The opening of all that must come: an expectation with its deadline, and for a question its announcement."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ WAIT_ESCALATED = "plan.wait.escalated"
 
 
 class EventFields(TypedDict, total=False):
-    """What an event may carry beside its data; see `new_event`."""
+    """Fields that an event may carry beside its data; see `new_event`."""
 
     correlation_id: str | None
     reply_to: ReplyAddress | None
@@ -69,7 +69,7 @@ class Moment:
 
 @dataclass(frozen=True)
 class Waiter:
-    """Whoever waits: a plan, a task, a delivery in doubt, a client.
+    """A plan, a task, a delivery in doubt or a client that waits.
 
     Nothing is waited for beyond `deadline`, nor longer than `longest` where nothing else is said.
     """
@@ -84,7 +84,7 @@ class Waiter:
 
 @dataclass(frozen=True)
 class ExpectationSpec:
-    """What must come; `Expectation` explains the fields. `timeout` counts from the opening."""
+    """Description of what must come; `Expectation` explains the fields. `timeout` counts from the opening."""
 
     id: str
     kind: ExpectationKind
@@ -127,8 +127,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
 def open_expectation(
     waiter: Waiter, spec: ExpectationSpec, moment: Moment, *, about: JsonObject | None = None
 ) -> tuple[Effect, ...]:
-    """The expectation, the timer of its deadline, and for a question the announcement and the reminders. `about` is
-    announced with it."""
+    """The expectation, the timer of its deadline, and for a question the announcement (with `about`) and reminders."""
     opened, ask = expectation_of(waiter, spec, moment.now), spec.ask
     timer = _deadline_timer(waiter, opened)
     if ask is None:

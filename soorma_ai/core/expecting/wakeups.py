@@ -20,8 +20,7 @@ WAKE_EVENTS = frozenset({ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEA
 
 
 def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
-    """ANSWERED, EXPIRED or OFFER_CHANGED, for who waits; ABANDONED, for those who were asked. Its `subject` is the
-    expectation."""
+    """ANSWERED, EXPIRED or OFFER_CHANGED for who waits, ABANDONED for who was asked; `subject` is the expectation."""
     return EventEnvelope(
         id=derived_id("wake", type, expectation.id),
         source=SYSTEM,

@@ -19,13 +19,13 @@ _SEEN = ("payload", "data", "goal_data", "results", "state")
 
 
 def check(states: States, initial: str = START) -> None:
-    """Raises ConfigError, which names every fault."""
+    """Raise ConfigError, which names every fault."""
     if faults := faults_of(states, initial):
         raise ConfigError(f"the state machine cannot run: {'; '.join(faults)}")
 
 
 def faults_of(states: States, initial: str) -> list[str]:
-    """What can be known without knowing who there is."""
+    """Faults that can be known without knowing who there is."""
     return [*_shape_faults(states, initial), *_way_faults(states, initial), *_text_faults(states)]
 
 
@@ -92,7 +92,7 @@ def states_before(name: str, states: States) -> set[str]:
 
 
 def _sources(states: States) -> dict[str, list[str]]:
-    """Each state, and those that lead to it."""
+    """Map each state to those that lead to it."""
     return {name: [other for other, config in states.items() if name in _targets(config)] for name in states}
 
 
@@ -129,7 +129,7 @@ def expected_reply(config: StateConfig, action: StateAction, *, timeout: float |
 
 
 def as_seen(met: Expectation, event: EventEnvelope) -> EventEnvelope:
-    """What closed an expectation, by the name that transitions know it by."""
+    """Name what closed an expectation, by the name that transitions know it by."""
     if met.kind is ExpectationKind.GATE:
         return _rejection(met, event)
     if met.status is ExpectationStatus.EXPIRED:
@@ -164,8 +164,7 @@ def base_of(event_type: str) -> str:
 
 
 def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
-    """All names by which a transition can mean what an action leads to, but for the codes of errors and for answers
-    by other events."""
+    """Names by which a transition can mean what an action leads to, without codes of errors and other answers."""
     base = base_of(action.answer)
     names = [action.answer, base + _FAILED]
     if action.timeout_seconds is not None:
@@ -174,7 +173,7 @@ def names_after(action: StateAction, *, is_gated: bool) -> list[str]:
 
 
 def names_of(event: EventEnvelope, config: StateConfig) -> frozenset[str]:
-    """All names by which a transition of this state may mean this event."""
+    """Names by which a transition of this state may mean this event."""
     if not is_failure(event):
         return frozenset({event.type})
     code = error_of(event)[0]
@@ -200,7 +199,7 @@ def is_failure(event: EventEnvelope) -> bool:
 
 
 def result_in(event: EventEnvelope) -> Json:
-    """What is kept of it under the name of its state; of a failure, the error under that name."""
+    """Result that is kept under the name of its state; of a failure, the error under that name."""
     said = content_of(event.data)
     return {"error": said} if is_failure(event) else said
 

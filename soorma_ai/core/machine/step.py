@@ -47,24 +47,24 @@ class View:
 
     @property
     def seen(self) -> EventEnvelope | None:
-        """What came, by the name that transitions know it by."""
+        """Name by which transitions know what came."""
         return as_seen(*self.closed) if self.closed else None
 
     @property
     def values(self) -> JsonObject:
-        """What conditions and templates see of the plan."""
+        """Values that conditions and templates see of the plan."""
         plan = self.plan
         ids = {"plan_id": plan.plan_id, "goal_id": plan.goal_id, "session_id": plan.lineage.session_id}
         return {"goal_data": plan.goal_data, "results": self.results, "state": self.state, **ids}
 
     @property
     def is_held(self) -> bool:
-        """True for a plan that somebody has to resume, whatever else comes."""
+        """Return True for a plan that somebody has to resume, whatever else comes."""
         return any(wait.event_type == RESUMED for wait in _waits(self))
 
     @property
     def is_waiting(self) -> bool:
-        """True while what the state asked is open, or nobody takes what it is to ask."""
+        """Return True while what the state asked is open, or nobody takes what it is to ask."""
         if not self.plan.is_due:
             return any(e.id == self.plan.awaits or e.event_type == RESUMED for e in self.open_now)
         asks = self.config.action if self.config else None
@@ -73,7 +73,7 @@ class View:
 
     @property
     def has_next(self) -> bool:
-        """True where a step follows without an event."""
+        """Return True where a step follows without an event."""
         config = self.config
         if config is None or config.is_terminal:
             return False
@@ -82,7 +82,7 @@ class View:
 
 @dataclass(frozen=True)
 class AgentRequest:
-    """What a state asks of whoever takes the event."""
+    """Request that a state makes of whoever takes the event."""
 
     event_type: str
     data: JsonObject
@@ -98,7 +98,7 @@ class Move:
 
 
 def enter(plan: PlanRecord, state: str) -> PlanRecord:
-    """What the state asks is still to be asked."""
+    """Enter a state; what it asks is still to be asked."""
     return replace(plan, current_state=state, is_due=True)
 
 
@@ -133,8 +133,7 @@ def following(view: View, event: EventEnvelope) -> str | None:
 
 
 def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
-    """Carry out the state that is due, or the one that the event leads to, or that follows without one. None: nothing
-    leads on."""
+    """Carry out the state that is due, or that the event leads to, or that follows without one; None if none is."""
     if event is None and view.is_waiting:
         return None
     state: str | None = view.plan.current_state
@@ -158,7 +157,7 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
 
 
 def rest(view: View) -> Question | None:
-    """What a plan asks that rests in a state which asks for nothing itself: the events that its transitions name."""
+    """Let a plan rest in a state that asks for nothing: for people, or the events that its transitions name."""
     config = view.config
     if config is None or view.plan.is_due or config.action or not config.transitions or view.open_now:
         return None
@@ -261,7 +260,7 @@ def _waits(view: View) -> list[Expectation]:
 
 
 def _close(opened: Sequence[Expectation], now: datetime) -> list[Close]:
-    """If one of them is closed by now, the handler runs again."""
+    """Close them; if one is closed by now, the handler runs again."""
     return [Close(one.id, ExpectationStatus.CLOSED, now, first=True) for one in opened]
 
 

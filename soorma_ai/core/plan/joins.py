@@ -35,8 +35,8 @@ def publish_together(
     mark: str,
     reply_timeout: timedelta | None = None,
 ) -> Outcome:
-    """All actions are reserved first, those of held requests too: one that a person rejects stays spent. Where the
-    join has no time of its own, each request has `reply_timeout` from the moment it is published."""
+    """Publish a join's requests. All actions are reserved first, those of held requests too: one that is rejected stays
+    spent. Where the join has no time of its own, each request has `reply_timeout` from when it is published."""
     timeout = None if action.timeout_seconds else reply_timeout
     join = _join(action, moment)
     reserved = Spend(plan.root_plan_id, len(action.requests), plan.limits.max_actions)
@@ -53,7 +53,7 @@ def publish_together(
 
 
 def as_branch(asked: Outcome, join_id: str, place: int) -> Outcome:
-    """What was asked as number `place` of a join, whose actions are reserved already."""
+    """Make what was asked number `place` of a join, whose actions are reserved already."""
     effects = tuple(
         Expect(replace(effect.expectation, branch_of=join_id, place=place)) if isinstance(effect, Expect) else effect
         for effect in asked.effects
@@ -79,8 +79,7 @@ def receive_branch(
 def fire(
     plan: PlanRecord, join: Expectation, came: Sequence[Step], open_now: Sequence[Expectation], moment: Moment
 ) -> tuple[Outcome, Trigger]:
-    """`came` are the steps of the branches that came in time. What is still held for a person is withdrawn: its answer
-    could be of no use."""
+    """Fire the join. `came` are the steps of the branches that came in time; what is still held is withdrawn."""
     asked = _what_was_asked(join)
     withdrawn = [e for e in open_now if e.branch_of == join.id and e.kind is ExpectationKind.GATE]
     overdue = join.status is ExpectationStatus.EXPIRED
@@ -144,7 +143,7 @@ def _describe(came: int, need: int, asked: int) -> str:
 
 
 def _results(join: Join, came: Sequence[Step], withdrawn: set[int]) -> list[JsonObject]:
-    """In the order they were asked, each with what it was asked with, so that equal ones are told apart."""
+    """Results in the order they were asked, each with what it was asked with, so that equal ones are told apart."""
     by_place = {step.place: step for step in came}
     results: list[JsonObject] = []
     for place, (event_type, data) in enumerate(join.asked):

@@ -1,4 +1,4 @@
-"""How a plan begins and how it ends: the goal's row, and the one answer its caller gets."""
+"""Begin and end of a plan: the goal's row, and the one answer its caller gets."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -81,8 +81,7 @@ def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], mo
 def cancel(
     plan: PlanRecord, reason: str, open_now: Sequence[Expectation], moment: Moment, *, done: Sequence[str] = ()
 ) -> Outcome:
-    """The reason says what is `done`, what is unknown (asked of an agent, no answer yet) and what never started (held
-    back)."""
+    """The reason says what is `done`, what is unknown (asked, no answer yet) and what never started (held back)."""
     unknown = [e.subject for e in open_now if e.kind in (ExpectationKind.REPLY, ExpectationKind.CHILD)]
     held = [e.subject for e in open_now if e.kind is ExpectationKind.GATE]
     if done:
@@ -104,8 +103,7 @@ def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
 
 
 def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool) -> None:
-    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: something that it waited for has come,
-    and stands in line."""
+    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line."""
     if not (plan.status.is_final or has_something_to_come(open_now) or has_more):
         raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
 
@@ -113,7 +111,7 @@ def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: b
 def _break_off(
     plan: PlanRecord, trigger: StatusTrigger, failure: Failure, open_now: Sequence[Expectation], moment: Moment
 ) -> Outcome:
-    """Workers that were asked are told to stop; planners are by `Close`, whatever the end."""
+    """Tell workers that were asked to stop; planners are told by `Close`, whatever the end."""
     kind = StepKind.FAILED if trigger is StatusTrigger.FAIL else StepKind.CANCELLED
     stepped = append_step(plan, kind, moment, note=failure.message)
     ended = replace(move(stepped.plan, trigger, moment.now), reason=failure.message)

@@ -1,4 +1,4 @@
-"""What a plan asks of others: requests to agents, goals for planners, questions to people."""
+"""Questions of a plan to others: requests to agents, goals for planners, questions to people."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -36,7 +36,7 @@ def waiter_of(plan: PlanRecord) -> Waiter:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked of an agent, or of the planner `target`. Its answer is `reply`."""
+    """Question to an agent, or to the planner `target`. Its answer is `reply`."""
 
     event_type: str
     data: JsonObject
@@ -188,8 +188,8 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 
 @dataclass(frozen=True)
 class Question:
-    """What people, or an event from outside, are to tell a plan. `schema` counts where nobody registers the event;
-    `about` is announced with it; `from_clients`: whoever makes the event cannot answer."""
+    """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
+    announced with it; `from_clients`: whoever makes the event cannot answer."""
 
     reply: ExpectedReply
     reason: str

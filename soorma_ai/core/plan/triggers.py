@@ -1,4 +1,4 @@
-"""What an event that closed an expectation means for its plan: a line of history, and whether there is to decide."""
+"""The meaning for its plan of an event that closed an expectation: a line of history, and whether to decide."""
 
 from dataclasses import dataclass, replace
 
@@ -18,9 +18,9 @@ from soorma_ai.errors import LocalProtocolError
 
 @dataclass(frozen=True)
 class Trigger:
-    """What just happened, in words without ids. `released` is a held request that a person let go:
-    then there is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the
-    data holds, so that the history need not tell them again."""
+    """Description of what just happened, without ids. `released` is a held request that a person let go: then there
+    is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
+    that the history need not tell them again."""
 
     text: str
     data: Json = None
@@ -29,7 +29,7 @@ class Trigger:
 
     @property
     def known(self) -> str:
-        """What is known when something is decided, for the repeat limit."""
+        """Return what is known when something is decided, for the repeat limit."""
         return self.text + compact(self.data)
 
 

@@ -27,7 +27,7 @@ from soorma_ai.errors import LimitExceeded
 
 @dataclass(frozen=True)
 class Facts:
-    """What is stored about a plan and what came for it.
+    """Facts that are stored about a plan, and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
     `done` are the names of what was answered. `join` is what `met` is a branch of, and its `progress` without this one.
@@ -43,8 +43,8 @@ class Facts:
 
 @dataclass(frozen=True)
 class Turn:
-    """What a turn comes to. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a
-    join whose results are to be put together; `released` a request that a person let go."""
+    """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a join
+    whose results are to be put together; `released` a request that a person let go."""
 
     outcome: Outcome | None = None
     trigger: Trigger | None = None
@@ -57,7 +57,7 @@ def is_stranded(event: EventEnvelope) -> bool:
 
 
 def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
-    """For a plan that has not ended. Raises LimitExceeded at its deadline."""
+    """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
     if plan.cancel_requested is not None:
         return Turn(cancel(plan, plan.cancel_requested, facts.open_now, moment, done=facts.done))
     must_have_time(plan, moment)

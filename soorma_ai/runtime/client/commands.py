@@ -68,7 +68,7 @@ class CancelPlan:
         return {"cancelled": await client.cancel(self.plan_id, self.reason or CANCELLED)}
 
     def read(self, reply: JsonObject) -> bool:
-        """False when the plan had ended already."""
+        """Return False when the plan had ended already."""
         return bool(reply["cancelled"])
 
 
@@ -81,7 +81,7 @@ class RedriveLetter:
         return {"redriven": await client.redrive(self.letter_id)}
 
     def read(self, reply: JsonObject) -> bool:
-        """False when it is no dead letter any more."""
+        """Return False when it is no dead letter any more."""
         return bool(reply["redriven"])
 
 
@@ -95,13 +95,13 @@ class DiscardLetter:
         return {"discarded": await client.discard(self.letter_id, self.note or "")}
 
     def read(self, reply: JsonObject) -> bool:
-        """False when it is no dead letter any more."""
+        """Return False when it is no dead letter any more."""
         return bool(reply["discarded"])
 
 
 @dataclass(frozen=True)
 class PrunePlans:
-    """Removes a part, so that the reply comes in time. `after` is where to go on; the reply says where it ended."""
+    """Remove a part, so that the reply comes in time. `after` is where to go on; the reply says where it ended."""
 
     name: ClassVar[str] = "prune"
     older_than: timedelta

@@ -1,4 +1,4 @@
-"""What is over, removed in batches that let others write between them."""
+"""Removal of what is over, in batches that let others write between them."""
 
 import asyncio
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What became of a handler that must not run twice: ask its hook, ask a person."""
+"""Finding out what became of a handler that must not run twice: ask its hook, ask a person."""
 
 from collections.abc import Awaitable, Callable
 

@@ -18,7 +18,7 @@ FIRST_PAUSE = 0.2
 
 
 async def must_be_wanted(handling: Handling) -> None:
-    """What a plan asked for and no longer wants is not begun; what has begun is seen through."""
+    """Refuse to begin what a plan asked for and no longer wants; what has begun is seen through."""
     plan_id = handling.event.plan_id
     if plan_id is None or handling.is_in_doubt:
         return
@@ -37,7 +37,7 @@ async def must_be_wanted(handling: Handling) -> None:
 
 
 async def validate(handling: Handling) -> None:
-    """Requests are checked against the receiver's schema before they are published; facts are not."""
+    """Check requests against the receiver's schema before they are published; facts are not checked."""
     published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
     for event in (event for event in published if event.topic is EventTopic.ACTION_REQUESTS):
         for definition in await takers_of(handling, event.type):
@@ -59,7 +59,7 @@ def _takers_among(registered: Sequence[RegisteredEvent], event_type: str) -> lis
 
 
 async def execute(handling: Handling, disposition: Disposition) -> None:
-    """Raises LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
+    """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services = handling.services
     work = Work(handling.delivery, disposition, handling.effects)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))

@@ -28,8 +28,8 @@ ORDINALS_APART = 2**32
 
 @dataclass(frozen=True)
 class Services:
-    """What a handling reaches the outside with. `max_backlog` is how many deliveries may wait before clients are
-    told to come back later."""
+    """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
+    are told to come back later."""
 
     store: Store
     clock: Clock
@@ -107,12 +107,12 @@ class Handling:
         return doubt_id(self.agent, self.event.id, self._begun_under)
 
     async def begin(self) -> None:
-        """On disk before a handler runs that must not run twice."""
+        """Write down that a handler begins that must not run twice."""
         await self.services.store.queue.begin(self.delivery)
         self._begun_under = self.delivery.fence
 
     def resolve(self) -> None:
-        """It is known by now what became of it."""
+        """Note that it is known by now what became of it."""
         self._begun_under = 0
 
     @property
@@ -122,7 +122,7 @@ class Handling:
 
     @property
     def effects(self) -> tuple[Effect, ...]:
-        """What one transaction has to apply; the plan's row first, so that a lost race shows at once."""
+        """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
         recorded = (*self._effects, *self.memory.changes)
         changes = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
         if self._plan is None or not (self._touched or changes):
@@ -143,7 +143,7 @@ class Handling:
         return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
 
     def record(self, *effects: Effect) -> None:
-        """What a plan remembers goes into its working copy, which tells at the end what has changed."""
+        """Record effects. What a plan remembers goes into its working copy, which tells at the end what has changed."""
         for effect in effects:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
@@ -177,7 +177,7 @@ class Handling:
         self.taken_up = plan.plan_id
 
     async def read_values(self) -> None:
-        """What the plan remembers by keys, as a working copy; a new plan remembers nothing."""
+        """Read what the plan remembers by keys, as a working copy; a new plan remembers nothing."""
         if self._values is None:
             is_stored = self._stored_version is not None
             self._values = PlanValues(
@@ -195,7 +195,7 @@ class Handling:
         self.record(*outcome.effects)
 
     async def open_now(self) -> list[Expectation]:
-        """What the plan is waiting for, this handling's own effects included."""
+        """Expectations that the plan is waiting for, this handling's own effects included."""
         return self.still_open(await self.services.store.plans.expectations(plan_id=self.plan.plan_id))
 
     def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
@@ -205,7 +205,7 @@ class Handling:
         return [expectation for expectation in [*before, *opened] if expectation.id not in closed]
 
     async def in_flight(self) -> int:
-        """How many things are open at once; a join is none beside its branches."""
+        """Number of things that are open at once; a join is none beside its branches."""
         return sum(expectation.kind is not ExpectationKind.JOIN for expectation in await self.open_now())
 
     async def has_more_to_come(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a plan remembers by keys, as a working copy: results, free state, and its state machine."""
+"""Working copy of what a plan remembers by keys: results, free state, and its state machine."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -26,7 +26,7 @@ class PlanValues:
         self.machine = dict(machine)
 
     def apply(self, effect: SaveValue | DropValue) -> None:
-        """For results and notes; the machine is declared."""
+        """Apply an effect on results and notes; the machine is declared."""
         values = self.results if effect.kind is ValueKind.RESULT else self.state
         if isinstance(effect, SaveValue):
             values[effect.key] = effect.value
@@ -34,7 +34,7 @@ class PlanValues:
             values.pop(effect.key, None)
 
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
-        """Raises LocalProtocolError for what is no JSON."""
+        """Raise LocalProtocolError for what is no JSON."""
         now: dict[tuple[ValueKind, str], Json] = {}
         if self.machine:
             written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}

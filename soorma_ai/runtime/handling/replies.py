@@ -20,7 +20,7 @@ def request_id_of(handling: Handling) -> str:
 
 
 async def tell_requester(handling: Handling, failure: Failure) -> None:
-    """Whoever asked is told; a fact has nobody to tell, and its failure stands in the dead letters."""
+    """Tell whoever asked; a fact has nobody to tell, and its failure stands in the dead letters."""
     if handling.event.topic is EventTopic.ACTION_REQUESTS:
         told = failure_reply(failure.code, failure.message)
         handling.record(reply(handling, told, default_event=completion_of(handling.event.type)))

@@ -29,7 +29,7 @@ class Signals:
             self._agents[name].set()
 
     def committed(self) -> None:
-        """After every transaction that wrote."""
+        """Signal that a transaction wrote."""
         self.outbox.set()
         for watcher in self._watchers:
             watcher.set()
@@ -48,7 +48,7 @@ class Signals:
             waiter.set()
 
     def check(self) -> None:
-        """Raises what broke."""
+        """Raise what broke."""
         if self._broken is not None:
             raise self._broken.with_traceback(None)
 

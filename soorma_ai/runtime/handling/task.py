@@ -44,7 +44,7 @@ class TaskInHand:
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
-        """None when it has ended."""
+        """Return None when it has ended."""
         store, key = handling.services.store, (handling.agent, handling.delivery.owner)
         record = handling.task = await store.plans.task(*key)
         return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
@@ -71,7 +71,7 @@ class TaskInHand:
         return wait_id
 
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
-        """What this delivery closed, and the event that did; None when it is nothing that this task waits for."""
+        """Expectation that this delivery closed, and the event that did; None when this task does not wait for it."""
         event = await self.handling.closing_event()
         met = await self.handling.services.store.plans.met_by(self.record.task_id, event.id)
         return (met, event) if met else None
@@ -87,7 +87,7 @@ class TaskInHand:
         self.handling.record(*end(self.record, answer, await self._open(), self.handling.moment(), stop=stop))
 
     async def cancel(self) -> None:
-        """Whoever asked for it has ended, and so do those whom it asked."""
+        """End with whoever asked for it, and end those whom it asked."""
         await self.end(failure_reply("cancelled", "whoever asked for it no longer wants it"), stop=True)
 
     async def fail(self, code: str, message: str) -> None:

@@ -21,7 +21,7 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 
 @dataclass(frozen=True)
 class Inquiry(Generic[T]):
-    """What a model is asked for. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
+    """Question to a model. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
     DecisionError that it raises is told to the model by the prompt `again`. `digest` names the offer."""
 
     prompt: Prompt
@@ -32,7 +32,7 @@ class Inquiry(Generic[T]):
 
 
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
-    """At most `MAX_REASKS` re-asks, each told precisely what was wrong with the answer before.
+    """Ask with at most `MAX_REASKS` re-asks, each told precisely what was wrong with the answer before.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, or what the model's transport raises.
     """

@@ -1,4 +1,4 @@
-"""What a model decides about a plan, one step or all of them, judged by what is true now."""
+"""Decisions of a model about a plan, one step or all of them, judged by what is true now."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -23,7 +23,7 @@ from soorma_ai.runtime.views.agents import Directory
 
 
 async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
-    """Of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
+    """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
     await handling.services.presence.confirm(store.registry, now)
@@ -50,7 +50,7 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
 async def decide(
     handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
 ) -> Judged:
-    """Raises as `ask_model` does."""
+    """Ask for one step. Raise as `ask_model` does."""
 
     async def judge_now(value: Json, fault: str) -> Judged:
         decision = prepare_decision(parse_decision(value, fault), offer)
@@ -82,7 +82,7 @@ async def material_now(handling: Handling, settings: PlannerSettings, chosen: Se
 async def draft(
     handling: Handling, settings: PlannerSettings, material: Material, custom: JsonObject
 ) -> PlanDefinition:
-    """Raises as `ask_model` does."""
+    """Ask for all steps. Raise as `ask_model` does."""
     plan, services = handling.plan, handling.services
 
     async def review_now(value: Json, fault: str) -> PlanDefinition:

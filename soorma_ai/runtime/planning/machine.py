@@ -176,7 +176,7 @@ class MachineInHand:
         return next((schema for schema in schemas if schema), None) or {}
 
     def _what_is_known(self) -> str:
-        """What was known when something was asked, for the repeat limit."""
+        """Return what was known when something was asked, for the repeat limit."""
         event = self._handling.event
         trigger = self._handling.trigger or Trigger(event.type, event.data)
         return f"{self._handling.plan.current_state}: {trigger.known}"

@@ -25,7 +25,7 @@ Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
 
 
 class Author(Protocol):
-    """What a planner's author has written: handlers, of which none need be there, and machines by their goals."""
+    """Code that a planner's author has written: handlers, of which none need be there, and machines by their goals."""
 
     @property
     def settings(self) -> PlannerSettings: ...

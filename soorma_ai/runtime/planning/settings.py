@@ -1,4 +1,4 @@
-"""What a planner's owner has set: its limits, its model, and what that is told."""
+"""Settings of a planner's owner: its limits, its model, and what that is told."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -29,7 +29,7 @@ class PlannerSettings:
     prompt_id: str | None = None
 
     def must_have_model(self) -> Reasoner:
-        """Raises ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
+        """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
         if self.reasoner is not None:
             return self.reasoner
         if self.has_model:

@@ -16,7 +16,7 @@ _ROOM = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
 
 
 def back_up(source: Path, target: Path, *, replace: bool = False) -> int:
-    """Returns the size in bytes. The owner of `source` goes on meanwhile; of another schema version it may be.
+    """Return the size in bytes. The owner of `source` goes on meanwhile; of another schema version it may be.
 
     Raises ConfigError when `target` exists and `replace` is not given, is in use, or cannot be written, and when the
     source is damaged; NotFound when there is no source.
@@ -70,7 +70,7 @@ def _beside(target: Path) -> Generator[Path]:
 
 
 def _copy(original: sqlite3.Connection, copy: Path, target: Path) -> None:
-    """In one go: a source that is written to meanwhile would have to be begun again and again in parts."""
+    """Copy in one go: a source that is written to meanwhile would have to be begun again and again in parts."""
     try:
         with closing(sqlite3.connect(copy, isolation_level=None)) as made:
             made.execute("PRAGMA journal_mode = OFF")  # what breaks off is thrown away

@@ -1,4 +1,4 @@
-"""What sqlite3 raises, in our words."""
+"""Errors of sqlite3, in our words."""
 
 import sqlite3
 from collections.abc import Generator

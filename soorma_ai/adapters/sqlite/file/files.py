@@ -31,8 +31,9 @@ def open_writer(path: Path | None) -> sqlite3.Connection:
 
 
 def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
-    """Sees what is committed. It cannot write, so it never checkpoints either: that is the writer's alone. `oldest` is
-    the first version that is of use: to be copied, any, for that is done before a file is brought forward."""
+    """Open a connection that sees what is committed. It cannot write, so it never checkpoints either: that is the
+    writer's alone. `oldest` is the first version that is of use: to be copied, any, for that is done before a file is
+    brought forward."""
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     try:

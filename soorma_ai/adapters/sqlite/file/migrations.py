@@ -1,4 +1,4 @@
-"""How a file of an older version becomes one of this version. Forward only, each step once."""
+"""Steps that make a file of an older version one of this version. Forward only, each step once."""
 
 import sqlite3
 

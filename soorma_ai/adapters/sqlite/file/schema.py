@@ -265,5 +265,5 @@ CREATE INDEX definition_name ON definition (event_name, topic, version);
 
 
 def statements_of(*tables: str) -> tuple[str, ...]:
-    """Those that make these tables and their indexes."""
+    """Statements that make these tables and their indexes."""
     return tuple(one for one in STATEMENTS if one.partition(" (")[0].split()[-1] in tables)

@@ -28,7 +28,7 @@ class _Job:
         return not self._future.cancelled()
 
     def run(self, connection: sqlite3.Connection) -> None:
-        """Again, if need be: an operation keeps nothing but what it writes and returns."""
+        """Run the operation, again if need be: an operation keeps nothing but what it writes and returns."""
         self.failed = False
         value = self._operation(connection)
         self._settle = lambda: self._future.set_result(value)
@@ -38,7 +38,7 @@ class _Job:
         self._settle = lambda: self._future.set_exception(error)
 
     def settle(self) -> None:
-        """On the loop's thread. Whoever waited may be gone by now."""
+        """Answer on the loop's thread. Whoever waited may be gone by now."""
         if not self._future.done():
             self._settle()
 
@@ -69,7 +69,7 @@ class Writer:
         return cast(T, await future)
 
     async def close(self) -> None:
-        """What was asked for before is done first."""
+        """Close when all that was asked for before is done."""
         if not self._closing:
             self._closing = True
             self._jobs.put(None)
@@ -89,7 +89,7 @@ class Writer:
         self._on_loop(lambda: self._stopped.done() or self._stopped.set_result(None))
 
     def _next_group(self) -> list[_Job]:
-        """Waits for the first, takes what is there with it; nothing when it is time to stop."""
+        """Wait for the first operation and take what is there with it; nothing when it is time to stop."""
         job = self._jobs.get()
         group: list[_Job] = []
         while job is not None:
@@ -105,8 +105,8 @@ class Writer:
         return group
 
     def _commit(self, group: list[_Job]) -> None:
-        """All in one go, which is cheap, unless one fails that has to be undone without the others. One that makes
-        SQLite give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
+        """Commit all in one go, which is cheap, unless one fails that has to be undone without the others. One that
+        makes SQLite give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
         for run in (self._run_together, self._run_apart):
             self.connection.execute("BEGIN IMMEDIATE")
             if run(group):
@@ -122,7 +122,7 @@ class Writer:
                 self._lose([job], error)
 
     def _run_together(self, group: list[_Job]) -> bool:
-        """False when one failed after it had written, or ended the transaction of all."""
+        """Return False when one failed after it had written, or ended the transaction of all."""
         for job in group:
             before = self.connection.total_changes
             if not job.wanted or self._run(job):
@@ -132,7 +132,7 @@ class Writer:
         return True
 
     def _run_apart(self, group: list[_Job]) -> bool:
-        """False when one ended the transaction of all."""
+        """Return False when one ended the transaction of all."""
         for job in group:
             if job.wanted:
                 self.connection.execute("SAVEPOINT job")

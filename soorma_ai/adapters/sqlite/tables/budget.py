@@ -1,4 +1,4 @@
-"""What a plan's tree has spent, and the answers it was spent on."""
+"""Spending of a plan's tree, and the answers it was spent on."""
 
 import sqlite3
 

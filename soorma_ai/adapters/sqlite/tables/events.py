@@ -1,4 +1,4 @@
-"""All events there ever were, once each, and the outbox: those of them that still have to leave."""
+"""The log of all events, once each, and the outbox: those of them that still have to leave."""
 
 import hashlib
 import json
@@ -34,7 +34,7 @@ def publish(db: sqlite3.Connection, event: EventEnvelope) -> bool:
 
 
 def publish_once(db: sqlite3.Connection, event: EventEnvelope) -> None:
-    """For events that only wake somebody: whichever was first stands."""
+    """Publish an event that only wakes somebody: whichever was first stands."""
     if _find(db, event.id) is None:
         add_row(db, "outbox", event_seq=_insert(db, event))
 
@@ -64,7 +64,7 @@ def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
 
 
 def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
-    """To look at: what cannot be read is stood in for."""
+    """Events to look at: what cannot be read is stood in for."""
     try:
         return EventEnvelope.from_json(body)
     except RemoteProtocolError as error:
@@ -72,7 +72,7 @@ def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
 
 
 def stand_in(db: sqlite3.Connection, seq: int, why: str) -> EventEnvelope:
-    """What the columns know; a topic that is not known here either stands in the data. Never handed to anybody."""
+    """Event made of what the columns know, never handed out; a topic that is not known stands in the data."""
     id, tenant, type, topic, plan_id, root_plan_id, time = db.execute(
         "SELECT id, tenant, type, topic, plan_id, root_plan_id, time FROM event WHERE seq = ?", (seq,)
     ).fetchone()
@@ -110,7 +110,7 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
 
 
 def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
-    """Where an event with this id stands, whatever its content; it is written down if there is none."""
+    """Place of the event with this id, whatever its content; it is written down if there is none."""
     stored = _find(db, event.id)
     return _insert(db, event) if stored is None else stored[0]
 
@@ -161,7 +161,7 @@ def arrived(db: sqlite3.Connection, seq: int) -> None:
 
 
 def send_again(db: sqlite3.Connection, sent_before: datetime) -> int:
-    """What the bus took, and has not brought since."""
+    """Put into the outbox again what the bus took, and has not brought since."""
     return db.execute("UPDATE outbox SET sent_at = NULL WHERE sent_at <= ?", (epoch(sent_before),)).rowcount
 
 

@@ -1,4 +1,4 @@
-"""What is expected: one row each, opened once, closed once by whoever is first; and what came too early."""
+"""Expectations: one row each, opened once, closed once by whoever is first; and what came too early."""
 
 import json
 import sqlite3
@@ -47,7 +47,7 @@ def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus 
 def listed(
     db: sqlite3.Connection, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
 ) -> list[Expectation]:
-    """Oldest first."""
+    """Expectations, oldest first."""
     wanted = {"plan_id": plan_id, "tenant": tenant_id}
     conditions = [f"{name} = :{name}" for name, value in wanted.items() if value is not None]
     # The status is spelled out, so that the indexes of open rows serve.
@@ -135,7 +135,7 @@ def waiting(db: sqlite3.Connection, tenant_id: str, event_type: str, keys: Seque
 
 
 def came_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> Iterator[Early]:
-    """What is kept under its names, in order of arrival."""
+    """Events kept under its names, in order of arrival."""
     names = names_of(wait)
     if not names:
         return
@@ -163,7 +163,7 @@ def drop_expired_early(db: sqlite3.Connection, now: datetime) -> None:
 
 
 def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
-    """False if it was told before."""
+    """Return False if it was told before."""
     done = db.execute(
         "INSERT OR IGNORE INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?)",
         (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),

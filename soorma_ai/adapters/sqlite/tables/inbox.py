@@ -56,7 +56,7 @@ NEXT_IN_LINE = """
 
 
 def put(db: sqlite3.Connection, agent: str, event_seq: int, owner: str, priority: int = FIRST) -> bool:
-    """False if this agent got this event before."""
+    """Return False if this agent got this event before."""
     done = db.execute(
         "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, iif("
         "EXISTS (SELECT 1 FROM inbox WHERE agent = :agent AND owner = :owner "
@@ -95,7 +95,7 @@ def release(db: sqlite3.Connection, deliveries: Sequence[Delivery]) -> None:
 
 
 def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
-    """Whether this agent got this event, handled or not."""
+    """Tell whether this agent got this event, handled or not."""
     found = db.execute("SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?", (agent, event_seq)).fetchone()
     return found is not None
 
@@ -130,7 +130,7 @@ def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetim
 
 
 def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
-    """Raises LeaseLost when the delivery is somebody else's by now."""
+    """Raise LeaseLost when the delivery is somebody else's by now."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -229,7 +229,7 @@ def backlog(db: sqlite3.Connection, at_most: int) -> int:
 
 
 def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> float | None:
-    """When the first delayed or leased head may be claimed that might not have been claimed at `after`."""
+    """Moment at which the first delayed or leased head may be claimed that might not have been at `after`."""
     found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
     return min((due for due in found if due is not None), default=None)
 
@@ -237,7 +237,7 @@ def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> 
 def _take(
     db: sqlite3.Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta
 ) -> list[Delivery]:
-    """What cannot be read is set aside on the way, and whatever stands behind it moves up."""
+    """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(query, values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
             db.execute(

@@ -108,7 +108,7 @@ def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> li
 
 
 def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
-    """Its agent and its tenant."""
+    """Agent and tenant of the plan."""
     return db.execute("SELECT agent, tenant FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
 
 

@@ -1,4 +1,4 @@
-"""Who there is, and what they take and make."""
+"""Agents, and what they take and make."""
 
 import sqlite3
 from collections.abc import Sequence
@@ -70,7 +70,7 @@ def live_events(db: sqlite3.Connection, tenant_id: str, now: datetime) -> list[R
 
 
 def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
-    """With `live_at`, only those of agents that live then."""
+    """Known events; with `live_at`, only those of agents that live then."""
     found = db.execute(
         "SELECT body, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
     ).fetchall()

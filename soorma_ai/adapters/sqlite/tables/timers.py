@@ -27,7 +27,7 @@ def schedule(db: sqlite3.Connection, timer: Schedule) -> None:
 
 
 def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
-    """False if there is none (any more)."""
+    """Return False if there is none (any more)."""
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
 
 
@@ -38,7 +38,7 @@ def due(db: sqlite3.Connection, now: datetime, limit: int) -> list[tuple[str, st
 
 
 def is_overtaken(db: sqlite3.Connection, guards: str | None, series: str, now: datetime) -> bool:
-    """By a later one of its series, or by the end of what it guards."""
+    """Tell whether a later one of its series, or the end of what it guards, overtook it."""
     query = "SELECT 1 FROM timer WHERE guards = ? AND due <= ? AND ifnull(series, ?) = ?"
     return db.execute(query, (guards, epoch(now), series, series)).fetchone() is not None
 
