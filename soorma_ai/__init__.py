@@ -61,6 +61,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import ContentFiltered as ContentFiltered
     from soorma_ai.errors import DeadlineExceeded as DeadlineExceeded
     from soorma_ai.errors import DecisionError as DecisionError
+    from soorma_ai.errors import Held as Held
     from soorma_ai.errors import InvalidPlan as InvalidPlan
     from soorma_ai.errors import LimitExceeded as LimitExceeded
     from soorma_ai.errors import LocalProtocolError as LocalProtocolError
@@ -101,7 +102,7 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "ConfigError ContentFiltered DeadlineExceeded DecisionError InvalidPlan LimitExceeded LocalProtocolError "
+        "ConfigError ContentFiltered DeadlineExceeded DecisionError Held InvalidPlan LimitExceeded LocalProtocolError "
         "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry SoormaError"
     ),
     "platform": "Platform",

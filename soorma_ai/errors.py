@@ -4,7 +4,8 @@ SoormaError
 ├── ConfigError               wrong set-up; raised before anything runs
 ├── ProtocolError             a rule of the conversation is broken     -> dead letter
 │   ├── LocalProtocolError      by us
-│   │   └── IllegalTransition
+│   │   ├── IllegalTransition
+│   │   └── InvalidResult         off the schema that its maker promised
 │   └── RemoteProtocolError     by the peer
 ├── DecisionError             the model's answer is not usable         -> asked again, then the plan fails
 │   ├── MalformedDecision
@@ -16,6 +17,7 @@ SoormaError
 ├── ContentFiltered           the provider will not                    -> never asked again
 ├── LimitExceeded             a budget is spent                        -> never asked again
 ├── OutcomeUnknown            done or not, nobody knows                -> a person is asked
+├── Held                      a person must approve the request first
 ├── NotFound                                                           -> dead letter
 ├── DeadlineExceeded                                                   -> dead letter
 ├── PlanFailed                what `result()` raises for a plan that did not complete
@@ -58,6 +60,10 @@ class LocalProtocolError(ProtocolError):
 
 class IllegalTransition(LocalProtocolError):
     code = "illegal_transition"
+
+
+class InvalidResult(LocalProtocolError):
+    code = "invalid_result"
 
 
 class RemoteProtocolError(ProtocolError):
@@ -114,6 +120,21 @@ class OutcomeUnknown(SoormaError):
     """The end of a handler that must not run twice was not seen."""
 
     code = "in_doubt"
+
+
+class Held(SoormaError):
+    """The request waits for the answer to the question `wait_id`. `Client.reply(request_id)` waits for its reply, and
+    so does the same call with the same `idempotency_key`."""
+
+    code = "held"
+
+    def __init__(self, event_type: str, wait_id: str, request_id: str) -> None:
+        super().__init__(
+            f"{event_type!r} waits for an approval: answer({wait_id!r}, ...), then reply({request_id!r}); "
+            "whoever may approve it says so with approve=True"
+        )
+        self.wait_id = wait_id
+        self.request_id = request_id
 
 
 class NotFound(SoormaError):

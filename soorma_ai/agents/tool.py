@@ -20,7 +20,7 @@ from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.doubts import find_out
 from soorma_ai.runtime.handling.execute import must_be_wanted
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.replies import reply, request_id_of
+from soorma_ai.runtime.handling.replies import reply
 
 T = TypeVar("T", default=dict[str, Any])
 
@@ -142,7 +142,7 @@ class _Invocation:
         await must_be_wanted(handling)
         event = handling.event
         request = InvocationContext[Any](
-            request_id=request_id_of(handling),
+            request_id=event.correlation_id or event.id,
             event_type=event.type,
             correlation_id=event.correlation_id or event.id,
             data=self.takes.read(f"request {event.type!r}", event.data),

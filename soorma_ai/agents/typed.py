@@ -11,7 +11,7 @@ from pydantic_core import to_jsonable_python
 from soorma_ai.domain.registry import Approval, EventDefinition, approval_of
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import ConfigError, InvalidResult, RemoteProtocolError
 
 Handler = Callable[..., Any]
 
@@ -41,13 +41,13 @@ class Shape:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
     def write(self, what: str, value: object) -> Json:
-        """Raise LocalProtocolError for a result that breaks the handler's own promise."""
+        """Raise InvalidResult for a result that breaks the handler's own promise."""
         try:
             data: Json = to_jsonable_python(value)
         except ValueError as error:
-            raise LocalProtocolError(f"{what} is no JSON: {error}") from error
+            raise InvalidResult(f"{what} is no JSON: {error}") from error
         if self.schema and (faults := violations(self.schema, data)):
-            raise LocalProtocolError(f"{what} is off its schema: {describe(faults)}")
+            raise InvalidResult(f"{what} is off its schema: {describe(faults)}")
         return data
 
 

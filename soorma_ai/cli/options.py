@@ -46,6 +46,21 @@ def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
     return with_options
 
 
+def with_person(command: Callable[P, T]) -> Callable[..., T]:
+    """Turn the command's `user_id` and `roles` into --as, --role and --root, which is roles None."""
+
+    @click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who says it.")
+    @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role they have; again for several.")
+    @click.option("--root", is_flag=True, help="As the trusted operator, who is asked for no role.")
+    @wraps(command)
+    def with_options(*args: Any, roles: tuple[str, ...], root: bool, **options: Any) -> Any:
+        if root and roles:
+            raise click.UsageError("--root is asked for no role; leave out --role")
+        return cast("Callable[..., T]", command)(*args, roles=None if root else frozenset(roles), **options)
+
+    return with_options
+
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON, for programs.")
 
 

@@ -59,10 +59,10 @@ def look_up(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
 class CommandRunner:
     """Has commands carried out by the owner of the file, or by this process when there is none."""
 
-    def __init__(self, access: Access, *, user_id: str = LOCAL_USER) -> None:
+    def __init__(self, access: Access, person: Person | None = None) -> None:
         self._path = _file(access)
         self._access = access
-        self._person = Person(access.tenant_id, user_id)
+        self._person = person or Person(access.tenant_id, LOCAL_USER)
         self.has_owner = False
 
     def run(self, command: Command[T]) -> T:

@@ -4,12 +4,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
@@ -17,8 +18,6 @@ from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
 TASK_TIMEOUT = "task.timeout"
-# For a task whose request names no deadline: nothing may be waited for without end.
-LONGEST_WAIT = timedelta(days=7)
 
 
 @dataclass(frozen=True)
@@ -58,6 +57,7 @@ def delegate(
     response_topic: EventTopic,
     timeout: timedelta | None,
     group: str | None,
+    definition: EventDefinition | None = None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
     event_id = moment.event_id(request.event_type)
@@ -68,6 +68,7 @@ def delegate(
         request.data,
         event_id=event_id,
         reply_to=ReplyAddress(event_id, request.response_event, response_topic),
+        dataschema=definition.dataschema if definition else None,
         target=request.assigned_to,
     )
     spec = ExpectationSpec(
@@ -78,6 +79,7 @@ def delegate(
         subject=request.event_type,
         timeout=timeout,
         group_id=group,
+        dataschema=event.dataschema,
     )
     info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
     return info, (Publish(event), *open_expectation(waiter_of(task), spec, moment))

@@ -15,9 +15,10 @@ from soorma_ai.domain.values import Json
 
 @dataclass(frozen=True)
 class Publish:
-    """Write an event into the outbox."""
+    """Write an event into the outbox. `is_cleared`: a request that a person let go, or that needs nobody's yes."""
 
     event: EventEnvelope
+    is_cleared: bool = False
 
 
 @dataclass(frozen=True)

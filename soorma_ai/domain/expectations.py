@@ -47,7 +47,7 @@ class Expectation:
     `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it. `task_id` is the
     owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
     one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision.
-    `join` is what a join asked for.
+    `join` is what a join asked for. `dataschema` names the definition of the request whose reply this is.
     """
 
     id: str
@@ -74,6 +74,7 @@ class Expectation:
     join: Join | None = None
     group_id: str | None = None
     others: tuple[str, ...] = ()
+    dataschema: str | None = None
 
     @property
     def event_types(self) -> tuple[str, ...]:
@@ -108,6 +109,7 @@ class Wait:
     digest: str | None
     root_plan_id: str | None = None
     task_id: str | None = None
+    request_id: str | None = None
     reminders: tuple[timedelta, ...] = ()
     escalates_at: datetime | None = None
     escalate_to: tuple[str, ...] = ()
@@ -118,11 +120,13 @@ class Wait:
         if ask is None:
             return None
         held = ask.proposal
+        request = held.request if held else None
         return cls(
             wait_id=expectation.id,
             plan_id=expectation.plan_id,
             root_plan_id=expectation.root_plan_id,
             task_id=expectation.task_id,
+            request_id=request.id if request else None,
             agent=expectation.agent,
             tenant_id=expectation.tenant_id,
             reason=ask.reason,
@@ -143,13 +147,13 @@ class Wait:
         )
 
 
-StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid"]
+StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked"]
 
 
 @dataclass(frozen=True)
 class Stray:
-    """An event that an expectation did not take: too early, too late, once too often, off its schema,
-    or fitting several, of which the oldest took it."""
+    """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
+    of which the oldest took it, or a reply of one who was not asked."""
 
     event_id: str
     event_type: str

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 
@@ -19,7 +20,7 @@ class AnswerDecision(StrEnum):
 @dataclass(frozen=True)
 class Proposal:
     """The request that a gate holds; `digest` binds the approval to exactly this payload. `target` is the planner that
-    a goal is for."""
+    a goal is for. `request` is the whole event, where no plan decides what becomes of it."""
 
     event_type: str
     data: JsonObject
@@ -27,6 +28,7 @@ class Proposal:
     payload_schema: JsonObject
     reply: ExpectedReply | None = None
     target: str | None = None
+    request: EventEnvelope | None = None
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,11 @@ class Approval:
         if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
             raise ConfigError(f"Approval: {fault}")
 
+    def add_condition(self, later: "Approval") -> "Approval":
+        """Return the approval of an event whose owner asks for this, and that is taken by one who asks for more: what
+        the owner says of people and of time stands."""
+        return replace(self, when=any_of([self.when, later.when]))
+
     def combine(self, other: "Approval | None") -> "Approval":
         """Return the approval that is needed where either is; silence is a yes only where it is for both, and where
         both name people, those of this one are asked."""
@@ -173,6 +178,9 @@ class EventRole(StrEnum):
     TAKES_AS_GOAL = "takes as goal"
     MAKES = "makes"
     AWAITS = "awaits"
+
+
+TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
 
 @dataclass(frozen=True)

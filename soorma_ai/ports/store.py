@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
@@ -60,6 +61,11 @@ class Queue(Protocol):
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
         """A client's own publish, with the reply it expects, if any. An event sent before is not sent again;
         the same id with other content is a LocalProtocolError."""
+        ...
+
+    async def open(self, effects: Sequence[Effect], now: datetime) -> bool:
+        """Apply what is asked from outside. False, and nothing changes, where the expectation that the first of these
+        effects opens is there already, open or closed."""
         ...
 
     async def unsent(self, limit: int) -> list[StoredEvent]:

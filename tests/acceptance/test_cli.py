@@ -314,7 +314,7 @@ def test_the_newest_events_are_printed_in_the_order_in_which_they_came_and_as_js
 
 
 def test_following_all_events_ends_with_ctrl_c_and_that_is_no_failure(shop: Shop) -> None:
-    with shop.background(*SOORMA, "events", "tail", "--follow", ready="plan.wait.opened") as tail:
+    with shop.background(*SOORMA, "events", "tail", "--follow", ready="notification.human_input") as tail:
         tail.send_signal(signal.SIGINT)
         assert tail.wait() == DONE
 

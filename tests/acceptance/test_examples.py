@@ -18,7 +18,7 @@ RESEARCH = EXAMPLES / "04_state_machine" / "main.py"
 ADVICE = EXAMPLES / "05_research_advisor" / "main.py"
 
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
-ASKED, ANSWERED = "plan.wait.opened", "plan.wait.answered"
+ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
 
 # The client library takes seconds to load, so all runs but the quickstart's share a process.
 SEVERAL_RUNS = """

@@ -8,7 +8,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from soorma_ai.domain.effects import Ack, Disposition, Effect, Expect, SavePlan
-from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JournalEntry, JournalKey, Step, StepKind, Verdict
 from soorma_ai.domain.limits import Limits
@@ -76,8 +76,12 @@ def fact(
     )
 
 
-def reply(event_id: str, to: str, *, tenant: str = "default", data: Mapping[str, Json] | None = None) -> EventEnvelope:
-    return event(event_id, "work.done", EventTopic.ACTION_RESULTS, correlation_id=to, tenant=tenant, data=data)
+def reply(
+    event_id: str, to: str, *, source: str = SYSTEM, tenant: str = "default", data: Mapping[str, Json] | None = None
+) -> EventEnvelope:
+    """A reply that counts: of the platform, where no agent is said."""
+    topic = EventTopic.ACTION_RESULTS
+    return event(event_id, "work.done", topic, source=source, correlation_id=to, tenant=tenant, data=data)
 
 
 def agent(

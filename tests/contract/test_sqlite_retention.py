@@ -36,7 +36,7 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.ports import Pruned
 
-LASTING = {"agent", "definition", "sqlite_sequence"}
+LASTING = {"agent", "definition", "taking", "sqlite_sequence"}
 
 
 @pytest.fixture

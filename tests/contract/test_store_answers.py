@@ -21,7 +21,7 @@ async def test_an_accepted_answer_closes_the_question_and_wakes_its_plan(store: 
     await running(store, asked)
     await do(store, Schedule("t-1", later(3600), event("expiry"), guards="a-1"))
     given = answer("act-1")
-    assert await take_answer(store.plans, "a-1", given, ANN, later(5)) == "accepted"
+    assert await take_answer(store, "a-1", given, ANN, later(5)) == "accepted"
     found = await find(store, "a-1")
     wake = wake_for(ANSWERED, asked, later(5))
     assert (found.status, found.answer, found.closed_at) == (ExpectationStatus.MET, given, later(5))
@@ -41,7 +41,7 @@ async def answered_at_once(store: Store, count: int) -> None:
     decisions = (AnswerDecision.APPROVE, AnswerDecision.REJECT)
     crowd = [answer(f"act-{n}", decisions[n % 2], user=f"user-{n}") for n in range(count)]
     outcomes = await asyncio.gather(
-        *(take_answer(store.plans, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
+        *(take_answer(store, "a-1", given, Person(user_id=given.user_id), NOW) for given in crowd)
     )
     assert sorted(outcomes) == ["accepted"] + ["duplicate"] * (count - 1)
     assert (await find(store, "a-1")).answer == crowd[[*map(str, outcomes)].index("accepted")]
@@ -52,9 +52,9 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
     await running(store, *(gate(f"a-{n}") for n in range(10)))
     await do(store, *(Schedule(f"t-{n}", NOW, event(f"x-{n}"), guards=f"a-{n}") for n in range(10)))
     results = await asyncio.gather(
-        *(take_answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
+        *(take_answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5)),
         store.queue.fire(NOW, 50),
-        *(take_answer(store.plans, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
+        *(take_answer(store, f"a-{n}", answer(f"act-{n}"), ANN, NOW) for n in range(5, 10)),
     )
     for n in range(10):
         found = await find(store, f"a-{n}")
@@ -71,7 +71,7 @@ async def test_an_answer_and_the_expiry_at_once_leave_one_outcome(store: Store) 
 async def test_what_is_not_asked_of_this_tenant_is_not_found(store: Store, wait_id: str, person: Person) -> None:
     await running(store, gate("a-1"), expectation("q-1"))
     with pytest.raises(NotFound, match=f"{wait_id} .*{person.tenant_id}"):
-        await take_answer(store.plans, wait_id, answer("act-1"), person, NOW)
+        await take_answer(store, wait_id, answer("act-1"), person, NOW)
 
 
 async def test_cancelling_asks_the_plan_to_stop_and_wakes_it_once_for_the_first_reason(store: Store) -> None:

@@ -165,3 +165,24 @@ async def test_an_agent_that_comes_back_from_silence_wakes_the_plans_that_lacked
 async def test_agents_are_listed_by_name(store: Store) -> None:
     await store.registry.register([agent("b"), planner("c"), agent("a")], NOW)
     assert [row.agent for row in await store.registry.agents(NOW)] == ["a", "b", "c"]
+
+
+async def approvers(store: Store, seconds: float = 0) -> set[tuple[str, ...]]:
+    found = await store.registry.live_events("default", later(seconds))
+    return {one.definition.approval.approvers if one.definition.approval else () for one in found}
+
+
+async def test_an_event_stays_its_first_takers_while_that_is_registered_and_then_goes_to_the_next(store: Store) -> None:
+    pay = agent("pay", events=(takes("pay", approval=Approval(approvers=("cfo",))),))
+    taker = agent("aa", events=(takes("pay", approval=Approval(approvers=("intern",))),))
+    await store.registry.register([pay], NOW)
+    await store.registry.register([taker], later(1))
+    assert await approvers(store, 1) == {("cfo",)}
+    await store.registry.register([agent("pay", events=(takes("pay", approval=Approval(approvers=("ceo",))),))], NOW)
+    assert await approvers(store, 1) == {("ceo",)}, "the owner may change its terms"
+    await store.registry.leave(["pay"])
+    assert await approvers(store, 1) == {("ceo",)}, "who is away owns it all the same"
+    await store.registry.deregister("pay", later(1))
+    assert await approvers(store, 1) == {("intern",)}
+    await store.registry.register([pay], later(2))
+    assert await approvers(store, 2) == {("intern",)}

@@ -64,7 +64,7 @@ async def test_closing_what_is_closed_is_a_conflict_for_who_must_be_first(store:
 async def test_a_request_is_answered_by_any_event_that_it_names_and_once(store: Store) -> None:
     await running(store, expectation("e-1", others=("work.failed", "nothing.found")))
     other = event("r-0", "unheard.of", EventTopic.ACTION_RESULTS, correlation_id="e-1")
-    named = event("r-1", "nothing.found", EventTopic.ACTION_RESULTS, correlation_id="e-1")
+    named = reply("r-1", "e-1").model_copy(update={"type": "nothing.found"})
     arrival = await store.queue.arrive([other, named, reply("r-2", "e-1")], NOW)
     assert [(stray.event_id, stray.reason) for stray in arrival.strays] == [("r-2", "surplus")]
     assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-1"]

@@ -13,7 +13,7 @@ from typing import Any
 from kit import planner, published, requested, until
 
 from soorma_ai import DelegationSpec, EventTopic, Limits, Platform, PlatformContext, ResultContext, TaskContext, Worker
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
@@ -41,7 +41,7 @@ async def register_parts(platform: Platform) -> None:
 def reply_to(request: EventEnvelope, **data: Any) -> EventEnvelope:
     changed = {
         "id": f"reply-{request.id}",
-        "source": "parts",
+        "source": SYSTEM,
         "topic": EventTopic.ACTION_RESULTS,
         "type": request.response_event,
         "data": data or {"success": True, "result": request.data},

@@ -135,7 +135,7 @@ async def test_a_worker_completes_or_fails_its_task_once(platform: Platform) -> 
 
     assert await outcome("well") == {"shelf": 3}
     assert await outcome("fail") == "full"
-    assert [await outcome(how) for how in ("twice", "off")] == ["local_protocol"] * 2
+    assert [await outcome(how) for how in ("twice", "off")] == ["local_protocol", "invalid_result"]
 
 
 async def test_a_reply_that_never_comes_is_a_deadline_and_the_same_key_finds_it_later(

@@ -50,7 +50,7 @@ async def test_people_are_reminded_then_others_are_asked_and_nothing_moves(
         assert await told(platform, len(expected)) == expected
     reminder = (await published(platform, topic="notification-events"))[1]
     assert (reminder.subject, reminder.data["wait_id"]) == (question.wait_id, question.wait_id)
-    assert reminder.data["message"] == question.message
+    assert reminder.data["question"] == question.message
     details = await platform.plan(plan.plan_id)
     assert (details.status, len(details.steps)) == ("paused", 2)
     assert (await the_wait(platform)).wait_id == question.wait_id

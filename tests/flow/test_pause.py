@@ -4,6 +4,7 @@ import asyncio
 from typing import Any
 
 import pytest
+from fanin import arrive, reply_to
 from kit import PATIENCE, order, payments, planner, published, pursue, requested, stepped, stock, the_wait, types, until
 from machines import GOAL, Web, analyst, requests_for, research, researcher
 
@@ -141,7 +142,7 @@ async def test_what_comes_to_a_paused_plan_waits_until_somebody_resumes_it(platf
         await platform.publish("business-facts", "stop.wanted", {"plan": plan.plan_id})
     question = await the_wait(platform)
     said = {"success": True, "result": {"pages": [1]}}
-    await platform.publish("action-results", "web.search.completed", said, correlation_id=request.correlation_id)
+    await arrive(platform, [reply_to(request, **said)])
     await stepped(platform, plan.plan_id, "replied")
     assert (await platform.plan(plan.plan_id)).status == "paused"
     assert await types(platform) == [GOAL, "web.search.requested"]

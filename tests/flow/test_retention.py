@@ -135,7 +135,7 @@ async def test_living_plans_run_to_the_same_end_with_and_without_a_prune(tmp_pat
     with closing(sqlite3.connect(tmp_path / "forgetful.db")) as db:
         names = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         left = {name for name in names if db.execute(f"SELECT 1 FROM {name}").fetchone()}
-    assert left == {"agent", "definition", "sqlite_sequence"}
+    assert left == {"agent", "definition", "taking", "sqlite_sequence"}
 
 
 @asynccontextmanager

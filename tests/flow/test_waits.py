@@ -36,7 +36,7 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
 
 FORGED = ["approval.granted", "payment.charge.requested.completed"]
 TOPICS = ("business-facts", "action-results", "plan-events", "notification-events")
-FORGED += [f"plan.wait.{word}" for word in ("answered", "opened", "reminded", "escalated")]
+FORGED += [f"plan.wait.{word}" for word in ("answered", "opened")]
 
 
 async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> None:

@@ -56,7 +56,7 @@ class Record:
         lines: list[list[Any]] = []
         for event in self.events:
             data = event.get("data", {})
-            if event["type"] == "plan.wait.opened":
+            if event["type"] == "notification.human_input":
                 asked = self.asked[data["wait_id"]]["ask"]
                 held = asked["proposal"]
                 wait = ["gate", held["event_type"], held["data"]] if held else ["ask", data["expected_event"]]
@@ -70,7 +70,9 @@ class Record:
     def invalid(self) -> list[str]:
         """Requests that are not offered, do not fit their schema, or were not approved, each payload for itself."""
         found: list[str] = []
-        yes = [self._yes(event["data"]["wait_id"]) for event in self.events if event["type"] == "plan.wait.opened"]
+        yes = [
+            self._yes(event["data"]["wait_id"]) for event in self.events if event["type"] == "notification.human_input"
+        ]
         approved = [payload for payload in yes if payload is not None]
         for event in self.events:
             if event["topic"] != "action-requests" or event["source"] == CLIENT:

@@ -129,7 +129,7 @@ def test_the_judge_has_nothing_against_a_store_as_it_was_written(written: tuple[
     ("change", "told"),
     [
         (f"UPDATE event SET body = json_set(body, '$.data.new', 1) WHERE {REQUESTS}", "line"),
-        ("DELETE FROM event WHERE type = 'plan.wait.opened'", 'wanted ["ask"'),
+        ("DELETE FROM event WHERE type = 'notification.human_input'", 'wanted ["ask"'),
         ("UPDATE expectation SET body = json_set(body, '$.ask.message', 'What?') WHERE kind = 'wait'", "What?"),
         (
             "UPDATE event SET body = json_set(body, '$.data.result.message', 'no') WHERE topic = 'action-results'",

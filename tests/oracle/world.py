@@ -45,7 +45,7 @@ REPLIED = EventDefinition(
     description="The customer said something.",
     payload_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
-WAIT_OPENED = "plan.wait.opened"
+HUMAN_INPUT = "notification.human_input"
 PATIENCE = 60.0
 
 
@@ -142,7 +142,7 @@ class World:
             return Told(reason="no end")
 
     async def _see(self, event: EventEnvelope, client: Client, handle: PlanHandle) -> None:
-        if event.type == WAIT_OPENED:
+        if event.type == HUMAN_INPUT:
             await self._answer(str(event.data["wait_id"]), client)
         elif event.topic is EventTopic.ACTION_REQUESTS and event.type not in (*self.plan.events, GOAL.event_name):
             self.surprises.append(f"{event.type} was requested, which nobody here takes")

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, TypeVar
 
+from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.plan.requests import APPROVAL_ANSWER
 from soorma_ai.domain.decisions import Judged, PlannerDecision
 from soorma_ai.domain.effects import AppendStep, Expect, Outcome, Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage

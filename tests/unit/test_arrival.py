@@ -24,7 +24,7 @@ from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Me
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
-from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Stray, StrayReason
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import EventRole
@@ -84,6 +84,21 @@ def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goe
     met = replace(expected, status=MET, met_by="r-1")
     assert arrived(reply("r-1", "q-1"), Found(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
     assert arrived(reply("r-1", "q-1"), Found(met)) == (Answered("q-1"),)
+
+
+@pytest.mark.parametrize("kind", BY_REPLY)
+@pytest.mark.parametrize(
+    ("source", "was_handed", "counts"),
+    [("worker", True, True), ("worker", False, False), (CLIENT, False, False), (SYSTEM, False, True)],
+)
+def test_a_reply_counts_only_from_whom_the_request_was_handed_to_or_the_platform(
+    kind: ExpectationKind, source: str, was_handed: bool, counts: bool
+) -> None:
+    came, expected = reply("r-1", "q-1", source=source), expectation("q-1", kind)
+    assert meaning(came, expected) is Meaning.REPLY
+    effects = arrived(came, Found(expected, was_handed=was_handed))
+    assert (effects == (Stray("r-1", "work.done", "unasked", "q-1"),)) is not counts
+    assert (Meet("q-1", "r-1") in effects) is counts
 
 
 @pytest.mark.parametrize(
@@ -178,7 +193,7 @@ def test_an_event_that_no_wait_could_ever_name_is_not_kept(came: EventEnvelope, 
 
 def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None:
     met = expectation("q-1", event_type="order.paid", event_topic=EventTopic.BUSINESS_FACTS, status=MET, met_by="x")
-    came = fact("f-1", ORDER).model_copy(update={"correlation_id": "q-1"})
+    came = fact("f-1", ORDER, source=SYSTEM).model_copy(update={"correlation_id": "q-1"})
     assert meaning(came, met) is Meaning.REPLY
     assert arrived(came, Found(met)) == (Stray("f-1", "order.paid", "surplus", "q-1"),)
 

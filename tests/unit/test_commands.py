@@ -35,10 +35,21 @@ PRUNE: dict[str, Any] = {"older_than": 86400.5, "statuses": ["failed"], "after":
     ],
     ids=lambda value: value["call"] if isinstance(value, dict) else "",
 )
-def test_a_command_is_spelled_for_the_wire_and_parsed_from_it(command: Command[object], fields: dict[str, Any]) -> None:
-    request = spell(command, Person("acme", "ada"))
-    assert request == {**fields, "tenant_id": "acme", "user_id": "ada"}
-    assert (parse(request), sender(request)) == (command, Person("acme", "ada"))
+@pytest.mark.parametrize("roles", [None, frozenset[str](), frozenset({"cfo", "boss"})])
+def test_a_command_is_spelled_for_the_wire_and_parsed_from_it(
+    command: Command[object], fields: dict[str, Any], roles: frozenset[str] | None
+) -> None:
+    ada = Person("acme", "ada", roles)
+    request = spell(command, ada)
+    spelled = None if roles is None else sorted(roles)
+    assert request == {**fields, "tenant_id": "acme", "user_id": "ada", "roles": spelled}
+    assert (parse(request), sender(request)) == (command, ada)
+
+
+def test_a_sender_that_names_no_roles_has_none() -> None:
+    assert sender({"tenant_id": "acme", "user_id": "ada"}).roles == frozenset()
+    with pytest.raises(LocalProtocolError, match="'roles' must be a list of names, found 'cfo'"):
+        sender({"tenant_id": "acme", "user_id": "ada", "roles": "cfo"})
 
 
 def test_what_may_be_left_out_has_a_default() -> None:

@@ -105,7 +105,7 @@ def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone()
     assert (join.kind, join.deadline, need_of(join)) == ("join", NOW + timedelta(seconds=60), 3)
     kinds = ["reply", "gate", "reply"]
     assert [(b.kind, b.place, b.branch_of) for b in branches] == [(k, n, join.id) for n, k in enumerate(kinds)]
-    assert [event.type for event in published(outcome)] == ["part.asked", "plan.wait.opened", "pay.asked"]
+    assert [event.type for event in published(outcome)] == ["part.asked", "notification.human_input", "pay.asked"]
     assert [timer.guards for timer in of_kind(Schedule, outcome)] == [join.id]
     assert [step.fingerprint is not None for step in steps(outcome)] == [True, False, False], (
         "one decision is one repeat"

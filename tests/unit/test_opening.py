@@ -62,21 +62,24 @@ def test_a_question_is_announced_with_what_the_asker_adds_and_the_platforms_own_
     effects = open_expectation(PLAN, spec(ask=ASK, timeout=2 * HOUR), moment(), about={"wait_id": "mine", "sum": 5})
     assert [type(effect) for effect in effects] == [Expect, Publish, Schedule, Schedule]
     (told,) = published(effects)
-    assert (told.type, told.topic) == ("plan.wait.opened", "notification-events")
+    assert (told.type, told.topic) == ("notification.human_input", "notification-events")
     assert (told.source, told.subject) == ("orders", "x-1")
-    assert (told.lineage, told.causation_id, told.correlation_id) == (LINEAGE, GOAL.id, None)
+    assert (told.lineage, told.causation_id, told.correlation_id) == (LINEAGE, GOAL.id, "p-1")
     assert told.data == {
         "sum": 5,
+        "question": "Which?",
+        "reason": "why",
         "wait_id": "x-1",
         "kind": "reply",
-        "expected_event": "part.completed",
-        "reason": "why",
-        "message": "Which?",
+        "plan_id": "p-1",
+        "response_event": "part.completed",
         "allowed_decisions": ["respond"],
         "response_schema": {"type": "object"},
         "digest": None,
         "deadline": (NOW + 2 * HOUR).isoformat(),
     }
+    (of_task,) = published(open_expectation(TASK, spec(ask=ASK), moment()))
+    assert (of_task.correlation_id, of_task.data["task_id"]) == ("t-1", "t-1")
 
 
 def test_the_announcement_of_a_gate_names_exactly_the_payload_that_it_holds() -> None:

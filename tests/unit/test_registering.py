@@ -1,6 +1,7 @@
 """What may be registered, declared and deregistered."""
 
 from dataclasses import replace
+from datetime import timedelta
 
 import pytest
 from contract.store_kit import NOW, agent, later
@@ -20,7 +21,7 @@ from soorma_ai.core.arrival.registering import (
     names_of_its_own,
     with_made,
 )
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, EventDefinition, EventRole
+from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentCapability, Approval, EventDefinition, EventRole
 from soorma_ai.errors import ConfigError, LocalProtocolError
 
 GONE = AGENT_GONE_AFTER.total_seconds()
@@ -63,9 +64,38 @@ def test_events_have_one_order_and_those_of_the_gone_are_left_out_when_only_the_
     first = agent("z", events=((EventRole.TAKES, B), (EventRole.TAKES, A)))
     second = agent("m", events=((EventRole.TAKES, A),))
     for rows in ([(first, True), (second, False)], [(second, False), (first, True)]):
-        known = [(one.agent, one.definition.event_name) for one in events_of(rows, only_live=False)]
+        known = [(one.agent, one.definition.event_name) for one in events_of(rows, [], only_live=False)]
         assert known == [("m", "a"), ("z", "a"), ("z", "b")]
-        assert [one.agent for one in events_of(rows, only_live=True)] == ["z", "z"]
+        assert [one.agent for one in events_of(rows, [], only_live=True)] == ["z", "z"]
+
+
+CFO = Approval(approvers=("cfo",), timeout=timedelta(hours=2), on_expiry="approve")
+INTERN = Approval(when="payload.amount > 5", approvers=("intern",))
+BIG = Approval(when="payload.amount > 100", approvers=("cfo",))
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "living", "needed"),
+    [
+        (CFO, INTERN, "pa", CFO),
+        (BIG, INTERN, "pa", replace(BIG, when="(payload.amount > 100) || (payload.amount > 5)")),
+        (BIG, INTERN, "a", replace(BIG, when="(payload.amount > 100) || (payload.amount > 5)")),
+        (BIG, INTERN, "p", BIG),
+        (None, INTERN, "pa", INTERN),
+        (CFO, None, "a", CFO),
+        (None, None, "pa", None),
+    ],
+)
+def test_an_event_belongs_to_who_first_took_it_and_a_later_taker_may_add_a_condition_and_loosen_none(
+    first: Approval | None, second: Approval | None, living: str, needed: Approval | None
+) -> None:
+    pay, aa = (
+        agent(name, events=((EventRole.TAKES, A.model_copy(update={"approval": approval})),))
+        for name, approval in (("pay", first), ("aa", second))
+    )
+    takings = [("pay", "action-requests", "a"), ("aa", "action-requests", "a")]
+    found = events_of([(aa, "a" in living), (pay, "p" in living)], takings, only_live=True)
+    assert {one.definition.approval for one in found} == {needed}
 
 
 def test_what_is_declared_replaces_what_was_made_under_that_name_and_changes_nothing_when_it_is_known() -> None:

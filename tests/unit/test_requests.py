@@ -5,9 +5,11 @@ from typing import Any
 
 import pytest
 
+from soorma_ai.core.expecting.gates import APPROVAL_ANSWER
 from soorma_ai.core.expecting.keys import keys_of_wait
+from soorma_ai.core.expecting.opening import opened_by
 from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.requests import APPROVAL_ANSWER, Question, ask, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import Question, ask, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -68,7 +70,12 @@ def test_what_a_person_must_approve_is_a_question_bound_to_exactly_this_payload(
     ladder: Any = {"reminders": (HOUR / 2,), "escalate_after": HOUR / 2, "escalate_to": ("chief",)}
     outcome = carried_out(action, approval=Approval(approvers=("boss",), timeout=HOUR, **ladder))
     (held,), (told,) = opened(outcome), published(outcome)
-    assert (held.kind, held.event_type, held.deadline, told.type) == ("gate", "pay", NOW + HOUR, "plan.wait.opened")
+    assert (held.kind, held.event_type, held.deadline, told.type) == (
+        "gate",
+        "pay",
+        NOW + HOUR,
+        "notification.human_input",
+    )
     assert held.ask is not None and held.ask.proposal is not None
     asked, proposal = held.ask, held.ask.proposal
     assert (asked.message, asked.approvers, asked.on_expiry) == ("May pay be published?", ("boss",), "reject")
@@ -103,7 +110,7 @@ def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
     assert [line(step) for step in steps(outcome)] == [("asked", "told", "Which?", wait.id)]
     assert [timer.id.partition(":")[0] for timer in of_kind(Schedule, outcome)] == ["deadline", "escalate"]
     assert outcome.plan.status == "paused"
-    unknown = expectation_in(carried_out(WaitAction(expected_event="told"), definition=None, producers=("shop",)))
+    unknown = opened_by(carried_out(WaitAction(expected_event="told"), definition=None, producers=("shop",)).effects)
     assert (unknown.keys, unknown.producers, unknown.deadline) == ((), (), END)
     assert unknown.ask is not None
     assert (unknown.ask.reason, unknown.ask.response_schema) == ("input_required", ANY_OBJECT)

@@ -53,7 +53,7 @@ def test_a_question_of_a_task_is_found_by_the_tasks_id_and_ends_in_time() -> Non
     (wait,), (told,) = opened(effects), published(effects)
     assert (wait.id, wait.kind, wait.keys) == (wait_id, "wait", ("reply:t-1", f"reply:{wait_id}"))
     assert (wait.task_id, wait.producers, wait.deadline) == ("t-1", ("client",), NOW + timedelta(seconds=60))
-    assert (told.data["message"], told.data["sum"], told.data["wait_id"]) == ("May it go?", 5, wait_id)
+    assert (told.data["question"], told.data["sum"], told.data["wait_id"]) == ("May it go?", 5, wait_id)
     assert wait.ask is not None
     assert (wait.ask.approvers, wait.ask.escalate_to, wait.event_topic) == (
         ("boss",),

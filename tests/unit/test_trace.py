@@ -6,7 +6,6 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.expecting.opening import WAIT_OPENED
 from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import MOST_LEVELS, Trace, trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
@@ -14,6 +13,7 @@ from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import StepKind, Verdict
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.states import HUMAN_INPUT
 from unit.rows import GOAL, PLAN, PLANNER, QUESTION, Story, answer, at, decision, event, expectation, reply
 
 
@@ -274,7 +274,7 @@ def test_a_request_between_agents_shows_its_reply_and_an_event_that_nothing_expl
 
 def test_wake_ups_announcements_and_the_answer_to_the_caller_have_no_lines_of_their_own() -> None:
     story = holding(closed=61, given=answer(61))
-    announced = event("announced", 1, because=GOAL, type=WAIT_OPENED)
+    announced = event("announced", 1, because=GOAL, type=HUMAN_INPUT)
     woken = event("wake-1", 61, because=GOAL, source=SYSTEM, type="plan.wait.answered")
     cancelled = event("wake-2", 62, because=GOAL, source=SYSTEM, type="plan.cancel.requested")
     told = traced(story, [goal_event(), announced, woken, cancelled])

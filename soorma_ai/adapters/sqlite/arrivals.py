@@ -31,8 +31,11 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
-        case Meaning.NOTHING | Meaning.REPLY | Meaning.WAKES_TASK:
+        case Meaning.NOTHING | Meaning.WAKES_TASK:
             return Found(expected)
+        case Meaning.REPLY:
+            assert expected is not None
+            return Found(expected, was_handed=inbox.was_handed(db, event.source, expected.id))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None
             return Found(planner=plans.planner_of(db, heard.plan_id))

@@ -11,7 +11,7 @@ from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.domain.registry import Registration
+from soorma_ai.domain.registry import EventDefinition, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.errors import LocalProtocolError
 
@@ -55,6 +55,11 @@ REGISTRATION = Codec(Registration)
 def registration(text: str) -> Registration:
     """Parsed once per content: it is read for every decision and holds many schemas."""
     return REGISTRATION.record(text)
+
+
+@lru_cache(maxsize=2048)
+def definition(text: str) -> EventDefinition:
+    return EventDefinition.model_validate_json(text)
 
 
 def add_row(db: sqlite3.Connection, table: str, conflict: str = "", /, **row: object) -> sqlite3.Cursor:

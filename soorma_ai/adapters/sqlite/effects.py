@@ -28,6 +28,14 @@ def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expect
         expectations.insert(db, expect)
 
 
+def open(db: sqlite3.Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
+    opened = next(effect.expectation for effect in effects if isinstance(effect, asked.Expect))
+    if expectations.status_of(db, opened.id) is not None:
+        return False
+    apply(db, effects, now)
+    return True
+
+
 def apply(db: sqlite3.Connection, changes: Sequence[asked.Effect], now: datetime) -> None:
     for effect in changes:
         _apply(db, effect, now)

@@ -9,7 +9,7 @@ from soorma_ai.adapters.sqlite.consequences import offer_changed
 from soorma_ai.adapters.sqlite.tables import registry
 from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import registering as rules
-from soorma_ai.domain.registry import EventDefinition, Registration
+from soorma_ai.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 
 _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
@@ -22,6 +22,10 @@ def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Reg
             rules.check_tenant(one, before[0])
         for definition in rules.definitions_of(one):
             _define(db, one, definition)
+        db.executemany(
+            "INSERT OR IGNORE INTO taking (agent, topic, event_name) VALUES (?, ?, ?)",
+            [(one.agent, str(event.topic), event.event_name) for role, event in one.events if role in TAKEN],
+        )
         db.execute(
             "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body) VALUES (?, ?, ?, 0, ?)",
             (one.agent, one.tenant_id, epoch(now), REGISTRATION.text(one)),
@@ -67,6 +71,7 @@ def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime
     needs = registry.needs(db, row.registration, rules.names_of_its_own(row.registration, others))
     rules.check_deregistering(agent, needs, lives=row.live)
     db.execute("DELETE FROM agent WHERE agent = ?", (agent,))
+    db.execute("DELETE FROM taking WHERE agent = ?", (agent,))
     routes.forget()
     inherited, gone = rules.heirs(others), list[EventDefinition]()
     for *key, body in db.execute(

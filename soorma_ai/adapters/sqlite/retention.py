@@ -176,6 +176,14 @@ _REMOVE_REQUESTS = """
     )
 """
 
+_REMOVE_GATES = """
+    DELETE FROM expectation WHERE id IN (
+        SELECT id FROM expectation
+        WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL AND tenant = :tenant AND closed_at < :before
+        LIMIT :limit
+    )
+"""
+
 
 @dataclass(frozen=True)
 class Old:
@@ -246,8 +254,8 @@ class _Batch:
         return then
 
     def requests(self, place: _Place) -> _Place:
-        """Requests of clients that were not answered, long after they stopped waiting."""
-        removed = 0 if self._dry_run else self._done(_REMOVE_REQUESTS)
+        """Requests of clients that were not answered, long after they stopped waiting, and what people said of some."""
+        removed = 0 if self._dry_run else max(self._done(_REMOVE_REQUESTS), self._done(_REMOVE_GATES))
         return place if removed == self._limit else _Place(_LOOSE)
 
     def loose(self, place: _Place) -> _Place | None:

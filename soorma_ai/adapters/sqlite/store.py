@@ -28,6 +28,7 @@ class SqliteQueue(Part):
     release = writing(inbox.release)
     renew = writing(inbox.renew)
     send = writing(effects.send)
+    open = writing(effects.open)
     sent = writing(log.sent)
     fire = writing(firing.fire)
     pending = reading(inbox.pending)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
+from soorma_ai.core.expecting.opening import ANNOUNCEMENTS
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
@@ -46,6 +47,8 @@ class BusClient:
         payload = json_object(f"the data of {event_type!r}", data)
         if event_type == HUMAN_INPUT and topic_of(topic) is EventTopic.NOTIFICATION_EVENTS:
             return await self._ask(payload)
+        if event_type in ANNOUNCEMENTS:
+            raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
         moment = self._handling.moment()
         event_id = moment.event_id(event_type)
         reply_to = None

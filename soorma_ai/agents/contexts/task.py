@@ -78,7 +78,7 @@ class TaskContext(Generic[T]):
         deadline of the task's own request, the handler gets a result that says so.
         """
         spec = DelegationSpec(event_type, json_object(f"the data of {event_type!r}", data), response_event, assigned_to)
-        return self._delegate(spec, topic_of(response_topic), timeout, group=None)
+        return await self._delegate(spec, topic_of(response_topic), timeout, group=None)
 
     async def delegate_parallel(
         self, sub_tasks: Iterable[DelegationSpec], *, timeout: float | timedelta | None = None
@@ -89,7 +89,7 @@ class TaskContext(Generic[T]):
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
         group = derived_id("group", self.agent_id, self.task_id, str(len(self.sub_tasks)))
         for spec in specs:
-            self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
+            await self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
         return group
 
     def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
@@ -114,7 +114,7 @@ class TaskContext(Generic[T]):
         return all(info.has_ended for info in self.sub_tasks.values())
 
     async def complete(self, result: object = None) -> None:
-        """Raise LocalProtocolError when the task has ended already, or the result is off its schema."""
+        """Raise LocalProtocolError when the task has ended already, InvalidResult for a result off its schema."""
         written = self._gives.write(f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 
@@ -149,14 +149,14 @@ class TaskContext(Generic[T]):
     def has_ended(self) -> bool:
         return self.in_hand.has_ended
 
-    def _delegate(
+    async def _delegate(
         self, spec: DelegationSpec, topic: EventTopic, timeout: float | timedelta | None, *, group: str | None
     ) -> str:
         if spec.assigned_to is not None:
             must_be_text("assigned_to", spec.assigned_to)
         request = replace(spec, data=json_object(f"the data of {spec.event_type!r}", spec.data))
         span = None if timeout is None else span_of("timeout", timeout)
-        return self.in_hand.delegate(request, topic, span, group=group)
+        return await self.in_hand.delegate(request, topic, span, group=group)
 
 
 def _specs(given: object) -> list[DelegationSpec]:

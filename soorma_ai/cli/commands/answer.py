@@ -5,10 +5,10 @@ from typing import Any
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import LOCAL_USER, Access, Id, JsonObjectParam, as_json, with_access
+from soorma_ai.cli.options import Access, Id, JsonObjectParam, as_json, with_access, with_person
 from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
 from soorma_ai.cli.view.forms import answer_payload
-from soorma_ai.domain.people import ACCEPTED, AnswerDecision
+from soorma_ai.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import AnswerWait
@@ -18,7 +18,6 @@ from soorma_ai.terminal.wording import short_id
 
 _wait = click.argument("wait", type=Id())
 _note = click.option("--note", default="", metavar="TEXT", help="Kept with the answer.")
-_user = click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who answers.")
 _data = click.option("--data", type=JsonObjectParam(), metavar="JSON|@FILE", help="What else the answer says.")
 
 
@@ -27,7 +26,7 @@ def _command(decision: AnswerDecision, help: str) -> click.Command:
     @_wait
     @_note
     @_data
-    @_user
+    @with_person
     @as_json
     @with_access
     def decide(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
@@ -49,7 +48,7 @@ reject = _command(AnswerDecision.REJECT, "Refuse what a plan holds back for appr
     help="What it decides; without it, 'approved' in the data tells.",
 )
 @_note
-@_user
+@with_person
 @as_json
 @with_access
 def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None, **given: Any) -> None:
@@ -61,10 +60,18 @@ def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None
 
 
 def _answer(
-    access: Access, beginning: str, decision: str | None, data: JsonObject, *, note: str, user_id: str, as_json: bool
+    access: Access,
+    beginning: str,
+    decision: str | None,
+    data: JsonObject,
+    *,
+    note: str,
+    user_id: str,
+    roles: frozenset[str] | None,
+    as_json: bool,
 ) -> None:
     wait_id, schema = look_up(access, lambda client: _question(client, beginning))
-    runner = CommandRunner(access, user_id=user_id)
+    runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     payload = answer_payload(decision, data, schema)
     outcome = runner.run(AnswerWait(wait_id, payload, decision, note, answer_id=SystemClock().new_id()))
     is_accepted = outcome == ACCEPTED

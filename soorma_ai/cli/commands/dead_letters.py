@@ -8,6 +8,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import LOCAL_USER, Access, as_json, with_access
 from soorma_ai.cli.store_access import CommandRunner, find_letter, look_up
 from soorma_ai.domain.letters import Letter, LetterStatus
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.commands import DiscardLetter, RedriveLetter
 from soorma_ai.terminal.escapes import one_line
@@ -75,7 +76,8 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @with_access
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Be done with a letter, for good."""
-    runner, one = CommandRunner(access, user_id=user_id), look_up(access, lambda client: find_letter(client, letter))
+    runner = CommandRunner(access, Person(access.tenant_id, user_id))
+    one = look_up(access, lambda client: find_letter(client, letter))
     is_discarded = runner.run(DiscardLetter(one.letter_id, note))
     _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 

@@ -16,7 +16,7 @@ from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
 from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Responder
 from soorma_ai.cli.loading import load_agents
-from soorma_ai.cli.options import LOCAL_USER, Access, JsonObjectParam, as_json, with_access
+from soorma_ai.cli.options import Access, JsonObjectParam, as_json, with_access, with_person
 from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
 from soorma_ai.cli.view.waits import print_commands, print_wait
 from soorma_ai.domain.people import AnswerDecision, Person
@@ -62,6 +62,7 @@ class Goal:
     help="Who answers what the plan asks: you, always yes, always no, nobody.  [default: ask on a terminal, else none]",
 )
 @click.option("--key", metavar="IDEMPOTENCY_KEY", help="The same key submits the goal once, and finds the same plan.")
+@with_person
 @as_json
 @with_access
 def run(
@@ -73,6 +74,8 @@ def run(
     waits_for_end: bool,
     answers: str | None,
     key: str | None,
+    user_id: str,
+    roles: frozenset[str] | None,
     as_json: bool,
 ) -> None:
     """Run agents, and pursue a goal with them if one is given.
@@ -87,16 +90,17 @@ def run(
     usual = Answers.ASK if sys.stdin.isatty() and sys.stderr.isatty() else Answers.NONE
     way = Answers(answers) if answers else usual
     pursued = Goal(goal, data or {}, key, way, waits_for_end, as_json) if goal is not None else None
-    raise click.exceptions.Exit(asyncio.run(_run(access, agents, pursued)))
+    person = Person(access.tenant_id, user_id, roles)
+    raise click.exceptions.Exit(asyncio.run(_run(access, agents, pursued, person)))
 
 
-async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None) -> int:
+async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None, person: Person) -> int:
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
         platform = await _open_platform(stack, access, agents)
         await platform.start(*agents)
         if goal is not None:
-            return await _pursue(Client(platform.services, Person(access.tenant_id, LOCAL_USER)), goal, access, stop)
+            return await _pursue(Client(platform.services, person), goal, access, stop)
         names = ", ".join(one_line(agent.name) for agent in agents)
         Printer(stderr=True).line((f"{names} on {access.store_url}; Ctrl-C stops", DIM))
         await stop.wait()

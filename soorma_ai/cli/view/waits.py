@@ -1,5 +1,6 @@
 """A question to people, printed."""
 
+import shlex
 from datetime import datetime
 
 from soorma_ai.cli.view.forms import describe_fields
@@ -26,8 +27,7 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
         escalated = now >= wait.escalates_at
         when = "by now" if escalated else f"in {span(wait.escalates_at - now)}"
         who += f", and {when} of {one_line(' or '.join(wait.escalate_to))}"
-    plan = f"plan {short_id(wait.plan_id or '')}{f' ({one_line(goal)})' if goal else ''}"
-    printer.line((f"{plan}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM), indent=INDENT)
+    printer.line((f"{_owner(wait, goal)}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM), indent=INDENT)
     if wait.message:
         printer.line((one_line(wait.message), QUOTE), indent=INDENT)
     if held:
@@ -39,9 +39,16 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
     printer.line((f"possible: {decisions}{default}", DIM), indent=INDENT)
 
 
+def _owner(wait: Wait, goal: str) -> str:
+    if wait.plan_id is not None:
+        return f"plan {short_id(wait.plan_id)}{f' ({one_line(goal)})' if goal else ''}"
+    return f"task {short_id(wait.task_id)}" if wait.task_id else f"request {short_id(wait.request_id or '')}"
+
+
 def print_commands(printer: Printer, wait: Wait, flags: str) -> None:
     """Print the commands that answer it, to copy."""
-    id = f"{short_id(wait.wait_id)}{flags}"
+    role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers else ""
+    id = f"{short_id(wait.wait_id)}{role}{flags}"
     held = wait.proposed_event is not None
     for command in (f"approve {id}", f"reject {id}") if held else (f"answer {id} --data '{{...}}'",):
         printer.line((f"soorma {command}", DIM), indent=INDENT)

@@ -15,14 +15,14 @@ from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
+from soorma_ai.core.expecting.replies import is_reply
 from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 
 KEPT_EARLY = timedelta(hours=24)
 GIVEN_UP = "whoever delegated it waits for it no more"
 
-_MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
 
 
@@ -42,7 +42,7 @@ class Meaning(Enum):
     """The sense of an event to what it names, by which a store looks up the rest."""
 
     NOTHING = auto()
-    REPLY = auto()
+    REPLY = auto()  # looked up: whether the request was handed to who replies
     WAKES_PLAN = auto()  # looked up: its planner
     WAKES_TASK = auto()
     ENDS_DOUBT = auto()  # the delivery of the expectation's owner that rests in doubt
@@ -52,10 +52,11 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """Rows behind the names. `planner` is the agent of the plan, with its tenant; `resting` the event of the delivery
-    in doubt, with the fence under which its handler began."""
+    """Rows behind the names. `was_handed`: the agent that replies got the request. `planner` is the agent of the plan,
+    with its tenant; `resting` the event of the delivery in doubt, with the fence under which its handler began."""
 
     expected: Expectation | None = None
+    was_handed: bool = False
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
@@ -85,7 +86,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
         if event.type == ABANDONED:
             return Meaning.GIVES_UP
         return Meaning.ENDS_DOUBT if expected.kind is ExpectationKind.DOUBT else Meaning.WAKES_TASK
-    if expected is not None and _replies_to(expected, event):
+    if expected is not None and is_reply(expected, event):
         return Meaning.REPLY
     return Meaning.MAY_BE_AWAITED if heard.keys else Meaning.NOTHING
 
@@ -108,7 +109,7 @@ def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tu
         case Meaning.GIVES_UP, Expectation() as given_up:
             return _abandon(given_up, found)
         case Meaning.REPLY, Expectation() as expected:
-            return _meet_reply(expected, event)
+            return _meet_reply(expected, event, is_from_asked=found.was_handed or event.source == SYSTEM)
         case Meaning.MAY_BE_AWAITED, _ if not found.has_met_wait:
             return _meet_wait(heard, found.waits, event, now)
         case _:
@@ -126,14 +127,6 @@ def _is_over(expected: Expectation, event: EventEnvelope) -> bool:
     if event.type == ABANDONED:
         return expected.status is ExpectationStatus.CLOSED or expected.is_child_given_up
     return expected.status is not ExpectationStatus.OPEN
-
-
-def _replies_to(expected: Expectation, event: EventEnvelope) -> bool:
-    return (
-        expected.kind in _MET_BY_REPLY
-        and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
-        and event.type in expected.event_types
-    )
 
 
 def _wake_plan(plan_id: str | None, planner: tuple[str, str] | None, event: EventEnvelope) -> tuple[Effect, ...]:
@@ -155,8 +148,10 @@ def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Ef
     return (Resolve(question.agent, owner_of(question)),) if is_present else ()
 
 
-def _meet_reply(expected: Expectation, event: EventEnvelope) -> tuple[Effect, ...]:
-    """An event that comes again is still the one that met it."""
+def _meet_reply(expected: Expectation, event: EventEnvelope, *, is_from_asked: bool) -> tuple[Effect, ...]:
+    """Meet it by a reply of those who were asked, or the platform's about them. One that comes again still met it."""
+    if not is_from_asked:
+        return (Stray(event.id, event.type, "unasked", expected.id),)
     is_open = expected.status is ExpectationStatus.OPEN
     if not is_open and (expected.status, expected.met_by) != (ExpectationStatus.MET, event.id):
         reason = "surplus" if expected.status is ExpectationStatus.MET else "late"

@@ -1,15 +1,25 @@
 """The rules for registering and deregistering: a name keeps its tenant, a version its content, what is needed stays."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from soorma_ai.domain.registry import AGENT_GONE_AFTER, EventDefinition, EventRole, RegisteredEvent, Registration
+from soorma_ai.domain.registry import (
+    AGENT_GONE_AFTER,
+    TAKEN,
+    Approval,
+    EventDefinition,
+    EventRole,
+    RegisteredEvent,
+    Registration,
+)
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import ConfigError, LocalProtocolError
 
 # Tenant (empty: all), topic, name, version.
 DefinitionKey = tuple[str, str, str, str]
+# Agent, topic, name.
+Taking = tuple[str, str, str]
 
 
 @dataclass(frozen=True)
@@ -31,15 +41,55 @@ def comes_back(heartbeat: datetime, now: datetime, *, has_left: bool) -> bool:
     return not has_left and not is_live(heartbeat, now, has_left=False)
 
 
-def events_of(registrations: Iterable[tuple[Registration, bool]], *, only_live: bool) -> list[RegisteredEvent]:
-    """Events of registrations, each with whether its agent lives; in a fixed order, whoever registered first."""
+def events_of(
+    registrations: Iterable[tuple[Registration, bool]], takings: Iterable[Taking], *, only_live: bool
+) -> list[RegisteredEvent]:
+    """Events of registrations, each with whether its agent lives; in a fixed order, whoever registered first.
+
+    `takings` are in the order in which agents first took each event. It belongs to the first of them, living or not:
+    the approval that it asks for is that of each taker.
+    """
+    known = list(registrations)
+    approvals = _approvals(known, takings, only_live=only_live)
     events = (
-        RegisteredEvent(one.agent, one.kind, role, definition)
-        for one, lives in registrations
+        RegisteredEvent(
+            one.agent, one.kind, role, definition if role not in TAKEN else _approved(definition, approvals)
+        )
+        for one, lives in known
         if lives or not only_live
         for role, definition in one.events
     )
     return sorted(events, key=_place)
+
+
+def _approvals(
+    known: Iterable[tuple[Registration, bool]], takings: Iterable[Taking], *, only_live: bool
+) -> dict[tuple[str, str], Approval]:
+    """The approval of each event: its owner's terms, and the condition of every taker."""
+    taken = {
+        (one.agent, str(definition.topic), definition.event_name): (definition, lives or not only_live)
+        for one, lives in known
+        for role, definition in one.events
+        if role in TAKEN
+    }
+    found: dict[tuple[str, str], Approval] = {}
+    owned: set[tuple[str, str]] = set()
+    for agent, topic, name in takings:
+        definition, counts = taken.get((agent, topic, name), (None, False))
+        event = topic, name
+        if definition is not None and (counts or event not in owned):
+            owned.add(event)
+            if definition.approval is not None:
+                owners = found.get(event)
+                found[event] = owners.add_condition(definition.approval) if owners else definition.approval
+    return found
+
+
+def _approved(definition: EventDefinition, approvals: Mapping[tuple[str, str], Approval]) -> EventDefinition:
+    approval = approvals.get((str(definition.topic), definition.event_name), definition.approval)
+    if approval == definition.approval:
+        return definition
+    return definition.model_copy(update={"approval": approval})
 
 
 def check_tenant(one: Registration, before: str | None) -> None:

@@ -7,9 +7,8 @@ from soorma_ai.core.arrival.effects import FIRST, LAST, Put
 from soorma_ai.core.delivery.route import patterns_of
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.plans import plan_id_of
-from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
+from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, Registration
 
-_TAKEN = frozenset({EventRole.TAKES, EventRole.TAKES_AS_GOAL})
 _NO_ROLES: frozenset[EventRole] = frozenset()
 
 
@@ -35,7 +34,7 @@ class Index:
         for pattern in patterns_of(event.type):
             for one in self._listening.get((event.topic, pattern), ()):
                 roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
-                does_it = not roles.isdisjoint(_TAKEN)
+                does_it = not roles.isdisjoint(TAKEN)
                 if does_it and event.target is not None and not _is_meant(one, event.target):
                     continue
                 if one.tenant_id in (None, event.tenant_id):

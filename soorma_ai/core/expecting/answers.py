@@ -1,9 +1,10 @@
-"""Does this answer count? The first valid one does; every other is told why not."""
+"""Answers: whether one counts (the first valid one does; every other is told why not), and what it leads to."""
 
 from collections.abc import Mapping
 from datetime import datetime
 
-from soorma_ai.domain.events import CLIENT
+from soorma_ai.core.expecting.wakeups import ANSWERED, EXPIRED, wake_for
+from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import (
     ACCEPTED,
@@ -17,8 +18,12 @@ from soorma_ai.domain.people import (
     Ask,
     Person,
 )
+from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.values import derived_id, digest
 from soorma_ai.errors import LocalProtocolError
+
+REJECTED = "rejected"
 
 
 def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> AnswerOutcome:
@@ -43,12 +48,63 @@ def judge_answer(expectation: Expectation, answer: Answer, person: Person, now: 
             return AnswerOutcome(LATE, f"an answer was possible until {until}")
 
 
+def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventEnvelope:
+    """The event by which an answer takes effect: it wakes who asked; where no plan decides what becomes of a held
+    request, it is that request, or what tells its requester that it was rejected."""
+    held = _held_request(asked)
+    if held is None:
+        return wake_for(ANSWERED, asked, now)
+    match answer.decision:
+        case AnswerDecision.APPROVE:
+            return held
+        case AnswerDecision.EDIT:
+            return held.model_copy(update={"data": answer.payload.get("data", held.data)})
+        case AnswerDecision.REJECT | AnswerDecision.RESPOND:
+            said = answer.note or answer.payload.get("note")
+            words = f"; {answer.user_id} says: {said}" if said else ""
+            return _refusal(held, f"a person rejected {held.type!r}, so it was not published{words}", now)
+
+
+def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
+    """The event that comes at the deadline, in the place of an answer."""
+    held = _held_request(asked)
+    if held is None:
+        return wake_for(EXPIRED, asked, due)
+    if asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE:
+        return held
+    return _refusal(held, f"nobody approved {held.type!r} in time, so it was not published", due)
+
+
 def may_meet(wait: Expectation, source: str) -> bool:
     """Tell whether an event of this source can meet the wait: one of its producers', or anybody's where none are
     declared. What comes from outside tells no roles, so it does not meet what only some people may answer."""
     if source == CLIENT and wait.ask is not None and wait.ask.approvers:
         return False
     return not wait.producers or source in wait.producers
+
+
+def _held_request(asked: Expectation) -> EventEnvelope | None:
+    held = asked.ask.proposal if asked.ask else None
+    if held is None or held.request is None:
+        return None
+    if digest(held.request.data) != held.digest:
+        raise LocalProtocolError(f"the payload held for {held.event_type} is not the one that people were shown")
+    return held.request
+
+
+def _refusal(held: EventEnvelope, message: str, now: datetime) -> EventEnvelope:
+    key = held.correlation_id or held.id
+    return new_event(
+        held.lineage,
+        event_id=derived_id("refusal", held.id),
+        source=SYSTEM,
+        topic=held.response_topic or EventTopic.ACTION_RESULTS,
+        type=held.response_event or completion_of(held.type),
+        data={"request_id": key, **failure_reply(REJECTED, message)},
+        time=now,
+        correlation_id=key,
+        causation_id=held.causation_id,
+    )
 
 
 def _fault(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> str:

@@ -1,20 +1,24 @@
 """The opening of all that must come: an expectation with its deadline, and for a question its announcement."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypedDict, Unpack
 
-from soorma_ai.core.expecting.wakeups import EXPIRED, wake_for
+from soorma_ai.core.expecting.answers import event_of_expiry
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
+from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
-WAIT_OPENED = "plan.wait.opened"
 WAIT_REMINDED = "plan.wait.reminded"
 WAIT_ESCALATED = "plan.wait.escalated"
+# What people are told by, and so what only the platform publishes.
+ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED})
+# For whoever names no deadline: nothing may be waited for without end.
+LONGEST_WAIT = timedelta(days=7)
 
 
 class EventFields(TypedDict, total=False):
@@ -98,6 +102,7 @@ class ExpectationSpec:
     ask: Ask | None = None
     join: Join | None = None
     group_id: str | None = None
+    dataschema: str | None = None
 
 
 def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expectation:
@@ -121,6 +126,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
         ask=spec.ask,
         join=spec.join,
         group_id=spec.group_id,
+        dataschema=spec.dataschema,
     )
 
 
@@ -136,26 +142,35 @@ def open_expectation(
     return (Expect(opened), Publish(announced), *timer, *_reminders(opened, ask, announced))
 
 
+def opened_by(effects: Iterable[Effect]) -> Expectation:
+    """The first expectation that these open."""
+    return next(effect.expectation for effect in effects if isinstance(effect, Expect))
+
+
 def _announcement(
     lineage: Lineage, opened: Expectation, ask: Ask, moment: Moment, about: JsonObject | None
 ) -> EventEnvelope:
-    """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own."""
+    """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own. A
+    question is answered by an event under the announcement's correlation id, too."""
     decisions: list[Json] = list(ask.allowed_decisions)
+    held = ask.proposal.request if ask.proposal else None
+    owner = {"plan_id": opened.plan_id, "task_id": opened.task_id, "request_id": held.id if held else None}
     data: JsonObject = {
         **(about or {}),
+        "question": ask.message,
+        "reason": ask.reason,
         "wait_id": opened.id,
         "kind": opened.kind,
-        "expected_event": opened.event_type,
-        "reason": ask.reason,
-        "message": ask.message,
-        "allowed_decisions": decisions,
+        **{name: id for name, id in owner.items() if id},
+        "response_event": opened.event_type,
         "response_schema": ask.response_schema,
+        "allowed_decisions": decisions,
+        "deadline": opened.deadline.isoformat() if opened.deadline else None,
         "digest": ask.proposal.digest if ask.proposal else None,
     }
-    if opened.deadline:
-        data["deadline"] = opened.deadline.isoformat()
     topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
-    return moment.event(lineage, topic, WAIT_OPENED, data, event_id=event_id, subject=opened.id)
+    key = next(filter(None, owner.values()), None)
+    return moment.event(lineage, topic, HUMAN_INPUT, data, event_id=event_id, subject=opened.id, correlation_id=key)
 
 
 def earliest(*moments: datetime | None) -> datetime | None:
@@ -167,7 +182,7 @@ def _deadline_timer(waiter: Waiter, opened: Expectation) -> tuple[Schedule, ...]
     due = opened.deadline
     if due is None or (waiter.plan_id is not None and waiter.deadline is not None and due >= waiter.deadline):
         return ()
-    return (Schedule(f"deadline:{opened.id}", due, wake_for(EXPIRED, opened, due), guards=opened.id),)
+    return (Schedule(f"deadline:{opened.id}", due, event_of_expiry(opened, due), guards=opened.id),)
 
 
 def _reminders(asked: Expectation, ask: Ask, announced: EventEnvelope) -> tuple[Schedule, ...]:

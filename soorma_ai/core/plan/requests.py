@@ -4,14 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 
+from soorma_ai.core.expecting.gates import question_about
 from soorma_ai.core.expecting.keys import keys_of_wait
 from soorma_ai.core.expecting.opening import ExpectationSpec, Moment, Waiter, open_expectation
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.decisions import DelegateAction, Judged, PlannerDecision, PublishAction, WaitAction
-from soorma_ai.domain.effects import Expect, Outcome, Publish, Spend
+from soorma_ai.domain.effects import Outcome, Publish, Spend
 from soorma_ai.domain.events import CLIENT, EventTopic, ReplyAddress, completion_of
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
@@ -20,12 +21,6 @@ from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Json, JsonObject, digest
 from soorma_ai.errors import LocalProtocolError
-
-APPROVAL_ANSWER: JsonObject = {
-    "type": "object",
-    "properties": {"approved": {"type": "boolean"}, "note": {"type": "string"}},
-    "required": ["approved"],
-}
 
 _ANSWERS_OF_A_WAIT = (AnswerDecision.APPROVE, AnswerDecision.REJECT, AnswerDecision.RESPOND)
 
@@ -101,6 +96,7 @@ def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: st
         subject=request.event_type,
         timeout=request.reply.timeout,
         others=request.reply.others,
+        dataschema=event.dataschema,
     )
     stepped = append_step(
         plan,
@@ -115,7 +111,7 @@ def _publish(plan: PlanRecord, request: Request, moment: Moment, fingerprint: st
     spend = Spend(plan.root_plan_id, 1, plan.limits.max_actions)
     opened = open_expectation(waiter_of(plan), spec, moment)
     going = move(stepped.plan, StatusTrigger.GO, moment.now)
-    return Outcome(going, (*stepped.effects, spend, Publish(event), *opened))
+    return Outcome(going, (*stepped.effects, spend, Publish(event, is_cleared=True), *opened))
 
 
 def _hold(
@@ -136,25 +132,13 @@ def _hold(
         reply=reply,
         target=request.target,
     )
-    ask = Ask(
-        reason="confirmation",
-        message=approval.message or f"May {name} be published?",
-        response_schema=approval.response_schema or APPROVAL_ANSWER,
-        allowed_decisions=(AnswerDecision.APPROVE, AnswerDecision.EDIT, AnswerDecision.REJECT),
-        approvers=approval.approvers,
-        on_expiry=AnswerDecision(approval.on_expiry),
-        proposal=proposal,
-        reminders=approval.reminders,
-        escalate_after=approval.escalate_after,
-        escalate_to=approval.escalate_to,
-    )
     gate = ExpectationSpec(
         moment.expectation_id("wait"),
         ExpectationKind.GATE,
         name,
         topic=EventTopic.NOTIFICATION_EVENTS,
         timeout=approval.timeout,
-        ask=ask,
+        ask=question_about(proposal, approval),
     )
     return _ask_people(plan, gate, data, moment, fingerprint=fingerprint)
 
@@ -245,11 +229,6 @@ def park(plan: PlanRecord, moment: Moment, *event_types: str) -> Outcome:
     names = " or ".join(map(repr, event_types))
     wanted = f"no agent takes {names}" if names else "no live agent offers any event"
     return _rest_on(spec, append_step(plan, StepKind.PARKED, moment, name=event_type, note=wanted), moment)
-
-
-def expectation_in(outcome: Outcome) -> Expectation:
-    """The first expectation that it opens."""
-    return next(effect.expectation for effect in outcome.effects if isinstance(effect, Expect))
 
 
 def _ask_people(

@@ -7,12 +7,12 @@ reads before it goes on with `fire` or `release`.
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.opening import Moment, opened_by
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.joins import as_branch, need_of, receive_branch
 from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_overdue
-from soorma_ai.core.plan.requests import expectation_in, publish_or_hold
+from soorma_ai.core.plan.requests import publish_or_hold
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger, receive
 from soorma_ai.domain.decisions import Judged
@@ -88,7 +88,7 @@ def release(plan: PlanRecord, judged: Judged, released: Proposal, gate: Expectat
         return as_branch(asked, gate.branch_of, gate.place)
     if gate.id != plan.awaits:
         return asked
-    return replace(asked, plan=replace(asked.plan, awaits=expectation_in(asked).id))
+    return replace(asked, plan=replace(asked.plan, awaits=opened_by(asked.effects).id))
 
 
 def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Moment) -> Turn:

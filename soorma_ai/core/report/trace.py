@@ -5,7 +5,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from soorma_ai.core.expecting.opening import WAIT_OPENED
 from soorma_ai.core.report.lines import (
     ARRIVALS,
     Line,
@@ -24,6 +23,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.history import JournalEntry, Step, StepKind
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanDetails, PlanStatus, plan_id_of
+from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
 
 # Agents may answer each other for ever; deeper lines are listed side by side.
@@ -289,7 +289,7 @@ class _Tree:
         return event.id in self._steps or (
             plan is not None
             and _is_made_by(plan, event)
-            and (event.type == WAIT_OPENED or _answers_caller(plan, event))
+            and (event.type == HUMAN_INPUT or _answers_caller(plan, event))
         )
 
     def _plans_begun(self, goal_id: str, level: int) -> list[Line]:

@@ -1,29 +1,30 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
+import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from soorma_ai.core.deciding.offer import merge_definitions
 from soorma_ai.core.expecting.answers import decision_meant
-from soorma_ai.core.expecting.opening import ExpectationSpec, Waiter, expectation_of
+from soorma_ai.core.expecting.opening import ANNOUNCEMENTS, ExpectationSpec, Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, completion_of, new_event, topic_of
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, request_of, take_answer, take_in
+from soorma_ai.runtime.client.intake import check_data, request_of, take_answer, take_in, take_request
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.requests import read_reply, request_type
 from soorma_ai.runtime.handling.signals import until
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
@@ -31,8 +32,6 @@ from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
 CANCELLED = "cancelled by request"
-
-_TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 
 
 class Client:
@@ -62,18 +61,19 @@ class Client:
         session_id: str | None = None,
         idempotency_key: str | None = None,
         planner: str | None = None,
+        approve: bool = False,
     ) -> PlanHandle:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
         Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting.
+        or the key was used for other data, Overloaded when too much is waiting, Held as `request` does.
         """
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
         given = check_data(registered.definition, data)
         lineage, now = self._lineage(session_id), self._now()
         event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        await take_in(self.services, event)
+        await take_request(self.services, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -84,32 +84,35 @@ class Client:
         timeout: float | timedelta = DEFAULT_TIMEOUT,
         idempotency_key: str | None = None,
         session_id: str | None = None,
+        approve: bool = False,
     ) -> JsonObject:
         """Ask an agent, and wait for its reply: {request_id | task_id, success, status, result | error}.
 
-        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply.
+        Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
+        where a person must approve it first; who may do that says so with `approve`.
         """
         definition = await self._request_type(event_type)
         event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
         given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
         event = request_of(definition, given, event_id, lineage, now, None)
-        spec = ExpectationSpec(event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type)
+        spec = ExpectationSpec(
+            event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type, dataschema=event.dataschema
+        )
         waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
         expectation = expectation_of(waiter, spec, event.time)
-        until_when = self.services.clock.monotonic() + at_most
         with self.services.signals.awaiting(event.id) as answered:
-            await take_in(self.services, event, expectation)
-            is_new = idempotency_key is None
-            while True:
-                self.services.signals.check()
-                reply = None if is_new else await self._reply(event.id)
-                if reply is not None:
-                    return reply.data
-                is_new = False
-                left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
-                if left <= 0:
-                    raise DeadlineExceeded(f"no reply to {event_type!r} came within {timeout} s")
-                await until(answered, self.services.clock, left)
+            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+            return await self._reply_within(expectation, answered, at_most, is_new=idempotency_key is None)
+
+    async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
+        """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
+        must_be_outside()
+        expectation = await self.services.store.plans.expectation(request_id)
+        is_request = expectation is not None and expectation.kind is ExpectationKind.CLIENT
+        if expectation is None or not is_request or expectation.tenant_id != self.person.tenant_id:
+            raise NotFound(f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id")
+        with self.services.signals.awaiting(request_id) as answered:
+            return await self._reply_within(expectation, answered, seconds(timeout))
 
     async def publish(
         self,
@@ -121,12 +124,16 @@ class Client:
         correlation_id: str | None = None,
         plan_id: str | None = None,
         session_id: str | None = None,
+        approve: bool = False,
     ) -> str:
         """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
 
-        A request is checked against its receiver's schema as `request` does it, and gets no reply here.
+        A request is checked against its receiver's schema as `request` does it, and gets no reply here. Raise Held as
+        `request` does.
         """
         where = topic_of(topic)
+        if event_type in ANNOUNCEMENTS:
+            raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
                 raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
@@ -144,7 +151,10 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
-        await take_in(self.services, event)
+        if where is EventTopic.ACTION_REQUESTS:
+            await take_request(self.services, self.person, event, definition, approve=approve)
+        else:
+            await take_in(self.services, event)
         return event.id
 
     async def waits(self) -> list[Wait]:
@@ -179,7 +189,7 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await take_answer(self.services.store.plans, wait_id, given, self.person, now)
+        return await take_answer(self.services.store, wait_id, given, self.person, now)
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""
@@ -290,21 +300,13 @@ class Client:
         return fitting[0]
 
     async def _request_type(self, event_type: str) -> EventDefinition:
-        store, tenant_id = self.services.store, self.person.tenant_id
-        requests: list[EventDefinition] = []
-        for is_live in (True, False):
-            known = await (
-                store.registry.live_events(tenant_id, self._now())
-                if is_live
-                else store.registry.known_events(tenant_id)
-            )
-            taken = [event.definition for event in known if event.role in _TAKEN]
-            requests = [definition for definition in taken if definition.topic is EventTopic.ACTION_REQUESTS]
-            named = [definition for definition in requests if definition.event_name == event_type]
-            if named:
-                return merge_definitions(named)
-        names = ", ".join(sorted({definition.event_name for definition in requests})) or "none"
-        raise NotFound(f"no agent takes {event_type!r}; known requests: {names}")
+        registry, tenant_id = self.services.store.registry, self.person.tenant_id
+        definition = await request_type(registry, tenant_id, event_type, self._now())
+        if definition is None:
+            taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+            names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+            raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+        return definition
 
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:
@@ -314,11 +316,29 @@ class Client:
     def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
 
+    async def _reply_within(
+        self, expectation: Expectation, answered: asyncio.Event, at_most: float, *, is_new: bool = False
+    ) -> JsonObject:
+        """A request that `is_new` has no reply yet, so the store is not asked for it at first."""
+        until_when = self.services.clock.monotonic() + at_most
+        while True:
+            self.services.signals.check()
+            reply = None if is_new else await self._reply(expectation.id)
+            if reply is not None:
+                return reply.data
+            is_new = False
+            left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
+            if left <= 0:
+                raise DeadlineExceeded(f"no reply to {expectation.subject!r} came within {at_most} s")
+            await until(answered, self.services.clock, left)
+
     async def _reply(self, request_id: str) -> EventEnvelope | None:
-        expectation = await self.services.store.plans.expectation(request_id)
+        store = self.services.store
+        expectation = await store.plans.expectation(request_id)
         if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
             return None
-        return await self.services.store.events.event(expectation.met_by)
+        event = await store.events.event(expectation.met_by)
+        return event and await read_reply(store.registry, expectation, event)
 
     def _now(self) -> datetime:
         return self.services.clock.now()

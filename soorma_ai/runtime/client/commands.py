@@ -1,6 +1,6 @@
 """The commands that only the owner of a store may carry out: one table for those who send them and for the owner.
 
-A request is {call, tenant_id, user_id, and the fields of the command}.
+A request is {call, tenant_id, user_id, roles, and the fields of the command}; no roles (null) are all of them.
 """
 
 from dataclasses import asdict, dataclass
@@ -131,7 +131,8 @@ COMMANDS: dict[str, type[Command[object]]] = {
 def spell(command: Command[object], person: Person) -> JsonObject:
     """Return the request that `carry_out` takes, with spans in seconds."""
     fields = {name: _json(value) for name, value in vars(command).items()}
-    return {"call": command.name, **fields, "tenant_id": person.tenant_id, "user_id": person.user_id}
+    roles: list[Json] | None = None if person.roles is None else [*sorted(person.roles)]
+    return {"call": command.name, **fields, "tenant_id": person.tenant_id, "user_id": person.user_id, "roles": roles}
 
 
 def _json(value: Json | timedelta | tuple[str, ...]) -> Json:
@@ -160,10 +161,14 @@ def parse(request: JsonObject) -> Command[object]:
 
 def sender(request: JsonObject) -> Person:
     """Return the person that a request names. Raise LocalProtocolError when it names none."""
-    tenant_id, user_id = request.get("tenant_id"), request.get("user_id")
+    tenant_id, user_id, roles = request.get("tenant_id"), request.get("user_id"), request.get("roles", [])
     if not isinstance(tenant_id, str) or not isinstance(user_id, str):
         raise LocalProtocolError(f"'tenant_id' and 'user_id' must be text, found {tenant_id!r} and {user_id!r}")
-    return Person(tenant_id, user_id)
+    if roles is None:
+        return Person(tenant_id, user_id)
+    if not isinstance(roles, list) or not all(isinstance(role, str) for role in roles):
+        raise LocalProtocolError(f"'roles' must be a list of names, found {clip(repr(roles), _LONGEST_VALUE)}")
+    return Person(tenant_id, user_id, frozenset(map(str, roles)))
 
 
 async def carry_out(services: Services, request: JsonObject) -> JsonObject:

@@ -1,25 +1,35 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
+from itertools import count
 from typing import Any
 
-from soorma_ai.core.expecting.answers import judge_answer
-from soorma_ai.core.expecting.wakeups import ANSWERED, wake_for
+from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
+from soorma_ai.core.expecting.gates import approval_for, hold_recorded
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, opened_by
+from soorma_ai.domain.effects import Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
-from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation
-from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus
+from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import JsonObject, json_object
-from soorma_ai.errors import LocalProtocolError, NotFound, Overloaded
-from soorma_ai.ports import Plans
+from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
+from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
+from soorma_ai.ports import Registry, Store
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
     """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
+    await _must_have_room(services, event)
+    await services.store.queue.send([event], expectation, services.clock.now())
+
+
+async def _must_have_room(services: Services, event: EventEnvelope) -> None:
     store, most = services.store, services.max_backlog
     begins = event.topic is EventTopic.ACTION_REQUESTS or not (event.plan_id or event.correlation_id)
     if begins and await store.queue.backlog(most) >= most and await store.events.event(event.id) is None:
@@ -27,7 +37,6 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
             f"{most} deliveries wait already, so {event.type!r} was not taken: try again later, "
             "start the agents that they wait for, or allow more with SOORMA_MAX_BACKLOG"
         )
-    await store.queue.send([event], expectation, services.clock.now())
 
 
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
@@ -67,21 +76,90 @@ async def send_task(
     return task_id
 
 
-async def take_answer(plans: Plans, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
+async def take_request(
+    services: Services,
+    person: Person,
+    event: EventEnvelope,
+    definition: EventDefinition,
+    expectation: Expectation | None = None,
+    *,
+    approve: bool = False,
+) -> None:
+    """Store a request from outside. Raise Held where people must approve it first.
+
+    The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
+    Raise LocalProtocolError for who may not.
+    """
+    approval = approval_for(definition, event.data, {})
+    if approval is None:
+        await take_in(services, event, expectation)
+        return
+    await _must_have_room(services, event)
+    queue, now = services.store.queue, services.clock.now()
+    asked = (Publish(event), *([Expect(expectation)] if expectation else []))
+    waiter = Waiter(CLIENT, event.lineage, event.deadline, longest=LONGEST_WAIT)
+    held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
+    gate = opened_by(held)
+    yes = Answer(derived_id("yes", gate.id), {"approved": True}, AnswerDecision.APPROVE, person.user_id, now)
+    says_yes = approve or person.roles is None
+    if says_yes:
+        _must_count(judge_answer(gate, yes, person, now), event, person)
+        passed = replace(gate, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
+        if await queue.open((Expect(passed), *asked), now):
+            return
+    elif await queue.open(held, now):
+        raise Held(event.type, gate.id, event.id)
+    await _ask_again(services, person, event, gate, yes if says_yes else None)
+
+
+async def _ask_again(
+    services: Services, person: Person, event: EventEnvelope, gate: Expectation, yes: Answer | None
+) -> None:
+    """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
+    stored = await services.store.plans.expectation(gate.id) or gate
+    held = stored.ask.proposal if stored.ask else None
+    if held is None or held.digest != digest(event.data):
+        raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
+    if stored.status is ExpectationStatus.OPEN:
+        if yes is None:
+            raise Held(event.type, gate.id, event.id)
+        await take_answer(services.store, gate.id, yes, person, services.clock.now())
+
+
+def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) -> None:
+    if outcome != ACCEPTED and person.roles is not None:
+        raise LocalProtocolError(
+            f"{person.user_id} cannot approve {event.type!r}: {outcome.detail}; without approve=True it waits"
+        )
+
+
+async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
     """Judge and record what a person says about a question: the first valid answer wins.
 
     Raise NotFound for what is no question, or one of another tenant.
     """
     while True:
-        asked = await plans.expectation(wait_id)
+        asked = await store.plans.expectation(wait_id)
         if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
             raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
         outcome = judge_answer(asked, given, person, now)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome
-        if await plans.answer(wait_id, given, wake_for(ANSWERED, asked, now), now):
+        event = event_of_answer(asked, given, now)
+        if fault := await _fault_of(store.registry, event, now):
+            return AnswerOutcome(INVALID, fault)
+        if await store.plans.answer(wait_id, given, event, now):
             return outcome
         # Somebody was first since the question was read: judged again, on what stands now.
+
+
+async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
+    """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
+    if event.topic is not EventTopic.ACTION_REQUESTS:
+        return ""
+    definition = await request_type(registry, event.tenant_id, event.type, now)
+    faults = violations(definition.payload_schema, event.data) if definition else []
+    return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""
 
 
 async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:

@@ -8,8 +8,8 @@ from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.doubts import Finding, StillUnknown
 from soorma_ai.domain.effects import InDoubt
 from soorma_ai.domain.expectations import ExpectationStatus
-from soorma_ai.runtime.handling.execute import takers_of
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.requests import request_type
 
 
 async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
@@ -35,8 +35,8 @@ async def last_word(handling: Handling, disposal: Disposal) -> Disposal:
 async def ask_people(handling: Handling, reason: str) -> None:
     if await handling.services.store.plans.expectation(handling.doubt_id) is not None:
         return
-    definitions = await takers_of(handling, handling.event.type)
-    schemas = [definition.response_schema for definition in definitions if definition.response_schema]
+    registry, request, now = handling.services.store.registry, handling.event, handling.services.clock.now()
+    definition = await request_type(registry, request.tenant_id, request.type, now)
     owner = handling.delivery.owner
-    result_schema = inline(schemas[0]) if len(schemas) == 1 else {}
+    result_schema = inline(definition.response_schema) if definition and definition.response_schema else {}
     handling.record(*ask_what_happened(handling.doubt_id, owner, reason, result_schema, handling.moment()))

@@ -1,18 +1,19 @@
 """The only doer: one transaction for everything a handling recorded."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 
+from soorma_ai.core.expecting.gates import approval_for, hold_recorded
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, Waiter
 from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.requests import request_type
 
-_TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 COMMIT_TRIES = 6
 FIRST_PAUSE = 0.2
 
@@ -37,25 +38,22 @@ async def must_be_wanted(handling: Handling) -> None:
 
 
 async def validate(handling: Handling) -> None:
-    """Check requests against the receiver's schema before they are published; facts are not checked."""
-    published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
-    for event in (event for event in published if event.topic is EventTopic.ACTION_REQUESTS):
-        for definition in await takers_of(handling, event.type):
-            if faults := violations(definition.payload_schema, event.data):
-                raise LocalProtocolError(
-                    f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}"
-                )
-
-
-async def takers_of(handling: Handling, event_type: str) -> list[EventDefinition]:
-    """The definitions of the event by live agents; where none lives, by those that are gone."""
-    store, tenant_id = handling.services.store, handling.event.tenant_id
-    live = await store.registry.live_events(tenant_id, handling.services.clock.now())
-    return _takers_among(live, event_type) or _takers_among(await store.registry.known_events(tenant_id), event_type)
-
-
-def _takers_among(registered: Sequence[RegisteredEvent], event_type: str) -> list[EventDefinition]:
-    return [e.definition for e in registered if e.role in _TAKEN and e.definition.event_name == event_type]
+    """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
+    that a person must approve."""
+    services = handling.services
+    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
+    for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
+        event, now = effect.event, services.clock.now()
+        definition = await request_type(services.store.registry, event.tenant_id, event.type, now)
+        if definition is None:
+            continue
+        if faults := violations(definition.payload_schema, event.data):
+            raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
+        approval = None if effect.is_cleared else approval_for(definition, event.data, {})
+        if approval:
+            owner = handling.delivery.owner
+            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=owner, longest=LONGEST_WAIT)
+            handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, handling.moment()))
 
 
 async def execute(handling: Handling, disposition: Disposition) -> None:

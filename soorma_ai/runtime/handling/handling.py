@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import itertools
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -149,6 +149,10 @@ class Handling:
                 self.values.apply(effect)
             else:
                 self._effects.append(effect)
+
+    def rewrite(self, effects: Iterable[Effect]) -> None:
+        """Take these in the place of what was recorded."""
+        self._effects = list(effects)
 
     def moment(self) -> Moment:
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)

@@ -10,13 +10,8 @@ from soorma_ai.runtime.handling.handling import Handling
 def reply(handling: Handling, answer: JsonObject, *, default_event: str) -> Publish:
     request, key = handling.event, handling.event.correlation_id or handling.event.id
     topic, type = request.response_topic or EventTopic.ACTION_RESULTS, request.response_event or default_event
-    data: JsonObject = {"request_id": request_id_of(handling), **answer}
+    data: JsonObject = {"request_id": key, **answer}
     return Publish(handling.moment().event(request.lineage, topic, type, data, correlation_id=key))
-
-
-def request_id_of(handling: Handling) -> str:
-    given = handling.event.data.get("request_id")
-    return given if isinstance(given, str) else handling.event.correlation_id or handling.event.id
 
 
 async def tell_requester(handling: Handling, failure: Failure) -> None:

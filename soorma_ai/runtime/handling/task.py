@@ -15,6 +15,7 @@ from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.requests import read_reply, request_type
 
 
 class TaskInHand:
@@ -49,13 +50,21 @@ class TaskInHand:
         record = handling.task = await store.plans.task(*key)
         return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
 
-    def delegate(
+    async def delegate(
         self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
     ) -> str:
         self._must_be_open()
+        services, tenant_id = self.handling.services, self.record.lineage.tenant_id
+        definition = await request_type(services.store.registry, tenant_id, request.event_type, services.clock.now())
         moment = self.handling.moment()
         info, effects = delegate(
-            self.record, request, moment, response_topic=response_topic, timeout=timeout, group=group
+            self.record,
+            request,
+            moment,
+            response_topic=response_topic,
+            timeout=timeout,
+            group=group,
+            definition=definition,
         )
         self.sub_tasks[info.sub_task_id] = info
         self.handling.record(*effects)
@@ -73,8 +82,9 @@ class TaskInHand:
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
         """Expectation that this delivery closed, and the event that did; None when this task does not wait for it."""
         event = await self.handling.closing_event()
-        met = await self.handling.services.store.plans.met_by(self.record.task_id, event.id)
-        return (met, event) if met else None
+        store = self.handling.services.store
+        met = await store.plans.met_by(self.record.task_id, event.id)
+        return (met, await read_reply(store.registry, met, event)) if met else None
 
     def receive(self, met: Expectation, event: EventEnvelope) -> None:
         """Put what a sub-task came to in its place; what a person said has none."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import judge, must_be_within_limits
 from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.expecting.opening import opened_by
 from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
     AgentRequest,
@@ -20,7 +21,7 @@ from soorma_ai.core.machine.step import (
     without_way,
 )
 from soorma_ai.core.plan.lifecycle import complete
-from soorma_ai.core.plan.requests import Question, ask, decision_of, expectation_in, park, publish_or_hold
+from soorma_ai.core.plan.requests import Question, ask, decision_of, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Outcome
@@ -135,7 +136,7 @@ class MachineInHand:
         judged = judge(decision, await situation_now(handling, offer, mark))
         outcome = publish_or_hold(plan, judged, handling.moment(), fingerprint=mark, reply=asked.reply)
         handling.apply(outcome)
-        return expectation_in(outcome).id
+        return opened_by(outcome.effects).id
 
     async def _carry_out(self, taken: Move) -> None:
         self._handling.apply(taken.outcome)
@@ -158,7 +159,7 @@ class MachineInHand:
         must_be_within_limits(waiting, await situation_now(handling, Offer(), mark))
         outcome = ask(plan, question, known, handling.moment(), fingerprint=mark)
         handling.apply(outcome)
-        return expectation_in(outcome).id
+        return opened_by(outcome.effects).id
 
     async def _offer(self, event_type: str) -> Offer:
         """The offer of agents that live; where none of them takes the event, of those too that are gone for now."""

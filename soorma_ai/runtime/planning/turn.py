@@ -19,6 +19,7 @@ from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.requests import read_reply
 from soorma_ai.runtime.planning.settings import PlannerSettings
 
 
@@ -94,6 +95,8 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
         return Facts(event, open_now=await handling.open_now())
     event = await handling.closing_event()
     met = await store.plans.met_by(plan.plan_id, event.id)
+    if met is not None:
+        event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)

@@ -77,6 +77,15 @@ STEPS: dict[int, tuple[str, ...]] = {
             ) WHERE join_id IS NOT NULL AND json_valid(body);
         CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL
     """),
+    4: (
+        *statements_of("taking"),
+        *statements("""
+            INSERT OR IGNORE INTO taking (agent, topic, event_name)
+                SELECT agent, topic, event_name FROM definition ORDER BY rowid;
+            CREATE INDEX expectation_gate ON expectation (tenant, closed_at)
+                WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL
+        """),
+    ),
 }
 
 

@@ -12,7 +12,7 @@ letter was brought back.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 4
+VERSION = 5
 APPLICATION_ID = 0x536F6F72
 
 
@@ -97,6 +97,8 @@ CREATE INDEX expectation_open_kind ON expectation (kind, opened_at, id) WHERE st
 CREATE INDEX expectation_met_by ON expectation (met_by) WHERE met_by IS NOT NULL;
 CREATE INDEX expectation_group ON expectation (group_id, opened_at, id) WHERE group_id IS NOT NULL;
 CREATE INDEX expectation_open_type ON expectation (event_type) WHERE status = 'open';
+CREATE INDEX expectation_gate ON expectation (tenant, closed_at)
+    WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL;
 
 CREATE TABLE wait_key (
     tenant TEXT NOT NULL,
@@ -258,6 +260,14 @@ CREATE TABLE definition (
     content TEXT NOT NULL,
     body TEXT NOT NULL,
     PRIMARY KEY (tenant, topic, event_name, version)
+) STRICT;
+-- In the order in which agents first took each event: it belongs to the first.
+CREATE TABLE taking (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    agent TEXT NOT NULL,
+    topic TEXT NOT NULL,
+    event_name TEXT NOT NULL,
+    UNIQUE (agent, topic, event_name)
 ) STRICT;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);

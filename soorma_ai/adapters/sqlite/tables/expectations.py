@@ -36,7 +36,9 @@ def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
 
 
 def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | None:
-    return next(_found(db, "WHERE met_by = ? AND ifnull(plan_id, task_id) = ?", (event_id, owner)), None)
+    """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
+    rest = "WHERE met_by = ? AND ifnull(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
+    return next(_found(db, rest, (event_id, owner)), None)
 
 
 def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus | None:

@@ -100,6 +100,14 @@ def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
     return found is not None
 
 
+def was_handed(db: sqlite3.Connection, agent: str, event_id: str) -> bool:
+    found = db.execute(
+        "SELECT 1 FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id = ? AND inbox.agent = ?",
+        (event_id, agent),
+    ).fetchone()
+    return found is not None
+
+
 def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:
     """The event of the delivery that rests in doubt, and the fence under which its handler began."""
     return db.execute(

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import moment, registration
+from soorma_ai.adapters.sqlite.codec import definition, moment, registration
 from soorma_ai.core.arrival.registering import Needs, events_of, is_live
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -78,7 +78,8 @@ def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | Non
         (registration(body), live_at is not None and is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
         for body, heartbeat, has_left in found
     )
-    return events_of(known, only_live=live_at is not None)
+    takings = db.execute("SELECT agent, topic, event_name FROM taking ORDER BY seq").fetchall()
+    return events_of(known, takings, only_live=live_at is not None)
 
 
 def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list[EventDefinition]:
@@ -86,7 +87,7 @@ def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list
         "SELECT body FROM definition WHERE event_name = ? AND tenant IN ('', ?) ORDER BY topic, version",
         (event_name, tenant_id),
     ).fetchall()
-    return [EventDefinition.model_validate_json(body) for (body,) in found]
+    return [definition(body) for (body,) in found]
 
 
 def agents(db: sqlite3.Connection, now: datetime) -> list[AgentRow]:

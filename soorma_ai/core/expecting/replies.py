@@ -1,0 +1,28 @@
+"""Replies: whether an event is one that an expectation waits for, and what of it counts."""
+
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.replies import content_of, failure_reply
+from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import InvalidResult
+
+_MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
+
+
+def is_reply(expected: Expectation, event: EventEnvelope) -> bool:
+    return (
+        expected.kind in _MET_BY_REPLY
+        and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
+        and event.type in expected.event_types
+    )
+
+
+def as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:
+    """Return the reply, or where its result is off this schema the failure that it counts as, which holds nothing of
+    the result but where it is wrong."""
+    if reply.data.get("success") is False or not (faults := violations(promised, content_of(reply.data))):
+        return reply
+    failure = failure_reply(InvalidResult.code, f"the result of {reply.source} is off its schema: {describe(faults)}")
+    ids = {name: reply.data[name] for name in ("request_id", "task_id", "plan_id") if name in reply.data}
+    return reply.model_copy(update={"data": {**ids, **failure}})

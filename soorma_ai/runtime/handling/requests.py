@@ -1,0 +1,39 @@
+"""Requests as the registry defines them: the shape that they must have, and what their replies promise."""
+
+from datetime import datetime
+
+from soorma_ai.core.deciding.offer import merge_definitions
+from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.ports import Registry
+
+
+async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
+    """Return the definition of a request by all agents that take it: live ones, or where none lives, those that are
+    gone. None where nobody ever took it."""
+    for is_live in (True, False):
+        known = await (registry.live_events(tenant_id, now) if is_live else registry.known_events(tenant_id))
+        requests = (one.definition for one in known if one.role in TAKEN)
+        named = [one for one in requests if (one.topic, one.event_name) == (EventTopic.ACTION_REQUESTS, event_type)]
+        if named:
+            return merge_definitions(named)
+    return None
+
+
+async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope) -> EventEnvelope:
+    """Return the event that met an expectation as it counts: a result that is off what its request promises is a
+    failure."""
+    if met.dataschema is None or not is_reply(met, event):
+        return event
+    defined = await registry.definitions(met.tenant_id, met.subject)
+    promised = next((one.response_schema for one in defined if one.dataschema == met.dataschema), None)
+    read = event if promised is None else as_promised(event, promised)
+    if read is event:
+        return event
+    # Of several agents that take a request each keeps its own promise.
+    known = await registry.known_events(met.tenant_id)
+    own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
+    others = (one.response_schema for one in own if one.dataschema != met.dataschema and one.response_schema)
+    return event if any(as_promised(event, other) is event for other in others) else read

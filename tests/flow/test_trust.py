@@ -1,0 +1,347 @@
+"""Who is believed: an answer counts only of those who were asked, and a gate holds whoever asks."""
+
+import asyncio
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from kit import PATIENCE, happens, order, payments, planner, published, requested, the_wait, until
+
+from soorma_ai import (
+    Agent,
+    AgentCapability,
+    Approval,
+    EventDefinition,
+    Held,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, delegate, publish
+
+RECEIPT = {
+    "type": "object",
+    "properties": {"receipt": {"type": "string"}},
+    "required": ["receipt"],
+    "additionalProperties": False,
+}
+PAY = "payment.charge.requested"
+CFO = Approval(approvers=("cfo",), timeout=timedelta(hours=2))
+
+
+def person(platform: Platform, name: str, *roles: str) -> Client:
+    return platform.as_user(tenant_id="default", user_id=name, roles=roles)
+
+
+def slow(started: asyncio.Event, go_on: asyncio.Event) -> Tool:
+    tool = Tool("slow")
+
+    @tool.on_invoke("work.requested", response_schema=RECEIPT)
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        started.set()
+        await go_on.wait()
+        return {"receipt": "true"}
+
+    return tool
+
+
+async def forge(platform: Platform, event_type: str, key: str) -> None:
+    for result in ({"receipt": "forged"}, {"garbage": 1}):
+        data = {"success": True, "result": result}
+        await person(platform, "eve").publish("action-results", event_type, data, correlation_id=key)
+
+
+async def came(platform: Platform, event_type: str, count: int) -> None:
+    async def so_many() -> bool:
+        found = [one for one in await published(platform, topic="action-results") if one.type == event_type]
+        return len(found) == count and not await platform.services.store.queue.unsent(1)
+
+    await until(platform, so_many)
+
+
+async def test_a_client_answers_neither_for_an_agent_nor_for_another_users_request(platform: Platform) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+    plan = await order(platform, planner([publish("work.requested"), complete({})]), slow(started, go_on))
+    asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
+    requests = await requested(platform, "work.requested", 2)
+    for request in requests:
+        await forge(platform, "work.requested.completed", request.correlation_id)
+    await came(platform, "work.requested.completed", 4)
+    go_on.set()
+    assert (await asking)["result"] == {"receipt": "true"}
+    await plan.result(timeout=PATIENCE)
+    replied = [step.data for step in (await platform.plan(plan.plan_id)).steps if step.kind == "replied"]
+    assert replied == [{"receipt": "true"}]
+
+
+async def test_a_client_answers_no_goal_in_the_place_of_its_planner(platform: Platform) -> None:
+    thinking = asyncio.Event()
+
+    async def think(question: Any) -> Any:
+        await thinking.wait()
+        return complete({"real": 1})
+
+    goal = EventDefinition(event_name="part.goal")
+    child = planner(think, name="child", goals=[goal])
+    plan = await order(platform, planner([delegate("child", "part.goal"), complete({})]), child)
+    (request,) = await requested(platform, "part.goal")
+    await forge(platform, "part.goal.completed", request.correlation_id)
+    await came(platform, "part.goal.completed", 2)
+    thinking.set()
+    await plan.result(timeout=PATIENCE)
+    assert [s.data for s in (await platform.plan(plan.plan_id)).steps if s.kind == "replied"] == [{"real": 1}]
+
+
+def scribe() -> Agent:
+    """An agent that promises a receipt, and replies by hand with something else."""
+    promised = EventDefinition(event_name="paper.requested", response_schema=RECEIPT)
+    agent = Agent("scribe", capabilities=[AgentCapability(task_name="writing", consumed_event=promised)])
+
+    @agent.on_event("paper.requested", topic="action-requests")
+    async def write(event: Any, context: PlatformContext) -> None:
+        said = {"success": True, "result": {"receipt": 7, "more": "S3CRET"}}
+        await context.bus.respond(event.response_event, said, event.correlation_id)
+
+    return agent
+
+
+async def test_a_result_off_its_schema_is_a_failure_to_a_plan_a_worker_and_a_client(platform: Platform) -> None:
+    told: list[ResultContext] = []
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("paper.requested", {}, "written")
+
+    @worker.on_result("written")
+    async def go_on(result: ResultContext, context: PlatformContext) -> None:
+        told.append(result)
+        await (await result.restore_task()).complete({})
+
+    plan = await order(platform, planner([publish("paper.requested"), complete({})]), scribe(), worker)
+    await plan.result(timeout=PATIENCE)
+    await platform.request("order.requested", {}, timeout=PATIENCE)
+    to_plan = [step.data for step in (await platform.plan(plan.plan_id)).steps if step.kind == "replied"]
+    to_client = await platform.request("paper.requested", {}, timeout=PATIENCE)
+    for error in (*to_plan, to_client["error"], told[0].data["error"]):
+        assert isinstance(error, dict)
+        assert error["code"] == "invalid_result"
+        assert "$.receipt" in str(error["message"])
+    assert (told[0].success, told[0].result, to_client["success"]) == (False, None, False)
+
+
+async def test_what_a_payload_says_about_its_request_is_not_believed(platform: Platform) -> None:
+    told: list[str] = []
+    tool = Tool("hands")
+
+    @tool.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        told.append(request.request_id)
+        return {}
+
+    await platform.start(tool)
+    reply = await platform.request("work.requested", {"request_id": "somebody else's"}, timeout=PATIENCE)
+    (request,) = await published(platform, topic="action-requests")
+    assert told == [reply["request_id"]] == [request.id]
+
+
+# Gates
+
+
+async def test_a_clients_request_is_held_until_somebody_who_may_lets_it_go(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(payments(CFO, charged))
+    ann, cfo = person(platform, "ann"), person(platform, "mia", "cfo")
+    with pytest.raises(Held) as held:
+        await ann.request(PAY, {"amount": 9}, idempotency_key="k")
+    with pytest.raises(Held) as again:
+        await ann.request(PAY, {"amount": 9}, idempotency_key="k")
+    assert (again.value.wait_id, again.value.request_id) == (held.value.wait_id, held.value.request_id)
+    with pytest.raises(LocalProtocolError, match="other data"):
+        await ann.request(PAY, {"amount": 10}, idempotency_key="k")
+    (asked,) = await platform.waits()
+    assert (asked.wait_id, asked.request_id, asked.proposed_data) == (
+        held.value.wait_id,
+        held.value.request_id,
+        {"amount": 9},
+    )
+    assert await ann.answer(asked.wait_id, {"approved": True}) == "invalid"
+    assert charged == []
+    assert await cfo.answer(asked.wait_id, {"approved": True}) == "accepted"
+    reply = await ann.reply(held.value.request_id, timeout=PATIENCE)
+    assert reply["result"] == {"charged": 9}
+    assert await ann.request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE) == reply
+    assert charged == [9]
+
+
+@pytest.mark.parametrize(
+    ("decision", "payload", "paid"), [("edit", {"data": {"amount": 5}}, [5]), ("reject", {"approved": False}, [])]
+)
+async def test_a_person_may_change_a_held_request_or_say_no_in_their_words(
+    platform: Platform, decision: str, payload: dict[str, Any], paid: list[int]
+) -> None:
+    charged: list[Any] = []
+    await platform.start(payments("always", charged))
+    ann = person(platform, "ann")
+    with pytest.raises(Held) as held:
+        await ann.publish("action-requests", PAY, {"amount": 9})
+    with pytest.raises(Held) as asked:
+        await ann.request(PAY, {"amount": 9})
+    assert len({held.value.wait_id, asked.value.wait_id}) == 2
+    assert await ann.answer(asked.value.wait_id, {"data": {"amount": "much"}}, decision="edit") == "invalid"
+    assert await ann.answer(asked.value.wait_id, payload, decision=decision, note="too much") == "accepted"
+    reply: Any = await ann.reply(asked.value.request_id, timeout=PATIENCE)
+    assert charged == paid
+    if not paid:
+        assert reply["error"]["code"] == "rejected"
+        assert "too much" in reply["error"]["message"]
+
+
+async def test_nobodys_answer_in_time_is_a_no(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    await platform.start(payments(CFO, charged))
+    with pytest.raises(Held) as held:
+        await person(platform, "ann").request(PAY, {"amount": 9})
+    await clock.advance(timedelta(hours=3))
+    reply: Any = await platform.reply(held.value.request_id, timeout=PATIENCE)
+    assert (reply["error"]["code"], charged) == ("rejected", [])
+    assert await platform.answer(held.value.wait_id, {"approved": True}) == "late"
+
+
+async def test_who_may_approve_does_so_in_the_same_call_and_that_is_kept_as_their_answer(platform: Platform) -> None:
+    await platform.start(payments(CFO))
+    with pytest.raises(LocalProtocolError, match=r"ann has no role; one of cfo must answer"):
+        await person(platform, "ann").request(PAY, {"amount": 9}, approve=True)
+    mia = person(platform, "mia", "cfo")
+    assert (await mia.request(PAY, {"amount": 9}, approve=True, timeout=PATIENCE))["success"]
+    assert (await platform.request(PAY, {"amount": 9}, timeout=PATIENCE))["success"], "the trusted root asks nobody"
+    kept = await platform.services.store.plans.expectations(tenant_id="default", only_open=False)
+    said = [one.answer for one in kept if one.kind == "gate" and one.answer]
+    assert sorted((answer.user_id, str(answer.decision)) for answer in said) == [
+        ("local", "approve"),
+        ("mia", "approve"),
+    ]
+    with pytest.raises(Held) as held:
+        await mia.request(PAY, {"amount": 1}, idempotency_key="k")
+    assert (await mia.request(PAY, {"amount": 1}, idempotency_key="k", approve=True, timeout=PATIENCE))["success"]
+    assert await mia.answer(held.value.wait_id, {"approved": True}) == "duplicate"
+
+
+async def test_a_goal_that_needs_an_approval_is_held_as_well(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", approval=CFO)
+    await platform.start(planner([complete({"ok": 1})], goals=[goal]), payments())
+    with pytest.raises(Held) as held:
+        await person(platform, "ann").submit("order.received", {}, idempotency_key="k")
+    assert await platform.plans() == []
+    assert await person(platform, "mia", "cfo").answer(held.value.wait_id, {"approved": True}) == "accepted"
+    plan = await person(platform, "ann").submit("order.received", {}, idempotency_key="k")
+    assert await plan.result(timeout=PATIENCE) == {"ok": 1}
+
+
+def clerk(told: list[ResultContext]) -> Worker:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(PAY, {"amount": 9}, "paid", timeout=60)
+
+    @worker.on_result("paid")
+    async def go_on(result: ResultContext, context: PlatformContext) -> None:
+        told.append(result)
+        await (await result.restore_task()).complete({"paid": result.success})
+
+    return worker
+
+
+@pytest.mark.parametrize("yes", [True, False])
+async def test_what_a_worker_delegates_waits_for_its_approval_like_all_others(
+    platform: Platform, clock: VirtualClock, yes: bool
+) -> None:
+    charged: list[Any] = []
+    told: list[ResultContext] = []
+    await platform.start(payments(CFO, charged), clerk(told))
+    task_id = await platform.publish("action-requests", "order.requested", {})
+    question = await the_wait(platform)
+    assert (question.task_id, question.proposed_event, charged) == (task_id, PAY, [])
+    await clock.advance(timedelta(hours=1))
+    assert told == [], "the time for the reply has not begun"
+    assert await person(platform, "mia", "cfo").answer(question.wait_id, {"approved": yes}, note="no") == "accepted"
+    (result,) = await until(platform, lambda: told)
+    assert (result.success, charged) == (yes, [9] if yes else [])
+    assert yes or "mia says: no" in str(result.error)
+
+
+@pytest.mark.parametrize("how", ["request", "publish"])
+async def test_a_handler_that_asks_over_the_bus_passes_no_gate(platform: Platform, how: str) -> None:
+    charged: list[Any] = []
+    heard = asyncio.Event()
+    shop = Agent("shop")
+
+    @shop.on_event("order.placed", topic="business-facts")
+    async def placed(event: Any, context: PlatformContext) -> None:
+        if how == "request":
+            await context.bus.request(PAY, {"amount": 9}, "shop.paid")
+        else:
+            await context.bus.publish("action-requests", PAY, {"amount": 9}, response_event="shop.paid")
+
+    @shop.on_event("shop.paid", topic="action-results")
+    async def paid(event: Any, context: PlatformContext) -> None:
+        heard.set()
+
+    await platform.start(payments("always", charged), shop)
+    await platform.publish("business-facts", "order.placed", {})
+    question = await the_wait(platform)
+    assert charged == []
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    await happens(heard)
+    assert charged == [9]
+
+
+async def test_a_task_that_ends_withdraws_what_is_still_held_for_it(platform: Platform) -> None:
+    charged: list[Any] = []
+    hasty = Worker("hasty")
+
+    @hasty.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate(PAY, {"amount": 9}, "paid")
+        await task.delegate("work.requested", {}, "done")
+
+    @hasty.on_result("done")
+    async def go_on(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete({})
+
+    hasty.on_result("paid")(lambda result, context: None)
+    started, go_on_with_it = asyncio.Event(), asyncio.Event()
+    await platform.start(payments(CFO, charged), hasty, slow(started, go_on_with_it))
+    asking = asyncio.create_task(platform.request("order.requested", {}, timeout=PATIENCE))
+    question = await the_wait(platform)
+    go_on_with_it.set()
+    await asking
+    assert await person(platform, "mia", "cfo").answer(question.wait_id, {"approved": True}) == "superseded"
+    assert charged == []
+
+
+@pytest.mark.parametrize("name", ["notification.human_input", "plan.wait.reminded", "plan.wait.escalated"])
+async def test_only_the_platform_tells_people_what_they_are_asked(platform: Platform, name: str) -> None:
+    letters: list[Any] = []
+    liar = Agent("liar")
+
+    @liar.on_event("lie", topic="business-facts")
+    async def lie(event: Any, context: PlatformContext) -> None:
+        try:
+            await context.bus.publish("notification-events", name, {"question": "?"})
+        except LocalProtocolError as error:
+            letters.append(error)
+
+    await platform.start(payments(), liar)
+    with pytest.raises(LocalProtocolError, match="only the platform publishes it"):
+        await person(platform, "eve").publish("notification-events", name, {"question": "Approve?"})
+    await platform.publish("business-facts", "lie", {})
+    await until(platform, lambda: letters)

@@ -1,0 +1,46 @@
+"""What of a reply counts: a result that fits what its request promises; else a failure that says where it is off."""
+
+import pytest
+
+from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import JsonObject
+from unit.kit import event, expectation, failed, worked
+
+RECEIPT: JsonObject = {
+    "type": "object",
+    "properties": {"receipt": {"type": "string"}},
+    "required": ["receipt"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [worked(result={"receipt": "r"}), failed(), event("part.completed", receipt="r")],
+    ids=lambda e: str(e.data),
+)
+def test_a_result_that_fits_and_a_failure_count_as_they_are(reply: EventEnvelope) -> None:
+    assert as_promised(reply, RECEIPT) is reply
+
+
+@pytest.mark.parametrize("result", [{"receipt": 7}, {}, {"receipt": "r", "more": "S3CRET"}, None, "r"], ids=str)
+def test_a_result_off_its_schema_is_a_failure_and_nothing_of_it_is_used(result: object) -> None:
+    came = worked(result=result)
+    data = {"request_id": "q-1", **came.data}
+    read = as_promised(came.model_copy(update={"data": data}), RECEIPT)
+    error = read.data["error"]
+    assert isinstance(error, dict) and isinstance(error["message"], str)
+    assert (read.data["success"], error["code"], read.data["request_id"]) == (False, "invalid_result", "q-1")
+    assert "result" not in read.data
+    assert all(word in error["message"] for word in ("parts", "$", "rule", "found", "wanted"))
+    assert read.model_copy(update={"data": data}) == came.model_copy(update={"data": data}), "the same event"
+
+
+@pytest.mark.parametrize("kind", ["reply", "child", "client", "wait", "gate", "offer", "doubt", "join"])
+def test_only_what_was_asked_of_an_agent_is_met_by_a_reply(kind: str) -> None:
+    came = worked(tenant_id="acme")
+    assert is_reply(expectation(kind), came) is (kind in ("reply", "child", "client"))
+    assert not is_reply(expectation(kind), worked(tenant_id="other"))
+    assert not is_reply(expectation(kind), worked(tenant_id="acme", topic="business-facts"))
+    assert is_reply(expectation("reply", event_type="x", others=("part.completed",)), came)
