@@ -202,6 +202,22 @@ def test_on_a_terminal_the_inbox_says_what_to_type_and_repeats_the_store_that_wa
     assert f"--store {shlex.quote(other)}" in told
 
 
+def test_whoever_answers_has_the_roles_that_are_said_and_root_is_asked_for_none(empty: Shop) -> None:
+    with chdir(APPS):
+        held = empty("run", "guarded:agents", "cash.wanted", "--answer", "approve")
+        assert held.exit_code == WAITS
+        assert "invalid" in held.stderr and "local has no role; one of cashier must answer" in held.stderr
+        assert " --role cashier" in held.stderr, "the command to copy says which role"
+        assert (
+            empty("run", "guarded:agents", "cash.wanted", "--answer", "approve", "--role", "cashier").exit_code == DONE
+        )
+    wait = empty.wait("cash.handed")
+    refused = empty("approve", wait, "--as", "ada", "--role", "clerk")
+    assert refused.stdout == f"invalid {wait[:8]}: ada has clerk; one of cashier must answer\n"
+    assert empty("approve", wait, "--root", "--role", "cashier").exit_code == USAGE
+    assert empty("approve", wait, "--root").stdout == f"accepted {wait[:8]}\n"
+
+
 def test_an_approval_counts_once_and_the_second_is_told_who_was_first(shop: Shop) -> None:
     wait = shop.wait("payment.charge")
     first = shop("approve", wait[:6], "--as", "ada", "--note", "fine by me")

@@ -114,7 +114,8 @@ def nothing_lost_or_doubled(path: Path, before: dict[str, EventEnvelope]) -> Non
     assert before.items() <= after.items()
     assert rows(path, "PRAGMA integrity_check") == [("ok",)]
     assert rows(path, "SELECT count(*) FROM inbox WHERE state = 'dead'") == [(1,)]
-    answers = Counter(event.correlation_id for event in after.values() if "plan_id" in event.data)
+    results = (event for event in after.values() if event.topic == "action-results")
+    answers = Counter(event.correlation_id for event in results if "plan_id" in event.data)
     goals = {event.id for event in after.values() if event.type in PLOTS}
     assert set(answers) == goals
     assert set(answers.values()) == {1}

@@ -27,7 +27,10 @@ def print_wait(printer: Printer, wait: Wait, goal: str, now: datetime) -> None:
         escalated = now >= wait.escalates_at
         when = "by now" if escalated else f"in {span(wait.escalates_at - now)}"
         who += f", and {when} of {one_line(' or '.join(wait.escalate_to))}"
-    printer.line((f"{_owner(wait, goal)}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM), indent=INDENT)
+    printer.line(
+        (f"{_owner(wait, goal)}, asked by {one_line(wait.agent)} {ago(wait.opened_at, now)}, of {who}", DIM),
+        indent=INDENT,
+    )
     if wait.message:
         printer.line((one_line(wait.message), QUOTE), indent=INDENT)
     if held:

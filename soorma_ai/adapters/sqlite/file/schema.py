@@ -263,7 +263,7 @@ CREATE TABLE definition (
 ) STRICT;
 -- In the order in which agents first took each event: it belongs to the first.
 CREATE TABLE taking (
-    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    seq INTEGER PRIMARY KEY,
     agent TEXT NOT NULL,
     topic TEXT NOT NULL,
     event_name TEXT NOT NULL,
