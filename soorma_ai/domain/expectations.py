@@ -147,13 +147,13 @@ class Wait:
         )
 
 
-StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked"]
+StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken"]
 
 
 @dataclass(frozen=True)
 class Stray:
     """An event that an expectation did not take: too early, too late, once too often, off its schema, fitting several,
-    of which the oldest took it, or a reply of one who was not asked."""
+    of which the oldest took it, a reply of one who was not asked, or a request that nobody takes."""
 
     event_id: str
     event_type: str

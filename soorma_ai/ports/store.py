@@ -25,6 +25,11 @@ class Queue(Protocol):
         """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent."""
         ...
 
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
+        """Hand over up to `limit` requests that nobody took, and somebody takes now: what came of it, and the place in
+        the log to go on from; None: there are no more."""
+        ...
+
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:

@@ -41,6 +41,7 @@ from store_kit import (
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.effects import Schedule
+from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
 from soorma_ai.ports import Store
 
@@ -134,7 +135,8 @@ async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore)
     await store.registry.register([awaiting_payment()], NOW)
     await store.queue.arrive([fact("f-1", {"order_id": "o-1"})], NOW)
     await running(store, wait("w-1"), wait("w-2"), expectation("q-1"))
-    await do(store, Schedule("t-1", later(9), event("x"), guards="w-2"), Schedule("t-2", later(9), event("y")))
+    told = [event(name, "told", EventTopic.BUSINESS_FACTS) for name in "xy"]
+    await do(store, Schedule("t-1", later(9), told[0], guards="w-2"), Schedule("t-2", later(9), told[1]))
     await store.queue.arrive([fact("f-2", {"order_id": "o-1"}), reply("r-1", "q-1")], NOW)
     await store.queue.fire(later(9), 9)
     sent = await store.queue.unsent(99)

@@ -61,8 +61,9 @@ async def everything(store: SqliteStore) -> None:
     await handled(store, "worker", Publish(dated(reply("r-1", "q-1"))))
     await carried(store)
     vain = replace(asked, id="q-2", opened_at=LONG_AGO)
-    await store.queue.send([dated(event("q-2", "untaken"))], vain, LONG_AGO)
+    await store.queue.send([dated(event("q-2", "untaken", correlation_id="q-2"))], vain, LONG_AGO)
     await carried(store)
+    await store.queue.sweep(NOW)
 
 
 async def claimed_goal(store: SqliteStore) -> str:

@@ -1,9 +1,24 @@
 """Who gets an event, and what each of them demands of it."""
 
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import order, payments, planner, stock, the_wait
+from kit import (
+    AMOUNT,
+    PATIENCE,
+    is_idle,
+    open_platform,
+    order,
+    payments,
+    planner,
+    published,
+    requested,
+    stock,
+    the_wait,
+    until,
+)
 
 from soorma_ai import (
     Agent,
@@ -13,10 +28,14 @@ from soorma_ai import (
     InvocationContext,
     Platform,
     PlatformContext,
+    ResultContext,
+    TaskContext,
     Tool,
+    Worker,
 )
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import ModelAnswer
+from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish, wait
 
 
@@ -138,3 +157,107 @@ async def test_a_wait_without_end_is_refused(platform: Platform, seconds: float)
     script = [wait("user.replied", "?", seconds), complete({"ok": 1})]
     await platform.start(planner(script, external_events=["user.replied"]), stock())
     assert await (await platform.submit("order.received", {})).result(timeout=5) == {"ok": 1}
+
+
+# Nobody takes it yet
+
+
+def pays(charged: list[Any], **options: Any) -> Tool:
+    tool = Tool("till", capabilities=["paying"])
+
+    @tool.on_invoke("till.requested", payload_schema=AMOUNT, **options)
+    async def charge(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        charged.append(request.data["amount"])
+        return {"charged": request.data["amount"]}
+
+    return tool
+
+
+def asks(amount: object = 9, assigned_to: str | None = None) -> Worker:
+    worker = Worker("clerk")
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("till.requested", {"amount": amount}, "paid", assigned_to=assigned_to)
+
+    @worker.on_result("paid")
+    async def go_on(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete(result.data)
+
+    return worker
+
+
+@pytest.mark.parametrize("assigned_to", [None, "till", "paying"])
+async def test_a_request_waits_for_an_agent_that_takes_it_and_start_order_never_matters(
+    path: Path, clock: VirtualClock, assigned_to: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    charged: list[Any] = []
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks(assigned_to=assigned_to))
+        task_id = await platform.publish("action-requests", "order.requested", {}, idempotency_key="k")
+        await requested(platform, "till.requested")
+        await until(platform, lambda: is_idle(platform))
+    assert "event_not_taken event_type=till.requested" in caplog.text
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks(assigned_to=assigned_to))
+        await platform.start(stock())
+        assert charged == []
+        await platform.start(pays(charged))
+        (answer,) = await until(platform, lambda: replies_to(platform, task_id))
+        assert (answer.data["result"]["result"], charged) == ({"charged": 9}, [9])
+
+
+async def replies_to(platform: Platform, key: str) -> list[Any]:
+    return [one for one in await published(platform, topic="action-results") if one.correlation_id == key]
+
+
+async def test_what_does_not_fit_who_takes_it_is_answered_when_that_comes(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(asks("much"))
+    task_id = await platform.publish("action-requests", "order.requested", {})
+    await requested(platform, "till.requested")
+    await platform.start(pays(charged))
+    (answer,) = await until(platform, lambda: replies_to(platform, task_id))
+    assert answer.data["result"]["error"]["code"] == "invalid_request"
+    assert "$.amount" in answer.data["result"]["error"]["message"]
+    assert charged == []
+
+
+async def test_the_gate_of_who_takes_it_holds_when_that_comes(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(asks())
+    task_id = await platform.publish("action-requests", "order.requested", {})
+    await requested(platform, "till.requested")
+    await platform.start(pays(charged, approval="always"))
+    question = await the_wait(platform)
+    assert charged == []
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    (answer,) = await until(platform, lambda: replies_to(platform, task_id))
+    assert (answer.data["result"]["result"], charged) == ({"charged": 9}, [9])
+
+
+async def test_what_nobody_took_in_time_is_never_handed_over_and_whoever_asked_is_told(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    charged: list[Any] = []
+    told: list[Any] = []
+    shop = Agent("shop")
+
+    @shop.on_event("order.placed", topic="business-facts")
+    async def placed(event: Any, context: PlatformContext) -> None:
+        await context.bus.request("till.requested", {"amount": 9}, "shop.paid")
+
+    @shop.on_event("shop.paid", topic="action-results")
+    async def paid(event: Any, context: PlatformContext) -> None:
+        told.append(event.data)
+
+    await platform.start(shop)
+    await platform.publish("business-facts", "order.placed", {})
+    await requested(platform, "till.requested")
+    await until(platform, lambda: is_idle(platform))
+    await clock.advance(timedelta(days=8))
+    (data,) = await until(platform, lambda: told)
+    assert data["error"]["code"] == "deadline_exceeded"
+    await platform.start(pays(charged))
+    await platform.request("till.requested", {"amount": 1}, timeout=PATIENCE)
+    assert charged == [1]

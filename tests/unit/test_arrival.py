@@ -166,7 +166,7 @@ def test_no_request_and_no_plan_event_meets_a_wait_and_else_its_topic_is_not_com
     came = fact("f-1", ORDER, plan_id="plan-1").model_copy(update={"topic": topic})
     meets = topic not in (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
     assert meaning(came) is (Meaning.MAY_BE_AWAITED if meets else Meaning.NOTHING)
-    assert bool(waiting(came, wait("w-1"))) is meets
+    assert (Meet("w-1", "f-1") in waiting(came, wait("w-1"))) is meets
 
 
 # Early events

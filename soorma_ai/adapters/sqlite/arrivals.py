@@ -7,14 +7,16 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite.consequences import apply
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, tasks
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, tasks
 from soorma_ai.adapters.sqlite.tables.registry import Routes
-from soorma_ai.core.arrival import arrival
+from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Found, Heard, Meaning
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
+from soorma_ai.core.arrival.untaken import id_when_let_go
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.registry import RegisteredEvent
 
 
 def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -28,6 +30,26 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
     return arrival_of(done)
 
 
+def hand_over(
+    db: sqlite3.Connection, routes: Routes, after: int, limit: int, now: datetime
+) -> tuple[Arrival, int | None]:
+    """Hand over requests that nobody took, and somebody takes now: what came of it, and the place to go on from."""
+    index, done, registered = routes.index(db), list[Effect](), dict[tuple[str, str], list[RegisteredEvent]]()
+    seqs = inbox.untaken(db, index.requests(), after, limit)
+    for seq in seqs:
+        event = log.readable(db, seq)
+        if event is None or not index.is_taken(event):
+            continue
+        key = event.tenant_id, event.type
+        if key not in registered:
+            live = registry.live_events(db, event.tenant_id, now)
+            registered[key] = [one for one in live if one.definition.event_name == event.type]
+        takers = arrival.hear(event, index).takers
+        expected = expectations.find(db, event.correlation_id) if event.correlation_id is not None else None
+        done += apply(db, untaken.hand_over(event, registered[key], expected, takers, now), now, seq)
+    return arrival_of(done), seqs[-1] if len(seqs) == limit else None
+
+
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
@@ -35,7 +57,8 @@ def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
             return Found(expected)
         case Meaning.REPLY:
             assert expected is not None
-            return Found(expected, was_handed=inbox.was_handed(db, event.source, expected.id))
+            asked = (expected.id, id_when_let_go(expected.id))
+            return Found(expected, was_handed=inbox.was_handed(db, event.source, asked))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None
             return Found(planner=plans.planner_of(db, heard.plan_id))

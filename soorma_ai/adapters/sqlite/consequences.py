@@ -6,10 +6,10 @@ from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, timers
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
-from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.effects import SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
@@ -39,6 +39,13 @@ def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about:
             expectations.keep_early(db, about, effect, now)
         case decided.ForgetEarly():
             expectations.forget_early(db, about)
+        case decided.KeepUntaken():
+            inbox.keep_untaken(db, about, effect)
+        case decided.DropUntaken(timer_id):
+            inbox.drop_untaken(db, about)
+            timers.unschedule(db, timer_id)
+        case Schedule():
+            timers.schedule(db, effect)
         case decided.Stop(plan_id, reason):
             return stop(db, plan_id, reason, now)
         case decided.Forbid(plan_id, reason):

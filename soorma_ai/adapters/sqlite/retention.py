@@ -47,6 +47,7 @@ def _may_come(event: str) -> str:
     return f"""(
         {event}.time >= :before
         OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = {event}.seq)
+        OR EXISTS (SELECT 1 FROM untaken WHERE untaken.event_seq = {event}.seq)
         OR EXISTS (SELECT 1 FROM early WHERE early.event_seq = {event}.seq AND early.expires > :now)
         OR EXISTS (
             SELECT 1 FROM inbox

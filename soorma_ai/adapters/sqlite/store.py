@@ -39,6 +39,9 @@ class SqliteQueue(Part):
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         return await self.database.write(lambda db: arrivals.arrive(db, self.database.routes, events, now))
 
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
+        return await self.database.write(lambda db: arrivals.hand_over(db, self.database.routes, after, limit, now))
+
     async def commit(self, work: Work, now: datetime) -> None:
         await self.database.write(lambda db: self._commit(db, work, now))
 

@@ -29,6 +29,7 @@ STRANDED_PLANS = """
 
 def sweep(db: sqlite3.Connection, now: datetime) -> Swept:
     """A plan's own deadline does not count as something that comes: it may be days away."""
+    inbox.drop_expired_untaken(db, now)
     sent_again = log.send_again(db, now - ARRIVES_WITHIN)
     unblocked = inbox.unblock(db)
     stranded = [plan for (body,) in db.execute(STRANDED_PLANS).fetchall() if (plan := _read(body)) is not None]

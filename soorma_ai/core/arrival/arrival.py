@@ -12,6 +12,7 @@ from enum import Enum, auto
 from soorma_ai.core.arrival.effects import Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
 from soorma_ai.core.arrival.takers import Index
+from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
@@ -36,6 +37,7 @@ class Heard:
     plan_id: str | None = None
     keys: tuple[str, ...] = ()
     is_awaited: bool = False
+    is_untaken: bool = False
 
 
 class Meaning(Enum):
@@ -72,7 +74,8 @@ def hear(event: EventEnvelope, index: Index) -> Heard:
             return Heard(takers, expectation_id=event.subject)
         return Heard(takers, plan_id=event.plan_id)
     if event.topic in _FROM_INSIDE:
-        return Heard(takers, expectation_id=event.correlation_id)
+        is_untaken = event.topic is EventTopic.ACTION_REQUESTS and not index.is_taken(event)
+        return Heard(takers, expectation_id=event.correlation_id, is_untaken=is_untaken)
     keys = keys_of_event(event, index.definitions(event.tenant_id, event.type))
     return Heard(takers, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
 
@@ -93,7 +96,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
 
 def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
-    meets = _meet(heard, found, event, now)
+    meets = (*_meet(heard, found, event, now), *(keep(event, found.expected) if heard.is_untaken else ()))
     puts = {put.agent: put for put in (*heard.takers, *meets) if isinstance(put, Put)}
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
 

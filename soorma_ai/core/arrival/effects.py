@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.effects import SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Stray
 
@@ -60,6 +60,22 @@ class ForgetEarly:
 
 
 @dataclass(frozen=True)
+class KeepUntaken:
+    """The request in hand is kept for an agent that takes it."""
+
+    tenant_id: str
+    event_type: str
+    until: datetime
+
+
+@dataclass(frozen=True)
+class DropUntaken:
+    """The request in hand waits for no taker any more, and its timer for nothing."""
+
+    timer_id: str
+
+
+@dataclass(frozen=True)
 class Stop:
     """Somebody asks the plan to stop."""
 
@@ -91,7 +107,23 @@ class Wake:
 
 
 # A stray is told once, however often its event comes.
-Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
+Effect = (
+    Put
+    | Open
+    | Meet
+    | Answered
+    | Stray
+    | KeepEarly
+    | ForgetEarly
+    | KeepUntaken
+    | DropUntaken
+    | Schedule
+    | Stop
+    | Forbid
+    | SavePlan
+    | Resolve
+    | Wake
+)
 
 
 def arrival_of(done: Sequence[Effect]) -> Arrival:

@@ -43,6 +43,17 @@ class Index:
                     found[one.agent] = Put(one.agent, owner, priority)
         return tuple(found.values())
 
+    def is_taken(self, request: EventEnvelope) -> bool:
+        """Tell whether an agent does what the request asks; who listens by a pattern does not."""
+        return any(
+            one.tenant_id in (None, request.tenant_id) and (request.target is None or _is_meant(one, request.target))
+            for one in self._listening.get((request.topic, request.type), ())
+        )
+
+    def requests(self) -> list[str]:
+        """Names of requests that somebody takes."""
+        return [name for topic, name in self._listening if topic is EventTopic.ACTION_REQUESTS]
+
     def definitions(self, tenant_id: str, event_type: str) -> list[EventDefinition]:
         return [definition for _, definition in self._of_tenant(tenant_id, event_type)]
 

@@ -7,7 +7,7 @@ from functools import cached_property, reduce
 
 from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
 from soorma_ai.domain.events import CLIENT, EventTopic
-from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, compact, derived_id
 
@@ -101,6 +101,13 @@ def make_offer(
         waits=tuple(waits[name] for name in sorted(waits)),
         result_schema=result_schema,
     )
+
+
+def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:
+    """Return the definition of a request by all of these that take it; None where nobody does."""
+    requests = (one.definition for one in registered if one.role in TAKEN)
+    named = [one for one in requests if (one.topic, one.event_name) == (EventTopic.ACTION_REQUESTS, event_type)]
+    return merge_definitions(named) if named else None
 
 
 def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:

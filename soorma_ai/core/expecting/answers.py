@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.core.expecting.wakeups import ANSWERED, EXPIRED, wake_for
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
+from soorma_ai.domain.events import CLIENT, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import (
     ACCEPTED,
@@ -18,9 +19,8 @@ from soorma_ai.domain.people import (
     Ask,
     Person,
 )
-from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import derived_id, digest
+from soorma_ai.domain.values import digest
 from soorma_ai.errors import LocalProtocolError
 
 REJECTED = "rejected"
@@ -62,7 +62,7 @@ def event_of_answer(asked: Expectation, answer: Answer, now: datetime) -> EventE
         case AnswerDecision.REJECT | AnswerDecision.RESPOND:
             said = answer.note or answer.payload.get("note")
             words = f"; {answer.user_id} says: {said}" if said else ""
-            return _refusal(held, f"a person rejected {held.type!r}, so it was not published{words}", now)
+            return refuse(held, REJECTED, f"a person rejected {held.type!r}, so it was not published{words}", now)
 
 
 def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
@@ -72,7 +72,7 @@ def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
         return wake_for(EXPIRED, asked, due)
     if asked.ask is not None and asked.ask.on_expiry is AnswerDecision.APPROVE:
         return held
-    return _refusal(held, f"nobody approved {held.type!r} in time, so it was not published", due)
+    return refuse(held, REJECTED, f"nobody approved {held.type!r} in time, so it was not published", due)
 
 
 def may_meet(wait: Expectation, source: str) -> bool:
@@ -90,21 +90,6 @@ def _held_request(asked: Expectation) -> EventEnvelope | None:
     if digest(held.request.data) != held.digest:
         raise LocalProtocolError(f"the payload held for {held.event_type} is not the one that people were shown")
     return held.request
-
-
-def _refusal(held: EventEnvelope, message: str, now: datetime) -> EventEnvelope:
-    key = held.correlation_id or held.id
-    return new_event(
-        held.lineage,
-        event_id=derived_id("refusal", held.id),
-        source=SYSTEM,
-        topic=held.response_topic or EventTopic.ACTION_RESULTS,
-        type=held.response_event or completion_of(held.type),
-        data={"request_id": key, **failure_reply(REJECTED, message)},
-        time=now,
-        correlation_id=key,
-        causation_id=held.causation_id,
-    )
 
 
 def _fault(expectation: Expectation, answer: Answer, person: Person, now: datetime) -> str:

@@ -1,10 +1,12 @@
 """Replies: whether an event is one that an expectation waits for, and what of it counts."""
 
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from datetime import datetime
+
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, completion_of, new_event
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.replies import content_of, failure_reply
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.values import JsonObject, derived_id
 from soorma_ai.errors import InvalidResult
 
 _MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
@@ -15,6 +17,26 @@ def is_reply(expected: Expectation, event: EventEnvelope) -> bool:
         expected.kind in _MET_BY_REPLY
         and (expected.tenant_id, expected.event_topic) == (event.tenant_id, event.topic)
         and event.type in expected.event_types
+    )
+
+
+def is_open_reply(expected: Expectation) -> bool:
+    return expected.kind in _MET_BY_REPLY and expected.status is ExpectationStatus.OPEN
+
+
+def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> EventEnvelope:
+    """The platform's reply to a request that comes to nothing: to its response event and topic, with its reply key."""
+    key = request.correlation_id or request.id
+    return new_event(
+        request.lineage,
+        event_id=derived_id("refusal", request.id),
+        source=SYSTEM,
+        topic=request.response_topic or EventTopic.ACTION_RESULTS,
+        type=request.response_event or completion_of(request.type),
+        data={"request_id": key, **failure_reply(code, message)},
+        time=now,
+        correlation_id=key,
+        causation_id=request.causation_id,
     )
 
 

@@ -2,24 +2,19 @@
 
 from datetime import datetime
 
-from soorma_ai.core.deciding.offer import merge_definitions
+from soorma_ai.core.deciding.offer import request_in
 from soorma_ai.core.expecting.replies import as_promised, is_reply
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.ports import Registry
 
 
 async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
     """Return the definition of a request by all agents that take it: live ones, or where none lives, those that are
     gone. None where nobody ever took it."""
-    for is_live in (True, False):
-        known = await (registry.live_events(tenant_id, now) if is_live else registry.known_events(tenant_id))
-        requests = (one.definition for one in known if one.role in TAKEN)
-        named = [one for one in requests if (one.topic, one.event_name) == (EventTopic.ACTION_REQUESTS, event_type)]
-        if named:
-            return merge_definitions(named)
-    return None
+    live = request_in(await registry.live_events(tenant_id, now), event_type)
+    return live or request_in(await registry.known_events(tenant_id), event_type)
 
 
 async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope) -> EventEnvelope:

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.ports import Bus
@@ -13,6 +14,7 @@ from soorma_ai.runtime.handling.signals import until
 BATCH = 256
 PAUSE_AFTER_FAULT = 0.5
 MOST_OF_A_REASON = 500
+_WARNED = ("unasked", "untaken")
 
 
 async def relay(services: Services, bus: Bus) -> None:
@@ -46,8 +48,22 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
         else:
             await _set_aside(services, events[0], error)
         return
+    _tell(services, arrival)
+
+
+async def hand_over(services: Services) -> None:
+    """Hand requests that nobody took to agents that have registered for them since."""
+    place: int | None = 0
+    while place is not None:
+        arrival, place = await services.store.queue.hand_over(place, BATCH, services.clock.now())
+        _tell(services, arrival)
+    services.signals.timers.set()
+
+
+def _tell(services: Services, arrival: Arrival) -> None:
     for stray in arrival.strays:
-        note("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
+        tell = warn if stray.reason in _WARNED else note
+        tell("event_not_taken", event_type=stray.event_type, event_id=stray.event_id, reason=stray.reason)
     services.signals.wake_agents(arrival.agents)
     services.signals.happened(arrival.answered)
 

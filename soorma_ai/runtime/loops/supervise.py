@@ -14,7 +14,7 @@ from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
-from soorma_ai.runtime.loops.relay import arrive, relay
+from soorma_ai.runtime.loops.relay import arrive, hand_over, relay
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
@@ -71,6 +71,7 @@ class Supervisor:
             self._run(f"consume:{agent.name}", consumer.run)
         services.signals.outbox.set()
         services.signals.timers.set()
+        self._run("hand over", lambda: hand_over(services))
         services.signals.agent(SUSPECTS).set()
 
     async def stop(self) -> None:

@@ -9,6 +9,7 @@ from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.signals import HEARTBEAT, until
 from soorma_ai.runtime.loops.consume import LEASE
+from soorma_ai.runtime.loops.relay import hand_over
 
 BATCH = 100
 LONGEST_SLEEP = timedelta(minutes=1)
@@ -79,6 +80,7 @@ async def keep_sweeping(services: Services) -> None:
     while True:
         try:
             await _sweep(services)
+            await hand_over(services)
         except TransientError as error:
             warn("sweep_failed", reason=error)
         await services.clock.sleep(SWEEP_EVERY_SECONDS)

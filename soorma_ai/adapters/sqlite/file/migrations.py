@@ -78,7 +78,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL
     """),
     4: (
-        *statements_of("taking"),
+        *statements_of("taking", "untaken"),
         *statements("""
             INSERT OR IGNORE INTO taking (agent, topic, event_name)
                 SELECT agent, topic, event_name FROM definition ORDER BY rowid;

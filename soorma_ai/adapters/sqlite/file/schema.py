@@ -269,6 +269,14 @@ CREATE TABLE taking (
     event_name TEXT NOT NULL,
     UNIQUE (agent, topic, event_name)
 ) STRICT;
+CREATE TABLE untaken (
+    event_seq INTEGER PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    event_type TEXT NOT NULL,
+    expires REAL NOT NULL
+) STRICT;
+CREATE INDEX untaken_type ON untaken (event_type, event_seq);
+CREATE INDEX untaken_expires ON untaken (expires);
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
 """)

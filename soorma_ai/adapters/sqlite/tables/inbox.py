@@ -8,7 +8,7 @@ from typing import Any, assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.core.arrival.effects import FIRST, LAST
+from soorma_ai.core.arrival.effects import FIRST, LAST, KeepUntaken
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import plan_id_of
@@ -100,12 +100,39 @@ def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
     return found is not None
 
 
-def was_handed(db: sqlite3.Connection, agent: str, event_id: str) -> bool:
+def was_handed(db: sqlite3.Connection, agent: str, event_ids: Sequence[str]) -> bool:
+    """Tell whether this agent got one of these events."""
     found = db.execute(
-        "SELECT 1 FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id = ? AND inbox.agent = ?",
-        (event_id, agent),
+        "SELECT 1 FROM event JOIN inbox ON inbox.event_seq = event.seq "
+        "WHERE event.id IN (SELECT value FROM json_each(?)) AND inbox.agent = ?",
+        (json.dumps(list(event_ids)), agent),
     ).fetchone()
     return found is not None
+
+
+def keep_untaken(db: sqlite3.Connection, event_seq: int, kept: KeepUntaken) -> None:
+    db.execute(
+        "INSERT OR IGNORE INTO untaken (event_seq, tenant, event_type, expires) VALUES (?, ?, ?, ?)",
+        (event_seq, kept.tenant_id, kept.event_type, epoch(kept.until)),
+    )
+
+
+def drop_expired_untaken(db: sqlite3.Connection, now: datetime) -> None:
+    db.execute("DELETE FROM untaken WHERE expires <= ?", (epoch(now),))
+
+
+def drop_untaken(db: sqlite3.Connection, event_seq: int) -> None:
+    db.execute("DELETE FROM untaken WHERE event_seq = ?", (event_seq,))
+
+
+def untaken(db: sqlite3.Connection, event_types: Sequence[str], after: int, limit: int) -> list[int]:
+    """Places in the log of requests of these types that nobody took, in order of arrival."""
+    found = db.execute(
+        "SELECT event_seq FROM untaken WHERE event_type IN (SELECT value FROM json_each(?)) AND event_seq > ? "
+        "ORDER BY event_seq LIMIT ?",
+        (json.dumps(list(event_types)), after, limit),
+    )
+    return [seq for (seq,) in found]
 
 
 def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:

@@ -1,0 +1,80 @@
+"""Requests that nobody takes: each waits for a taker, and is handed over as if it were published at that moment."""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+from itertools import count
+
+from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake
+from soorma_ai.core.deciding.offer import request_in
+from soorma_ai.core.expecting.gates import approval_for, hold
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, earliest
+from soorma_ai.core.expecting.replies import is_open_reply, refuse
+from soorma_ai.domain.effects import Expect, Publish, Schedule
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.expectations import Expectation, Stray
+from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.values import derived_id
+
+INVALID_REQUEST = "invalid_request"
+
+
+def keep(request: EventEnvelope, expected: Expectation | None) -> tuple[Effect, ...]:
+    """Keep a request until somebody takes it. Who expects its reply has a deadline; whoever else asked is told."""
+    until = (expected.deadline if expected is not None else None) or _end(request)
+    kept = KeepUntaken(request.tenant_id, request.type, until), Stray(request.id, request.type, "untaken", None)
+    if expected is not None:
+        return kept
+    message = f"no agent took {request.type!r} until {until.isoformat(timespec='seconds')}"
+    told = refuse(request, "deadline_exceeded", message, until)
+    return (*kept, Schedule(timer_of(request), until, told))
+
+
+def hand_over(
+    request: EventEnvelope,
+    registered: Sequence[RegisteredEvent],
+    expected: Expectation | None,
+    takers: Iterable[Put],
+    now: datetime,
+) -> tuple[Effect, ...]:
+    """Hand it to its takers as these register it; where it does not fit or must be approved, tell or ask as when it is
+    published. Nothing of it is done for who waits no more."""
+    definition, drop = request_in(registered, request.type), DropUntaken(timer_of(request))
+    if not (is_open_reply(expected) if expected is not None else now < _end(request)):
+        return (drop,)
+    if definition is None:
+        return (drop, *takers)
+    if faults := violations(definition.payload_schema, request.data):
+        message = f"request {request.type!r} does not fit its receiver's schema: {describe(faults)}"
+        return (drop, Wake(refuse(request, INVALID_REQUEST, message, now)))
+    approval = approval_for(definition, request.data, {})
+    if approval is None:
+        return (drop, *takers)
+    # Its id is in the log; what people let go comes under another one, with the same reply key.
+    again = request.model_copy(update={"id": id_when_let_go(request.id)})
+    waiter = Waiter(SYSTEM, request.lineage, request.deadline, longest=LONGEST_WAIT)
+    held = hold(again, definition, approval, waiter, Moment(request, SYSTEM, now, count()))
+    return (drop, *(_at_once(effect) for effect in held if isinstance(effect, Expect | Publish | Schedule)))
+
+
+def timer_of(request: EventEnvelope) -> str:
+    return f"untaken:{request.id}"
+
+
+def id_when_let_go(request_id: str) -> str:
+    return derived_id("let go", request_id)
+
+
+def _end(request: EventEnvelope) -> datetime:
+    longest = request.time + LONGEST_WAIT
+    return earliest(request.deadline, longest) or longest
+
+
+def _at_once(effect: Expect | Publish | Schedule) -> Effect:
+    match effect:
+        case Expect(expectation):
+            return Open(expectation)
+        case Publish(event):
+            return Wake(event)
+        case Schedule():
+            return effect
