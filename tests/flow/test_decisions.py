@@ -125,7 +125,7 @@ async def test_of_a_request_and_an_answer_of_one_name_the_model_is_shown_the_req
     plan = await order(platform, minds, desk)
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     question = minds.reasoner.questions[0]  # type: ignore[union-attr]
-    assert "publish:data.feedback: Ask for it." in question.messages[1].content
+    assert '"publish:data.feedback","description":"Ask for it."' in question.messages[1].content
     assert "It came." not in question.messages[1].content
     assert _branches(question)["publish:data.feedback"]["data"]["required"] == ["order_id"]
 
@@ -144,5 +144,5 @@ async def test_a_prompt_holds_what_came_as_data_and_no_id_no_moment_and_no_cost_
     secrets |= {mark for step in details.steps for mark in (step.fingerprint, step.event_id) if mark}
     assert not [secret for secret in secrets if secret in told]
     entry = details.decisions[0]
-    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "2", 64)
+    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "3", 64)
     assert entry.offer_digest and entry.prompt_tokens > 0
