@@ -156,6 +156,14 @@ class Plans(Protocol):
         self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
     ) -> list[Expectation]: ...
 
+    async def open_in_tree(self, root_plan_id: str) -> list[Expectation]:
+        """Open expectations of a plan, its children and their tasks, oldest first."""
+        ...
+
+    async def questions_beginning(self, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
+        """Questions to people whose ids begin so: those that are open first."""
+        ...
+
     async def group(self, group_id: str) -> list[Expectation]:
         """Requests that a task sent together, also when it has ended."""
         ...

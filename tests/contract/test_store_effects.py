@@ -178,6 +178,32 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
     assert await listed() == ["a", "d", "e", "c"]
 
 
+async def test_what_is_open_in_a_tree_is_found_by_its_root_and_a_question_by_the_beginning_of_its_id(
+    store: Store,
+) -> None:
+    await running(
+        store,
+        wait("ab-1", opened_at=later(1)),
+        gate("ab-2", plan_id="plan-2", root_plan_id="plan-1"),
+        wait("ab-3", plan_id=None, root_plan_id="plan-1", task_id="t-1", opened_at=later(2)),
+        expectation("ab-4", plan_id="plan-3", root_plan_id="plan-3"),
+        wait("ab-5", tenant_id="other", root_plan_id=None),
+        gate("b-6"),
+    )
+    await do(store, Close("ab-1", ExpectationStatus.CLOSED, NOW))
+    assert [one.id for one in await store.plans.open_in_tree("plan-1")] == ["ab-2", "b-6", "ab-3"]
+    assert await store.plans.open_in_tree("plan-2") == []
+
+    async def beginning(letters: str, limit: int = 9, tenant_id: str = "default") -> list[str]:
+        return [one.id for one in await store.plans.questions_beginning(tenant_id, letters, limit)]
+
+    assert await beginning("ab-") == ["ab-2", "ab-3", "ab-1"]
+    assert await beginning("") == ["ab-2", "ab-3", "b-6", "ab-1"]
+    assert await beginning("ab", 1) == ["ab-2"]
+    assert [await beginning(letters) for letters in ("b", "c", "ab-22", "%")] == [["b-6"], [], [], []]
+    assert await beginning("a", tenant_id="other") == ["ab-5"]
+
+
 @pytest.mark.parametrize("kind", ExpectationKind)
 async def test_an_expectation_is_read_as_it_was_opened(store: Store, kind: ExpectationKind) -> None:
     given = replace(gate("g-1", producers=("a", "b"), keys=("plan:plan-1",)), kind=kind)

@@ -1,5 +1,6 @@
 """Waits and people: an answer counts once, a gate opens only to a person, a deadline always comes."""
 
+import asyncio
 import itertools
 from datetime import timedelta
 from pathlib import Path
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
 
-from soorma_ai import Agent, Approval, EventDefinition, Platform, PlatformContext
+from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, wait
@@ -32,6 +33,36 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
     assert await plan.result(timeout=5) == {"paid": 1}
     assert charged == [12000]
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
+
+
+async def test_who_waits_for_a_plans_next_question_looks_when_that_plan_asks_and_at_nothing_else(
+    platform: Platform,
+) -> None:
+    plans, looked, let_go = platform.services.store.plans, list[str](), asyncio.Event()
+    look, slow = plans.open_in_tree, Tool("slow")
+
+    async def open_in_tree(root_plan_id: str) -> Any:
+        looked.append(root_plan_id)
+        return await look(root_plan_id)
+
+    plans.open_in_tree = open_in_tree  # type: ignore[method-assign]
+
+    @slow.on_invoke("slow.requested")
+    async def wait_to_be_let_go(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await let_go.wait()
+        return {}
+
+    minds = planner([publish("slow.requested"), CHARGE, complete({})])
+    plan = await order(platform, minds, slow, stock(), payments("always"), order_id="A1")
+    following = asyncio.create_task(plan.next_wait())
+    await until(platform, lambda: platform.plans(status="running"))
+    for _ in range(20):
+        await platform.request("inventory.reserve.requested", {"order_id": "A2"})
+    assert len(looked) <= 2
+    let_go.set()
+    question = await following
+    assert question is not None and question.proposed_event == "payment.charge.requested"
+    assert set(looked) == {plan.plan_id} and len(looked) <= 4
 
 
 FORGED = ["approval.granted", "payment.charge.requested.completed"]

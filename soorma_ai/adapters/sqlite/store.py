@@ -68,6 +68,8 @@ class SqlitePlans(Part):
     goal_of = reading(inbox.goal_of)
     expectation = reading(expected.find)
     expectations = reading(expected.listed)
+    open_in_tree = reading(expected.opened_of_tree)
+    questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.named)
     group = reading(expected.of_group)
     met_by = reading(expected.met_by)

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 
-from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
+from soorma_ai.domain.effects import Disposition, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
@@ -11,6 +11,7 @@ from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.signals import questions_of
 
 _TAKEN = (EventRole.TAKES, EventRole.TAKES_AS_GOAL)
 COMMIT_TRIES = 6
@@ -65,6 +66,8 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
+    opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
+    services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
 

@@ -77,6 +77,15 @@ STEPS: dict[int, tuple[str, ...]] = {
             ) WHERE join_id IS NOT NULL AND json_valid(body);
         CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL
     """),
+    4: (
+        *statements("""
+            ALTER TABLE expectation ADD COLUMN root_plan_id TEXT;
+            UPDATE expectation SET root_plan_id = json_extract(body, '$.root_plan_id')
+                WHERE status = 'open' AND json_valid(body);
+            CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
+                WHERE status = 'open' AND root_plan_id IS NOT NULL
+        """),
+    ),
 }
 
 

@@ -12,7 +12,7 @@ letter was brought back.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 4
+VERSION = 5
 APPLICATION_ID = 0x536F6F72
 
 
@@ -87,8 +87,11 @@ CREATE TABLE expectation (
     answer TEXT,
     body TEXT NOT NULL,
     task_id TEXT,
-    group_id TEXT
+    group_id TEXT,
+    root_plan_id TEXT
 ) STRICT;
+CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
+    WHERE status = 'open' AND root_plan_id IS NOT NULL;
 CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task_id IS NOT NULL;
 CREATE INDEX expectation_plan ON expectation (plan_id, opened_at, id) WHERE plan_id IS NOT NULL;
 CREATE INDEX expectation_open_plan ON expectation (plan_id, opened_at, id) WHERE status = 'open';
