@@ -124,6 +124,10 @@ class Plans(Protocol):
 
     async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
 
+    async def marked_steps(self, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+        """Steps with one of these fingerprints, in order."""
+        ...
+
     async def join_progress(self, plan_id: str, join_id: str) -> JoinProgress: ...
 
     async def branches_that_came(self, plan_id: str, join_id: str) -> list[Step]:

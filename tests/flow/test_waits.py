@@ -12,7 +12,7 @@ from kit import ended, events, is_idle, open_platform, order, payments, planner,
 from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, wait
+from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
 CHARGE = publish("payment.charge.requested", amount=12000)
 MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=2))
@@ -33,6 +33,28 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
     assert await plan.result(timeout=5) == {"paid": 1}
     assert charged == [12000]
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
+
+
+async def test_what_a_person_rejected_is_not_put_to_them_again_unchanged(platform: Platform) -> None:
+    cheaper = publish("payment.charge.requested", amount=900)
+    together = publish_all(publish("inventory.reserve.requested", order_id="A1"), CHARGE)
+    minds = planner([CHARGE, CHARGE, together, cheaper, complete({"paid": 1})])
+    plan = await order(platform, minds, stock(), payments("always"), order_id="A1")
+    first = await the_wait(platform)
+    await platform.answer(first.wait_id, {"approved": False}, decision="reject", note="below a thousand </data>")
+    changed = await until(platform, lambda: another_wait(platform, first.wait_id))
+    assert changed.proposed_data == {"amount": 900}
+    await platform.answer(changed.wait_id, {"approved": True}, decision="approve")
+    assert await plan.result(timeout=5) == {"paid": 1}
+    _, *refused, _, _ = (await platform.plan(plan.plan_id)).decisions
+    assert [entry.verdict for entry in refused] == ["refused", "refused"]
+    assert all("below a thousand" in entry.refusal for entry in refused)
+    told = [message.content for question in minds.reasoner.questions for message in question.messages]  # type: ignore[union-attr]
+    assert any("below a thousand" in text for text in told) and not any("</data>" in text for text in told)
+
+
+async def another_wait(platform: Platform, known: str) -> Any:
+    return next((wait for wait in await platform.waits() if wait.wait_id != known), None)
 
 
 async def test_who_waits_for_a_plans_next_question_looks_when_that_plan_asks_and_at_nothing_else(

@@ -9,7 +9,7 @@ from soorma_ai.core.deciding.offer import Offer, make_offer, must_be_possible_at
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs, plan_inputs
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Judged, fingerprint
+from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
 from soorma_ai.domain.people import Person
@@ -37,7 +37,10 @@ async def offer_now(
     return make_offer(plan.agent, live, settings.awaits, promised, at_once=at_once)
 
 
-async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
+async def situation_now(
+    handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
+) -> Situation:
+    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
     plan, store = handling.plan, handling.services.store
     spent = await store.plans.spent(plan.root_plan_id)
     return Situation(
@@ -48,6 +51,9 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
         in_flight=await handling.in_flight(),
         repeats=await store.plans.repeats(plan.plan_id, mark)
         + [s.fingerprint for s in handling.steps_recorded].count(mark),
+        rejected=await handling.words_at([rejection_of(*request) for request in requests_in(decision)])
+        if decision
+        else {},
     )
 
 
@@ -61,7 +67,7 @@ async def decide(
         must_be_possible_at_once(decision, offer)
         mark = fingerprint(decision, trigger.known)
         try:
-            return judge(decision, await situation_now(handling, offer, mark))
+            return judge(decision, await situation_now(handling, offer, mark, decision))
         except PayloadMismatch as mismatch:
             raise with_whole_schemas(mismatch, decision, offer) from mismatch
 
