@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from soorma_ai.domain.expressions import MOST_STEPS, Part, Size, cost_of, names_in, parse, size_of
+from soorma_ai.domain.expressions import MOST_STEPS, Part, Size, cost_of, parse, size_of, uses_in
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 
 ALWAYS = "always"
-# What a condition is tried on before it is taken: data with lists of this many items.
+# What a machine's condition is tried on before it is taken: data with lists of this many items.
 USUAL = Size(nodes=1_000, items=100)
 SHOWN = 200
 _UNDECIDED = (LookupError, ArithmeticError, ValueError, TypeError, RuntimeError)
@@ -23,20 +23,30 @@ class _Program(Protocol):
 
 @dataclass(frozen=True)
 class _Condition:
-    """An expression that can be evaluated; `wants` are the values that it looks at."""
+    """An expression that can be evaluated; `uses` are the fields of values that it looks at."""
 
     structure: Part
-    wants: frozenset[str]
+    uses: frozenset[tuple[str, str]]
     program: _Program
+
+    @property
+    def names(self) -> set[str]:
+        return {name for name, _ in self.uses}
 
     def evaluate(self, values: Mapping[str, Json]) -> object:
         """Return what it comes to. Raise one of `_UNDECIDED`, of which RuntimeError where it would take too long."""
-        seen = {name: values[name] for name in self.wants if name in values}
+        seen = {name: self._seen_of(name, values[name]) for name in self.names if name in values}
         cost = cost_of(self.structure, {name: size_of(value) for name, value in seen.items()})
         if cost > MOST_STEPS:
             raise RuntimeError(f"it may take {cost} steps over this data, {MOST_STEPS} are possible")
         with _without_panic():
             return self.program.execute(seen)
+
+    def _seen_of(self, name: str, value: Json) -> Json:
+        """Return no more of a value than is looked at."""
+        if (name, "") in self.uses or not isinstance(value, dict):
+            return value
+        return {field: item for field, item in value.items() if (name, field) in self.uses}
 
 
 def check_condition(expression: str) -> None:
@@ -49,13 +59,20 @@ def check_condition(expression: str) -> None:
 
 
 def fault_of(expression: str, known: Sequence[str]) -> str:
-    """Return why this is no condition over these values; empty when it is one."""
+    """Return why this is no condition over these values, or one that would take too long; empty when it is one."""
     try:
         condition = _compile(expression)
     except ConfigError as error:
         return f"{clip(expression, SHOWN)!r} is no CEL expression: {error}"
-    unknown = sorted(condition.wants - {*known})
-    return f"{clip(expression, SHOWN)!r} uses {', '.join(unknown)}; there are {', '.join(known)}" if unknown else ""
+    if unknown := sorted(condition.names - {*known}):
+        return f"{clip(expression, SHOWN)!r} uses {', '.join(unknown)}; there are {', '.join(known)}"
+    cost = cost_of(condition.structure, dict.fromkeys(condition.names, USUAL))
+    if cost > MOST_STEPS:
+        return (
+            f"{clip(expression, SHOWN)!r} may take {clip(str(cost), 20)} steps over lists of {USUAL.items} items, "
+            f"{MOST_STEPS} are possible; go through fewer lists within each other, and write [0-9] for \\d in patterns"
+        )
+    return ""
 
 
 def holds(expression: str, values: Mapping[str, Json]) -> bool:
@@ -72,7 +89,11 @@ def any_of(expressions: Sequence[str]) -> str:
     if len(distinct) == 1:
         return distinct[0]
     joined = " || ".join(f"({expression}\n)" for expression in distinct)  # it may end with a comment
-    return ALWAYS if ALWAYS in distinct or fault_of(joined, ("payload", "context")) else joined
+    try:
+        _compile(joined)
+    except ConfigError:
+        return ALWAYS
+    return ALWAYS if ALWAYS in distinct else joined
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
@@ -90,17 +111,10 @@ def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
 def _compile(expression: str) -> _Condition:
     try:
         structure = parse(expression)
-        wants = frozenset(names_in(structure))
-        cost = cost_of(structure, dict.fromkeys(wants, USUAL))
-        if cost > MOST_STEPS:
-            raise ConfigError(
-                f"over lists of {USUAL.items} items it may take {clip(str(cost), 20)} steps, {MOST_STEPS} are "
-                "possible; go through fewer lists within each other, and write [0-9] for \\d in patterns"
-            )
         import cel  # its package imports a command line of its own: 0.7 s that only users of conditions pay
 
         with _without_panic():
-            return _Condition(structure, wants, cel.compile(expression))
+            return _Condition(structure, frozenset(uses_in(structure)), cel.compile(expression))
     except (ValueError, RuntimeError) as error:
         raise ConfigError(clip(str(error), SHOWN)) from error
 

@@ -32,9 +32,15 @@ _WORDS = ("true", "false", "null", "in")
 
 _CHARS_A_NODE = 256
 _STEPS_TO_HAND_OVER = 15  # for each node that the library takes over
-_STEPS_OF_A_CHAR, _STEPS_OF_A_CLASS = 15, 4_500
-_CLASS = re.compile(r"\\+[wWdDsSbBpP]")
-_REPEATED = re.compile(r"(.)\{(?:\d*,)?(\d+),?\}", re.DOTALL)
+# Of a pattern's piece each time that it is compiled: classes are tables of all of Unicode.
+_STEPS_OF_A_CHAR = 15
+_STEPS_OF_A_CLASS = {
+    **dict.fromkeys("wWbBpP", 9_000),
+    **dict.fromkeys("dD", 1_500),
+    **dict.fromkeys("sS", 500),
+    ".": 150,
+}
+_PIECE = re.compile(r"(?P<piece>\\+[a-zA-Z]|.)(?:\{(?:\d*,)?(?P<most>\d+),?\})?", re.DOTALL)
 
 
 class Unreadable(ValueError):
@@ -51,7 +57,8 @@ class Size:
 
 @dataclass(frozen=True)
 class Part:
-    """A part of an expression. `word` is a name, a literal, or what a loop does; `binds` are its loop's variables."""
+    """A part of an expression. `word` is a name, a literal, what a loop does, or the field of a value that is looked
+    at; `binds` are a loop's variables."""
 
     kind: str
     parts: tuple["Part", ...] = ()
@@ -79,14 +86,15 @@ def parse(expression: str) -> Part:
     return _Parser(_tokens_of(expression)).read()
 
 
-def names_in(part: Part) -> set[str]:
-    """Return the names of the values that an expression wants, without the variables of its loops."""
+def uses_in(part: Part) -> set[tuple[str, str]]:
+    """Return the values that an expression looks at, by name and field; an empty field is all of the value. The
+    variables of its loops are none of them."""
     if part.kind == "name":
-        return {part.word}
-    if part.kind == "loop":
-        within = {name for inner in part.parts[1:] for name in names_in(inner)}
-        return names_in(part.parts[0]) | (within - {*part.binds})
-    return {name for inner in part.parts for name in names_in(inner)}
+        return {(part.word, "")}
+    if part.kind == "field" and part.word and part.parts[0].kind == "name":
+        return {(part.parts[0].word, part.word)}
+    within = {use for inner in part.parts[1:] for use in uses_in(inner) if use[0] not in part.binds}
+    return within | (uses_in(part.parts[0]) if part.parts else set())
 
 
 def size_of(value: Json) -> Size:
@@ -107,8 +115,8 @@ def size_of(value: Json) -> Size:
 
 
 def cost_of(part: Part, sizes: Mapping[str, Size]) -> int:
-    """Return the most steps that it takes over values of these sizes."""
-    given = sum(sizes[name].nodes for name in names_in(part) if name in sizes)
+    """Return the most steps that it takes over values of these sizes, each of which is handed over."""
+    given = sum(size.nodes for size in sizes.values())
     return given * _STEPS_TO_HAND_OVER + _weigh(part, sizes)[0]
 
 
@@ -165,16 +173,17 @@ def _weigh_loop(part: Part, sizes: Mapping[str, Size]) -> tuple[int, Size]:
 
 
 def _cost_of_pattern(written: str) -> int:
-    """A pattern is compiled each time. Its classes are tables of Unicode; what is repeated is written out, and groups
-    within groups multiply."""
-    a_class = _STEPS_OF_A_CLASS if _CLASS.search(written) else _STEPS_OF_A_CHAR
-    steps = len(written) * _STEPS_OF_A_CHAR + len(_CLASS.findall(written)) * _STEPS_OF_A_CLASS
+    """A pattern is compiled each time that it is met. What is repeated is written out, and groups within groups
+    multiply."""
+    steps = in_brackets = 0
     times = 1
-    for before, most in _REPEATED.findall(written):
-        if before == ")":
-            times *= max(1, int(most))
-        else:
-            steps += int(most) * a_class
+    for found in _PIECE.finditer(written):
+        piece, most = found["piece"], int(found["most"] or 1)
+        one = _STEPS_OF_A_CLASS.get(piece[-1], _STEPS_OF_A_CHAR) if piece[0] in "\\." else _STEPS_OF_A_CHAR
+        in_brackets = 0 if piece == "[" else in_brackets + one
+        if piece == ")":
+            times *= max(1, most)
+        steps += most * (in_brackets if piece == "]" else one)
     return steps * times
 
 
@@ -261,7 +270,7 @@ class _Parser:
         name = self._name()
         if self._take("("):
             return _call(name, (part, *self._entries(")")))
-        return part if part.kind == "field" else Part("field", (part,))
+        return part if part.kind == "field" else Part("field", (part,), name)
 
     def _name(self) -> str:
         kind, text = self._tokens[self._at]
