@@ -53,5 +53,5 @@ class ChoreographyPlanner(BasePlanner):
         offer = await offer_now(handling, self.settings)
         trigger = handling.trigger or Trigger("")
         decision = prepare_decision(decision, offer)
-        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known))
+        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
         await self._engine.carry_out(handling, judge(decision, situation), trigger)

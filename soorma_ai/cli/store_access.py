@@ -12,7 +12,7 @@ from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access
-from soorma_ai.domain.expectations import FOR_PEOPLE
+from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
@@ -28,6 +28,7 @@ MOST_TRIES = 100
 PAUSE_SECONDS = 0.1
 PURPOSE = "a soorma command"
 MOST_PLANS = 1_000_000
+MOST_QUESTIONS = 1_000
 MOST_LETTERS = 1_000_000
 LONGEST_NUMBER = 18
 
@@ -102,11 +103,10 @@ async def find_wait(client: Client, beginning: str) -> str:
     store = client.services.store
     if await store.plans.expectation(beginning) is not None:
         return beginning
-    open_now = [wait.wait_id for wait in await client.waits() if wait.wait_id.startswith(beginning)]
-    if open_now:
-        return only_one("open question", client.person, beginning, open_now)
-    ever = await store.plans.expectations(tenant_id=client.person.tenant_id, only_open=False)
-    return only_one("question", client.person, beginning, [one.id for one in ever if one.kind in FOR_PEOPLE])
+    asked = await store.plans.questions_beginning(client.person.tenant_id, beginning, MOST_QUESTIONS)
+    open_now = [one.id for one in asked if one.status is ExpectationStatus.OPEN]
+    what = "open question" if open_now else "question"
+    return only_one(what, client.person, beginning, open_now or [one.id for one in asked])
 
 
 async def find_letter(client: Client, named: str) -> Letter:

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator, model_validator
 
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.registry import Approval, EventDefinition
-from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Frozen, Json, JsonObject, compact, derived_id, digest
 
 
 class PublishAction(Frozen):
@@ -108,6 +108,24 @@ class Judged:
     approval: Approval | None = None
     producers: tuple[str, ...] = ()
     parts: tuple["Judged", ...] = ()
+
+
+def requests_in(decision: PlannerDecision) -> list[tuple[str, JsonObject, str | None]]:
+    """Return what is asked of agents, as (event type, data, the planner that it is a goal for)."""
+    match decision.next_action:
+        case PublishAction(event_type=name, data=data):
+            return [(name, data, None)]
+        case PublishAllAction(requests=requests):
+            return [(request.event_type, request.data, None) for request in requests]
+        case DelegateAction(goal_event=name, goal_data=data, target_planner=target):
+            return [(name, data, target)]
+        case WaitAction() | CompleteAction():
+            return []
+
+
+def rejection_of(event_type: str, data: JsonObject, target: str | None) -> str:
+    """Name the rejection of exactly this request, so that it is recognised when it is made again."""
+    return derived_id("rejected", event_type, digest(data), target or "")
 
 
 def fingerprint(decision: PlannerDecision, state: str) -> str:

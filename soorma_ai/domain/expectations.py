@@ -146,6 +146,10 @@ class Wait:
             escalate_to=ask.escalate_to,
         )
 
+    def urgency(self) -> tuple[bool, datetime, datetime]:
+        """Return what sorts the most urgent first."""
+        return self.deadline is None, self.deadline or self.opened_at, self.opened_at
+
 
 StrayReason = Literal["early", "late", "surplus", "ambiguous", "invalid", "unasked", "untaken"]
 

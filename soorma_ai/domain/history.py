@@ -31,8 +31,8 @@ class Step:
     """One line of a plan's history, only ever appended.
 
     `name` is the event that it is about; `event_id` the event that caused it or that it made; `fingerprint` names the
-    decision and the state that it was made in, for the repeat limit. `join_id` is the join that this came for, in time,
-    as number `place`; or the one that `fires` here: the plan decides again.
+    decision and the state that it was made in, for the repeat limit, or the request that a person rejected. `join_id`
+    is the join that this came for, in time, as number `place`; or the one that `fires` here: the plan decides again.
     """
 
     plan_id: str

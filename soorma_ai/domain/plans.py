@@ -66,11 +66,12 @@ class PlanRecord:
 
 
 class ValueKind(StrEnum):
-    """The kinds of values that a plan remembers by keys, beside its row."""
+    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone."""
 
     MACHINE = "machine"
     RESULT = "result"
     STATE = "state"
+    PAUSE = "pause"
 
 
 @dataclass(frozen=True)

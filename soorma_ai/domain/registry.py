@@ -74,6 +74,7 @@ class EventDefinition(Frozen):
     """One event as its owner registers it. Schemas may be given as JSON Schema 2020-12 or as pydantic models.
 
     Immutable by (tenant, topic, name, version); without a version, the version is made of the content.
+    What cannot be undone (`irreversible`) needs a person's approval always, unless an `approval` says when.
     `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
     as in {"/order_id": "goal_data.order_id"}.
     """
@@ -110,7 +111,15 @@ class EventDefinition(Frozen):
             raise ConfigError(f"event_name={self.event_name!r}: give the event's own name; topics are no events")
         if not self.version:
             object.__setattr__(self, "version", self._version_of_content)
+        if self.irreversible and self.approval is None:
+            object.__setattr__(self, "approval", Approval())
+            self.model_fields_set.discard("approval")
         return self
+
+    @property
+    def given_approval(self) -> Approval | None:
+        """Approval that its author asked for in words of its own."""
+        return self.approval if "approval" in self.model_fields_set else None
 
     @property
     def given_version(self) -> str:
@@ -150,6 +159,7 @@ class AgentCapability(Frozen):
         described = self.consumed_event
         payload = described.payload_schema if handled.payload_schema == ANY_OBJECT else handled.payload_schema
         response = handled.response_schema or described.response_schema
+        asked, also_asked = handled.given_approval, described.given_approval
         is_as_described = (payload, response) == (described.payload_schema, described.response_schema)
         return EventDefinition(
             event_name=handled.event_name,
@@ -158,7 +168,7 @@ class AgentCapability(Frozen):
             payload_schema=payload,
             response_schema=response,
             version=handled.given_version or (described.given_version if is_as_described else ""),
-            approval=handled.approval.combine(described.approval) if handled.approval else described.approval,
+            approval=asked.combine(also_asked) if asked else also_asked,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,
         )

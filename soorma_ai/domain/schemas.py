@@ -1,13 +1,17 @@
 """JSON Schema 2020-12: schemas of payloads, and the places where a payload does not fit.
 
-`format` is checked too: the typed handler behind the event would refuse such a payload anyway.
+`format` is checked too: the typed handler behind the event would refuse such a payload anyway. What pydantic writes for
+a type passes the format that it names in the type's schema, which for some is more than the format's own rule.
 References to the network are never followed.
 """
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import datetime, time
 from functools import lru_cache
+from ipaddress import IPv6Address
 from typing import cast
 
 import jsonschema_rs
@@ -15,13 +19,62 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.values import Json, JsonObject, clip, compact, follow
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, clip, compact, follow, is_storable
 from soorma_ai.errors import ConfigError
 
 SchemaSource = Mapping[str, Json] | type
 
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8
+
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
+_SPAN = re.compile(
+    r"[+-]?P(?=.)(\d+Y)?(\d+M)?(\d+W)?(\d+D)?(T(?=.)(\d+H)?(\d+M)?(\d+(\.\d+)?S)?)?", re.ASCII | re.DOTALL
+)
+_URI = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:[!-~]+")
+
+
+def _is(read: Callable[[str], object], form: re.Pattern[str] | None = None) -> Callable[[str], bool]:
+    def check(text: str) -> bool:
+        if form is not None and form.fullmatch(text) is None:
+            return False
+        try:
+            read(text)
+        except ValueError:
+            return False
+        return True
+
+    return check
+
+
+# Where pydantic writes more than the format allows: moments without an offset, spans with fractions or a sign, zones of
+# addresses, characters that browsers let pass, patterns of Python.
+_FORMATS: dict[str, Callable[[str], bool]] = {
+    "date-time": _is(datetime.fromisoformat, _MOMENT),
+    "time": _is(time.fromisoformat, _MOMENT),
+    "duration": _is(str, _SPAN),
+    "ipv6": _is(IPv6Address),
+    "uri": _is(str, _URI),
+    "regex": _is(str),
+}
+
+_OLDER_DRAFT = re.compile(r"json-schema\.org/draft(?:-0[3467]|/2019-09)/")
+# What older drafts have that 2020-12 does not, or says in another way.
+_GONE: dict[str, str] = {
+    "additionalItems": "items",
+    "dependencies": "dependentRequired or dependentSchemas",
+    "id": "$id",
+    "$recursiveRef": "$dynamicRef",
+    "$recursiveAnchor": "$dynamicAnchor",
+}
+_CHANGED: dict[str, tuple[type, str]] = {
+    "items": (list, "prefixItems"),
+    "exclusiveMinimum": (bool, "a number"),
+    "exclusiveMaximum": (bool, "a number"),
+    "required": (bool, "a list of names"),
+}
+_OF_NAMES = frozenset({"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"})
+_VALUES = frozenset({"const", "enum", "default", "examples"})
 
 
 @dataclass(frozen=True)
@@ -55,7 +108,11 @@ def schema_of(source: SchemaSource) -> JsonObject:
 
 
 def check_schema(document: JsonObject) -> None:
-    """Raise ConfigError for a malformed schema."""
+    """Raise ConfigError for a malformed schema, and for one of an older draft that means something else today."""
+    if not is_storable(document):
+        raise ConfigError(f"a JSON Schema cannot be used: {UNSTORABLE}")
+    if fault := _fault_of_draft(document):
+        raise ConfigError(f"{fault}; write the schema in 2020-12")
     _validator(compact(document))
 
 
@@ -81,10 +138,34 @@ def describe(faults: list[Violation]) -> str:
     return "; ".join(str(fault) for fault in faults)
 
 
+def _fault_of_draft(document: JsonObject) -> str:
+    """Return what a schema that names an older draft says in its way only; empty where it means the same in 2020-12."""
+    named = document.get("$schema")
+    if not isinstance(named, str) or _OLDER_DRAFT.search(named) is None:
+        return ""
+    ahead: list[Json] = [document]
+    while ahead:
+        schema = ahead.pop()
+        if isinstance(schema, list):
+            ahead += schema
+        elif isinstance(schema, dict):
+            for keyword, value in schema.items():
+                kind, now = _CHANGED.get(keyword, (None, _GONE.get(keyword)))
+                if now is not None and (kind is None or isinstance(value, kind)):
+                    return f"{keyword!r} as {named} has it is {now} in 2020-12"
+                if keyword in _OF_NAMES and isinstance(value, dict):
+                    ahead += value.values()
+                elif keyword not in _VALUES:
+                    ahead.append(value)
+    return ""
+
+
 @lru_cache(maxsize=4096)
 def _validator(spelled: str) -> jsonschema_rs.Draft202012Validator:
     try:
-        return jsonschema_rs.Draft202012Validator(json.loads(spelled), validate_formats=True, offline=True)
+        return jsonschema_rs.Draft202012Validator(
+            json.loads(spelled), validate_formats=True, formats=_FORMATS, offline=True
+        )
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error

@@ -5,8 +5,9 @@ import json
 import reprlib
 import uuid
 from collections.abc import Sequence
+from dataclasses import dataclass
 from datetime import timedelta
-from typing import TypeAlias, TypeVar
+from typing import Generic, TypeAlias, TypeVar, cast
 
 import rfc8785
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
@@ -16,6 +17,7 @@ from soorma_ai.errors import LocalProtocolError
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
 Missing = TypeVar("Missing")
+T = TypeVar("T")
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
@@ -30,6 +32,19 @@ class Frozen(BaseModel):
     """Base of the models that authors give: nothing in them can be changed, and unknown fields are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+@dataclass(frozen=True, eq=False)
+class Same(Generic[T]):
+    """This very object as a key, whatever it holds: for what is made of an object that never changes."""
+
+    it: T
+
+    def __hash__(self) -> int:
+        return id(self.it)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Same) and self.it is cast("Same[T]", other).it
 
 
 def derived_id(*parts: str) -> str:

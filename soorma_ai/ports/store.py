@@ -135,6 +135,10 @@ class Plans(Protocol):
 
     async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
 
+    async def marked_steps(self, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+        """Steps with one of these fingerprints, in order."""
+        ...
+
     async def join_progress(self, plan_id: str, join_id: str) -> JoinProgress: ...
 
     async def branches_that_came(self, plan_id: str, join_id: str) -> list[Step]:
@@ -166,6 +170,14 @@ class Plans(Protocol):
     async def expectations(
         self, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
     ) -> list[Expectation]: ...
+
+    async def open_in_tree(self, root_plan_id: str) -> list[Expectation]:
+        """Open expectations of a plan, its children and their tasks, oldest first."""
+        ...
+
+    async def questions_beginning(self, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
+        """Questions to people whose ids begin so: those that are open first."""
+        ...
 
     async def group(self, group_id: str) -> list[Expectation]:
         """Requests that a task sent together, also when it has ended."""

@@ -160,6 +160,29 @@ async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteSt
     assert await append(50) <= 2 * few + 5
 
 
+MANY_QUESTIONS = """
+    INSERT INTO expectation
+        (id, kind, agent, tenant, plan_id, root_plan_id, event_type, event_topic, opened_at, status, body)
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+    SELECT 'w-' || n, kind, agent, tenant, 'p-' || n, 'p-' || n, event_type, event_topic, n, 'open', body
+    FROM n, expectation WHERE id = 'mine'
+"""
+
+
+async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for _ in range(20):
+            assert len(await store.plans.open_in_tree("plan-1")) == 1
+            assert len(await store.plans.questions_beginning("default", "min", 9)) == 1
+        return effort.hundreds
+
+    await running(store, wait("mine"))
+    few = await look()
+    await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
+    assert await look() <= 2 * few + 5
+
+
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:
     await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": True}))
     await store.database.write(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))

@@ -116,6 +116,9 @@ async def test_repeats_are_counted_by_plan_and_fingerprint(store: Store) -> None
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
     assert await store.plans.repeats("plan-1", "a") == 2
     assert await store.plans.repeats("plan-1", "c") == 0
+    marked = await store.plans.marked_steps("plan-1", ["a", "c"])
+    assert [step.fingerprint for step in marked] == ["a", "a"] and marked[0].ordinal < marked[1].ordinal
+    assert await store.plans.marked_steps("plan-2", ["b"]) == []
 
 
 async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:
@@ -176,6 +179,32 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
     assert await listed(tenant_id="other", only_open=False) == ["e"]
     assert await listed("plan-1", "other") == []
     assert await listed() == ["a", "d", "e", "c"]
+
+
+async def test_what_is_open_in_a_tree_is_found_by_its_root_and_a_question_by_the_beginning_of_its_id(
+    store: Store,
+) -> None:
+    await running(
+        store,
+        wait("ab-1", opened_at=later(1)),
+        gate("ab-2", plan_id="plan-2", root_plan_id="plan-1"),
+        wait("ab-3", plan_id=None, root_plan_id="plan-1", task_id="t-1", opened_at=later(2)),
+        expectation("ab-4", plan_id="plan-3", root_plan_id="plan-3"),
+        wait("ab-5", tenant_id="other", root_plan_id=None),
+        gate("b-6"),
+    )
+    await do(store, Close("ab-1", ExpectationStatus.CLOSED, NOW))
+    assert [one.id for one in await store.plans.open_in_tree("plan-1")] == ["ab-2", "b-6", "ab-3"]
+    assert await store.plans.open_in_tree("plan-2") == []
+
+    async def beginning(letters: str, limit: int = 9, tenant_id: str = "default") -> list[str]:
+        return [one.id for one in await store.plans.questions_beginning(tenant_id, letters, limit)]
+
+    assert await beginning("ab-") == ["ab-2", "ab-3", "ab-1"]
+    assert await beginning("") == ["ab-2", "ab-3", "b-6", "ab-1"]
+    assert await beginning("ab", 1) == ["ab-2"]
+    assert [await beginning(letters) for letters in ("b", "c", "ab-22", "%")] == [["b-6"], [], [], []]
+    assert await beginning("a", tenant_id="other") == ["ab-5"]
 
 
 @pytest.mark.parametrize("kind", ExpectationKind)

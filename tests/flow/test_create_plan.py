@@ -39,6 +39,7 @@ from soorma_ai import (
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.schemas import violations
+from soorma_ai.domain.values import compact
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, draw
@@ -101,7 +102,7 @@ async def test_a_machine_that_the_model_draws_runs_to_its_end(platform: Platform
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.usage.llm_calls, details.usage.actions) == ("done", 2, 2)
     assert details.results == {"start": {"reserved": "A1"}, "paying": {"charged": 7}}
-    assert details.prompt.startswith("planner/plan 1 ")
+    assert details.prompt.startswith("planner/plan 2 ")
     _, asked = details.decisions
     assert (asked.prompt_id, asked.verdict, asked.refusal) == ("planner/plan", Verdict.ACCEPTED, "")
     tokens = sum(entry.prompt_tokens + entry.completion_tokens for entry in details.decisions)
@@ -116,10 +117,11 @@ async def test_the_model_is_told_the_goal_what_can_be_asked_and_what_comes_back(
     assert isinstance(minds.reasoner, ScriptedReasoner)
     system, user = (message.content for message in minds.reasoner.questions[0].messages)
     assert "Never charge first." in system
-    for words in ('"order_id":"A1"', '"weather":"rain"', f"- {CHARGE} (a person must approve it)", "published: 20"):
+    for words in ('"order_id":"A1"', '"weather":"rain"', f'{{"called":"{CHARGE}"}}', "> (a person must approve it)"):
         assert words in user
-    assert f"comes back as: {CHARGED}, {CHARGE}.failed, {CHARGE}.timeout, {CHARGE}.rejected\n" in user
-    assert f"comes back as: {RESERVED}, {RESERVE}.failed, {RESERVE}.timeout\n" in user
+    assert compact([CHARGED, f"{CHARGE}.failed", f"{CHARGE}.timeout", f"{CHARGE}.rejected"]) in user
+    assert compact([RESERVED, f"{RESERVE}.failed", f"{RESERVE}.timeout"]) in user
+    assert "published: 20" in user
 
 
 async def test_what_the_model_may_say_is_a_closed_schema_that_providers_can_be_held_to(platform: Platform) -> None:

@@ -4,8 +4,19 @@ from typing import Any
 
 import pytest
 from kit import AMOUNT, ORDER_ID, PATIENCE, as_time_passes, order, payments, planner, published, stock, types
+from unit.material import branching
 
-from soorma_ai import AgentCapability, EventDefinition, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai import (
+    AgentCapability,
+    EventDefinition,
+    InvocationContext,
+    Limits,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    Tool,
+)
+from soorma_ai.core.deciding.offer import LARGE_EVENTS
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
@@ -125,7 +136,7 @@ async def test_of_a_request_and_an_answer_of_one_name_the_model_is_shown_the_req
     plan = await order(platform, minds, desk)
     assert await plan.result(timeout=PATIENCE) == {"ok": 1}
     question = minds.reasoner.questions[0]  # type: ignore[union-attr]
-    assert "publish:data.feedback: Ask for it." in question.messages[1].content
+    assert '"publish:data.feedback","description":"Ask for it."' in question.messages[1].content
     assert "It came." not in question.messages[1].content
     assert _branches(question)["publish:data.feedback"]["data"]["required"] == ["order_id"]
 
@@ -144,5 +155,35 @@ async def test_a_prompt_holds_what_came_as_data_and_no_id_no_moment_and_no_cost_
     secrets |= {mark for step in details.steps for mark in (step.fingerprint, step.event_id) if mark}
     assert not [secret for secret in secrets if secret in told]
     entry = details.decisions[0]
-    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "2", 64)
+    assert (entry.prompt_id, entry.prompt_version, len(entry.prompt_hash)) == ("planner/decide", "3", 64)
     assert entry.offer_digest and entry.prompt_tokens > 0
+
+
+async def test_several_at_once_are_neither_told_nor_taken_where_only_one_may_be_open(platform: Platform) -> None:
+    reserve = publish("inventory.reserve.requested", order_id="A1")
+    minds = planner([publish_all(reserve, reserve), reserve, complete({})], limits=Limits(max_parallel=1))
+    plan = await order(platform, minds, stock())
+    assert await plan.result(timeout=5) == {}
+    first, second, *_ = minds.reasoner.questions  # type: ignore[union-attr]
+    assert "publish_all" not in first.messages[0].content and "publish_all" not in compact(first.schema)
+    assert "one at a time is possible now" in second.messages[-1].content
+
+
+async def test_a_schema_too_large_to_be_shown_is_told_when_data_does_not_fit_it_and_many_events_are_a_warning(
+    platform: Platform, caplog: pytest.LogCaptureFixture
+) -> None:
+    desk = Tool("desk")
+
+    async def sort(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {}
+
+    for number in range(LARGE_EVENTS):
+        desk.on_invoke(f"sort.{number}", payload_schema=branching(30))(sort)
+    minds = planner([publish("sort.1", p0=1), publish("sort.1", p0={}), complete({})])
+    plan = await order(platform, minds, desk, stock())
+    assert await plan.result(timeout=5) == {}
+    first, second, *_ = minds.reasoner.questions  # type: ignore[union-attr]
+    assert "L30" not in first.messages[1].content + compact(first.schema)
+    assert "the schema of sort.1: " in second.messages[-1].content and "L30" in second.messages[-1].content
+    warned = [record.getMessage() for record in caplog.records if record.getMessage().startswith("large_offer")]
+    assert len(warned) == 1 and f"events={LARGE_EVENTS + 1}" in warned[0]

@@ -55,7 +55,7 @@ def deciding(first: Any, **options: Any) -> Any:
 
     def decide(question: Any) -> Any:
         happened = question.messages[-1].content.partition("What just happened:")[2]
-        return first if happened.startswith(" The goal came.") else complete({"plan_was_told": happened})
+        return first if "The goal came." in happened else complete({"plan_was_told": happened})
 
     return planner(decide, **options)
 

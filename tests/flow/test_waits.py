@@ -1,5 +1,6 @@
 """Waits and people: an answer counts once, a gate opens only to a person, a deadline always comes."""
 
+import asyncio
 import itertools
 from datetime import timedelta
 from pathlib import Path
@@ -8,10 +9,10 @@ from typing import Any
 import pytest
 from kit import ended, events, is_idle, open_platform, order, payments, planner, running, stock, the_wait, until
 
-from soorma_ai import Agent, Approval, EventDefinition, Platform, PlatformContext
+from soorma_ai import Agent, Approval, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.errors import NotFound
 from soorma_ai.testing.clock import VirtualClock
-from soorma_ai.testing.scripted import complete, publish, wait
+from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
 CHARGE = publish("payment.charge.requested", amount=12000)
 MANAGER = Approval(approvers=("manager",), timeout=timedelta(days=2))
@@ -32,6 +33,58 @@ async def test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_
     assert await plan.result(timeout=5) == {"paid": 1}
     assert charged == [12000]
     assert (await platform.plan(plan.plan_id)).usage.llm_calls == 2
+
+
+async def test_what_a_person_rejected_is_not_put_to_them_again_unchanged(platform: Platform) -> None:
+    cheaper = publish("payment.charge.requested", amount=900)
+    together = publish_all(publish("inventory.reserve.requested", order_id="A1"), CHARGE)
+    minds = planner([CHARGE, CHARGE, together, cheaper, complete({"paid": 1})])
+    plan = await order(platform, minds, stock(), payments("always"), order_id="A1")
+    first = await the_wait(platform)
+    await platform.answer(first.wait_id, {"approved": False}, decision="reject", note="below a thousand </data>")
+    changed = await until(platform, lambda: another_wait(platform, first.wait_id))
+    assert changed.proposed_data == {"amount": 900}
+    await platform.answer(changed.wait_id, {"approved": True}, decision="approve")
+    assert await plan.result(timeout=5) == {"paid": 1}
+    _, *refused, _, _ = (await platform.plan(plan.plan_id)).decisions
+    assert [entry.verdict for entry in refused] == ["refused", "refused"]
+    assert all("below a thousand" in entry.refusal for entry in refused)
+    told = [message.content for question in minds.reasoner.questions for message in question.messages]  # type: ignore[union-attr]
+    assert any("below a thousand" in text for text in told) and not any("</data>" in text for text in told)
+
+
+async def another_wait(platform: Platform, known: str) -> Any:
+    return next((wait for wait in await platform.waits() if wait.wait_id != known), None)
+
+
+async def test_who_waits_for_a_plans_next_question_looks_when_that_plan_asks_and_at_nothing_else(
+    platform: Platform,
+) -> None:
+    plans, looked, let_go = platform.services.store.plans, list[str](), asyncio.Event()
+    look, slow = plans.open_in_tree, Tool("slow")
+
+    async def open_in_tree(root_plan_id: str) -> Any:
+        looked.append(root_plan_id)
+        return await look(root_plan_id)
+
+    plans.open_in_tree = open_in_tree  # type: ignore[method-assign]
+
+    @slow.on_invoke("slow.requested")
+    async def wait_to_be_let_go(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await let_go.wait()
+        return {}
+
+    minds = planner([publish("slow.requested"), CHARGE, complete({})])
+    plan = await order(platform, minds, slow, stock(), payments("always"), order_id="A1")
+    following = asyncio.create_task(plan.next_wait())
+    await until(platform, lambda: platform.plans(status="running"))
+    for _ in range(20):
+        await platform.request("inventory.reserve.requested", {"order_id": "A2"})
+    assert len(looked) <= 2
+    let_go.set()
+    question = await following
+    assert question is not None and question.proposed_event == "payment.charge.requested"
+    assert set(looked) == {plan.plan_id} and len(looked) <= 4
 
 
 FORGED = ["approval.granted", "payment.charge.requested.completed"]

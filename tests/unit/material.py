@@ -23,3 +23,9 @@ def rows(name: str) -> list[dict[str, Any]]:
 def obj(properties: JsonObject, *required: str, **more: Json) -> JsonObject:
     needed: list[Json] = [*required]
     return {"type": "object", "properties": properties, "required": needed, **more}
+
+
+def branching(levels: int) -> JsonObject:
+    """A small schema that is 3 to the power of `levels` when its references are written out."""
+    below = {f"L{n}": obj({f"p{k}": {"$ref": f"#/$defs/L{n + 1}"} for k in range(3)}) for n in range(levels)}
+    return {"$ref": "#/$defs/L0", "$defs": {**below, f"L{levels}": {"type": "string"}}}

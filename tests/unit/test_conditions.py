@@ -1,9 +1,12 @@
+import cel
 import pytest
 
-from soorma_ai.domain.conditions import ALWAYS, applies, check_condition
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.conditions import ALWAYS, any_of, applies, check_condition, fault_of, holds
+from soorma_ai.domain.expressions import MOST_STEPS, cost_of, parse, size_of
+from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError
 
+TEN = "[0, 1, 2, 3, 4, 5, 6, 7, 8, 9]"
 ORDER: JsonObject = {"amount": 120, "currency": "EUR", "items": [{"sku": "a", "qty": 2}], "note": None}
 GOAL: JsonObject = {"customer": {"tier": "gold"}, "amount": 5}
 
@@ -60,3 +63,124 @@ def test_a_condition_reaches_nothing_but_its_two_values(reach: str) -> None:
     goal: JsonObject = {"kept": True}
     assert applies(reach, {}, goal)
     assert goal == {"kept": True}
+
+
+def nested(loops: int, variable: str = "x") -> str:
+    return f"{TEN}.all({variable}, " * loops + "true" + ")" * loops
+
+
+@pytest.mark.parametrize(
+    ("condition", "why"),
+    [
+        (nested(4), "lists within lists 4 deep, 3 are possible"),
+        (nested(7, "(payload)"), "lists within lists 4 deep, 3 are possible"),
+        (nested(7, "/* */ x"), "stands where a name is wanted"),
+        ("payload.a.all(x, payload.a.all(y, payload.a.all(z, x == y && y == z)))", "steps over lists of 100 items"),
+        ("payload.a" + ".map(x, x + x)" * 8 + " == []", "steps over lists of 100 items"),
+        (
+            "payload.a.map(x, " * 2 + "x" + ")" * 2 + ".filter(x, payload.a.exists(y, y == x)) == []",
+            "steps over lists of 100 items",
+        ),
+        (r"payload.a.matches('(\\w{50}){50}')", "steps over lists of 100 items"),
+        (r"payload.a.all(x, x.matches(r'[\w.]{9}'))", "steps over lists of 100 items"),
+        (r"payload.a.all(x, x.matches(r'\d{4}-\d{2}-\d{2}'))", "steps over lists of 100 items"),
+        ("payload.a.matches(payload.b)", "the pattern of matches() has to be written out"),
+        ("(" * 100_000 + "1" + ")" * 100_000 + " == 1", "200006 characters, 8000 are possible"),
+        ("(" * 30 + "true" + ")" * 30, "nested deeper than 24 levels"),
+        ("payload" + ".a()" * 30, "nested deeper than 24 levels"),
+        (" || ".join(["payload.x == 1"] * 100_000), "characters, 8000 are possible"),
+        ("!" * 2_000 + "true", "2001 words and signs, 1000 are possible"),
+        ("payload.a == 'never ends", '"\'never ends" is not understood'),
+    ],
+)
+def test_a_condition_that_could_take_long_is_refused_before_the_library_sees_it(condition: str, why: str) -> None:
+    """An approval is refused for its structure; where its data makes it long, it asks a person."""
+    fault = fault_of(condition, ["payload"])
+    assert why in fault and len(fault) < 1_000
+    if "steps" in why:
+        many: Json = [["x"] * 200] * 200
+        assert applies(condition, {"a": many}, {})
+    else:
+        with pytest.raises(ConfigError):
+            check_condition(condition)
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        nested(3),
+        r"payload.items.all(i, i.code.matches(r'^\d{4}-[0-9]{2}$'))",
+        "payload.items.all(i, i.parts.all(p, p.tags.exists(t, t == 'x')))",
+        "payload.items.all(i, payload.items.all(j, i.sku != j.sku || i.qty == j.qty))",
+        "payload.items.filter(i, i.qty > 2).size() > 3 // of these",
+        r"""payload.code.matches("^[A-Z]{2}-\\d+$") && r'\' != 'a"b' && {"a": [1u, 0xFF, .5e3]}.a[0] > -1""",
+        " || ".join(["payload.x == 1"] * 160),
+    ],
+)
+def test_what_is_usual_is_taken(condition: str) -> None:
+    assert fault_of(condition, ["payload"]) == ""
+
+
+def test_a_name_that_a_loop_binds_is_none_that_has_to_be_known() -> None:
+    assert fault_of("payload.a.all((x), x > 1)", ["payload"]) == ""
+    assert "uses x, y" in fault_of("payload.a.all(x, x > y) && x > 1", ["payload"])
+
+
+def test_a_condition_that_would_take_long_over_this_data_is_not_decided() -> None:
+    condition = "payload.items.all(i, payload.items.all(j, i == j))"
+    few: JsonObject = {"items": [1] * 50}
+    many: JsonObject = {"items": [1] * 5_000}
+    assert holds(condition, {"payload": few}) and not holds(condition, {"payload": many})
+    assert not applies(f"!({condition})", few, {}) and applies(f"!({condition})", many, {})
+    assert holds("payload.size() == 1", {"payload": few, "results": many})
+    kept: JsonObject = {"mine": few, "others": [0] * 100_000}
+    assert holds("results.mine.items[0] == 1 && has(results.mine)", {"results": kept})
+    assert not holds("results['mine'].items[0] == 1", {"results": kept})
+
+
+@pytest.mark.parametrize(
+    ("condition", "growth"),
+    [
+        ("p.a > 1", 1),
+        ("p.all(x, x > 1)", 1),
+        ("p.all(x, x.all(y, y > 1))", 1),
+        ("p.all(x, p.all(y, y == x))", 2),
+        ("p.filter(x, x > 1).size() > 1", 2),
+        ("p.all(x, p.all(y, p.all(z, z > 1)))", 3),
+    ],
+)
+def test_the_cost_of_a_condition_grows_with_the_lists_that_it_goes_through(condition: str, growth: int) -> None:
+    """Items share the nodes of their list, so a list within an item costs no more than those."""
+    short, long = (cost_of(parse(condition), {"p": size_of([1] * items)}) for items in (1_000, 10_000))
+    assert 0.5 < long / short / 10**growth < 2
+
+
+def test_a_value_that_is_too_large_for_any_condition_is_not_counted_to_its_end() -> None:
+    assert size_of([[1] * 10] * 10).nodes == 111 and size_of("x" * 10_000).nodes < 100
+    assert MOST_STEPS < size_of([0] * 2 * MOST_STEPS).nodes < 2 * MOST_STEPS
+
+
+def test_a_panic_of_the_expression_library_is_a_condition_that_is_refused_or_not_decided(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Panic(BaseException):
+        pass
+
+    class Panicking:
+        def execute(self, context: object) -> object:
+            raise Panic("index out of bounds")
+
+    def compile(expression: str) -> Panicking:
+        if "never" in expression:
+            raise Panic("index out of bounds")
+        return Panicking()
+
+    monkeypatch.setattr(cel, "compile", compile)
+    assert "the expression library gave up" in fault_of("payload.never", ["payload"])
+    assert applies("payload.panics", {}, {}) and not holds("payload.panics", {"payload": {}})
+
+
+def test_conditions_are_joined_whatever_they_end_with_and_ask_always_where_they_are_too_many() -> None:
+    joined = any_of(["payload.n > 5 // much", "payload.n < 2"])
+    assert [applies(joined, {"n": n}, {}) for n in (1, 3, 6)] == [True, False, True]
+    assert any_of([" || ".join(f"payload.n == {n}" for n in range(m, m + 150)) for m in (0, 1)]) == ALWAYS

@@ -8,13 +8,13 @@ import pytest
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.domain.decisions import DelegateAction
+from soorma_ai.domain.decisions import DelegateAction, rejection_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
-from soorma_ai.testing.scripted import complete, delegate, publish, wait
+from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.kit import NOW
 from unit.kit import plan as plan_of
 
@@ -140,3 +140,15 @@ def test_after_the_deadline_nothing_is_decided() -> None:
     with pytest.raises(LimitExceeded, match="deadline"):
         judged(DONE, plan=late)
     judged(DONE, plan=replace(late, deadline=NOW + timedelta(seconds=1)))
+
+
+def test_what_a_person_rejected_is_refused_in_their_words_until_it_is_changed() -> None:
+    rejected = {rejection_of("pay", {"amount": 9}, None): "reject: too much"}
+    for answer in (publish("pay", amount=9), publish_all(publish("pay", amount=1), publish("pay", amount=9))):
+        with pytest.raises(NotAllowed, match=r"rejected 'pay' with exactly this data .*\(reject: too much\)"):
+            judged(answer, rejected=rejected)
+    assert judged(publish("pay", amount=8), rejected=rejected).approval
+    given = {rejection_of("buy", {"sku": "A"}, "buyer"): "reject"}
+    with pytest.raises(NotAllowed, match="rejected 'buy'"):
+        judged({"step": GIVE}, rejected=given)
+    assert judged({"step": WAIT}, rejected=rejected | given)

@@ -53,9 +53,10 @@ TOO_LATE = "no answer to web.search came in time"
 
 
 def view(state: str, closed: Any = None, *open_now: Expectation, saved: Any = None, **changes: Any) -> View:
-    results = changes.pop("results", {})
+    """`saved` is what a pause keeps, `notes` are the author's."""
+    results, notes = changes.pop("results", {}), changes.pop("notes", {})
     record = plan(current_state=state, goal_data={"topic": "owls"}, **{"awaits": "x-1", **changes})
-    return View(record, STATES, results, saved or {}, open_now, closed)
+    return View(record, STATES, results, notes, saved or {}, open_now, closed)
 
 
 def due(state: str, *open_now: Expectation) -> View:
@@ -63,7 +64,7 @@ def due(state: str, *open_now: Expectation) -> View:
 
 
 def paused_on(came: Any) -> Any:
-    return {"paused_on": {"type": came.type, "data": came.data}}
+    return {"came": {"type": came.type, "data": came.data}}
 
 
 @pytest.mark.parametrize(
@@ -145,11 +146,27 @@ def test_a_step_asks_what_its_state_asks(here: View, came: Any, to: str | None, 
 
 
 def test_a_step_takes_back_what_its_state_asked_and_forgets_the_pause() -> None:
-    saved = {**paused_on(TELLS), "pause_reason": "?", "own": 1}
-    move = machine.step(view("resting", None, REPLY, HOLD, BESIDE, saved=saved), TELLS, NOW)
+    saved = {**paused_on(TELLS), "reason": "?"}
+    here = view("resting", None, REPLY, HOLD, BESIDE, saved=saved, notes={"pause_reason": "?", "own": 1})
+    move = machine.step(here, TELLS, NOW)
     assert move is not None
     assert [(one.expectation_id, one.first) for one in of_kind(Close, move.outcome)] == [("x-1", True), ("w-2", True)]
-    assert {drop.key for drop in of_kind(DropValue, move.outcome)} == {"paused_on", "pause_reason"}
+    dropped = {(drop.kind, drop.key) for drop in of_kind(DropValue, move.outcome)}
+    assert dropped == {("pause", "came"), ("pause", "reason"), ("state", "pause_reason")}
+
+
+@pytest.mark.parametrize("notes", [{"pause_reason": "mine", "paused_on": "mine"}, {"paused_on": {"type": 1}}])
+def test_notes_of_an_author_are_neither_read_nor_lost_whatever_they_are_called(notes: Any) -> None:
+    assert following(view("resting", notes=notes), RESUMED) == following(view("resting"), RESUMED)
+    paused, _ = machine.pause(view("resting", notes=notes), "look", NOW)
+    saved = {(save.kind, save.key) for save in of_kind(SaveValue, paused)}
+    assert {("pause", "reason")} <= saved and (("state", "pause_reason") in saved) is ("pause_reason" not in notes)
+    move = machine.step(view("resting", notes=notes, saved={**paused_on(TELLS), "reason": "look"}), TELLS, NOW)
+    assert move is not None
+    assert {(drop.kind, drop.key) for drop in of_kind(DropValue, move.outcome)} == {
+        ("pause", "came"),
+        ("pause", "reason"),
+    }
 
 
 def test_what_a_state_asks_is_filled_in_and_what_is_not_there_is_not_made_up() -> None:
@@ -273,13 +290,13 @@ def test_a_pause_awaits_what_was_asked_and_keeps_what_came(
     outcome, asks = machine.pause(here, "look at it", NOW)
     assert [close.expectation_id for close in of_kind(Close, outcome)] == closes
     saved = {save.key: save.value for save in of_kind(SaveValue, outcome)}
-    assert saved == {"pause_reason": "look at it", **(kept or {})}
+    assert saved == {"reason": "look at it", "pause_reason": "look at it", **(kept or {})}
     assert (outcome.plan.awaits, outcome.plan.is_due) == (awaits, is_due)
     assert (asks.reply, asks.message, asks.from_clients) == (ExpectedReply("plan.resumed"), "look at it", True)
 
 
 def test_a_plan_that_is_held_keeps_what_its_state_asked_and_stays_paused() -> None:
-    without_states = View(plan(awaits="x-1"), {}, {}, {}, (), (REPLY, FOUND))
+    without_states = View(plan(awaits="x-1"), {}, {}, {}, {}, (), (REPLY, FOUND))
     for here, kept in (
         (view("searching", (REPLY, FOUND)), paused_on(FOUND)),
         (view("searching", (BESIDE, FOUND)), {}),

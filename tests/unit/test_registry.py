@@ -79,6 +79,31 @@ def test_an_approval_is_given_as_a_condition_or_in_full() -> None:
     assert EventDefinition(event_name="refund", approval=Approval()).approval == Approval(when="always")
 
 
+RARELY = Approval("payload.amount > 100")
+
+
+@pytest.mark.parametrize(
+    ("handled", "described", "approval"),
+    [
+        ({"irreversible": True}, {}, Approval()),
+        ({}, {"irreversible": True}, Approval()),
+        ({"irreversible": True, "approval": RARELY}, {}, RARELY),
+        ({"irreversible": True}, {"approval": RARELY}, RARELY),
+        ({"approval": RARELY}, {"irreversible": True}, RARELY),
+        ({"approval": RARELY}, {"irreversible": True, "approval": "always"}, Approval()),
+        ({}, {}, None),
+    ],
+)
+def test_what_cannot_be_undone_needs_a_person_unless_it_is_said_when(
+    handled: Any, described: Any, approval: Approval | None
+) -> None:
+    one = EventDefinition(event_name="refund", **handled)
+    capability = AgentCapability(task_name="t", consumed_event=EventDefinition(event_name="refund", **described))
+    registered = capability.complete(one)
+    assert registered.approval == approval
+    assert EventDefinition.model_validate_json(registered.model_dump_json()) == registered
+
+
 def test_when_nobody_answers_nothing_is_approved_unless_it_was_said() -> None:
     assert Approval().on_expiry == AnswerDecision.REJECT
     assert Approval(on_expiry="approve").on_expiry == AnswerDecision.APPROVE

@@ -1,12 +1,17 @@
 import json
+import re
 import socket
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, timezone
+from decimal import Decimal
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, Literal
+from uuid import UUID
 
 import pytest
-from pydantic import BaseModel, Field
+from pydantic import AnyUrl, BaseModel, Field, TypeAdapter
 
 from soorma_ai.domain.schemas import MAX_REPORTED, check_schema, describe, schema_of, violations
 from soorma_ai.domain.values import Json, JsonObject
@@ -122,6 +127,84 @@ def test_a_value_that_fits_has_no_violation_and_formats_are_asserted() -> None:
     assert violations(schema_of(Payment), {"amount": 1, "by": {"kind": "card", "number": "4"}}) == []
     assert violations({"format": "date-time"}, "2026-03-01T12:00:00Z") == []
     assert [violation.rule for violation in violations({"format": "date-time"}, "2026-03-01 12:00")] == ["format"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (datetime, [datetime.fromisoformat("2026-05-09T09:00"), datetime(2026, 5, 9, 9, tzinfo=UTC)]),
+        (datetime, [datetime.fromisoformat("0001-01-01"), datetime.fromisoformat("9999-12-31T23:59:59.999999")]),
+        (datetime, [datetime(2026, 5, 9, 9, 0, 0, 5, tzinfo=timezone(-timedelta(hours=3, minutes=30)))]),
+        (time, [time(10), time(10, 0, 0, 5), time(10, tzinfo=UTC), time(10, tzinfo=timezone(timedelta(hours=2)))]),
+        (date, [date.min, date.max]),
+        (timedelta, [timedelta(), timedelta(hours=1), timedelta(days=400, seconds=3), timedelta(microseconds=1)]),
+        (timedelta, [timedelta(seconds=0.5), -timedelta(hours=1), timedelta.max, timedelta.min]),
+        (UUID, [UUID(int=7)]),
+        (IPv4Address, [IPv4Address("1.2.3.4")]),
+        (IPv6Address, [IPv6Address("::1"), IPv6Address("fe80::1%eth0")]),
+        (AnyUrl, [AnyUrl("http://b\u00fccher.example/\u00fc?x=a b"), AnyUrl("http://a.b/{x}|^")]),
+        (Decimal, [Decimal("1.5"), Decimal("1E+10")]),
+        (re.Pattern, [re.compile(r"(?P<a>x)+\Z")]),
+    ],
+)
+def test_what_pydantic_writes_for_a_type_passes_the_schema_that_it_made_of_it(kind: Any, values: list[Any]) -> None:
+    for value in values:
+        written = TypeAdapter(kind).dump_python(value, mode="json")
+        assert violations(schema_of(kind), written) == [], written
+
+
+@pytest.mark.parametrize(
+    ("format", "refused"),
+    [
+        ("date-time", ["2026-05-09", "09:00:00", "2026-05-09 09:00:00", "2026-13-09T09:00:00Z", "1700000000", "soon"]),
+        ("time", ["9:00", "25:00:00", "09:00", "soon"]),
+        ("date", ["2026-05-32", "09.05.2026"]),
+        ("duration", ["P", "PT", "1 hour", "P1H", "3600"]),
+        ("ipv6", ["1.2.3.4", "::g"]),
+        ("uri", ["example.com", "http://a b", "/path"]),
+        ("email", ["nobody"]),
+    ],
+)
+def test_a_format_is_asserted_of_text_and_of_nothing_else(format: str, refused: list[Json]) -> None:
+    for value in refused:
+        assert [violation.rule for violation in violations({"format": format}, value)] == ["format"], value
+    assert violations({"format": format}, 7) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"items": [{"type": "string"}]}, "'items' as .*draft-07.* has it is prefixItems in 2020-12"),
+        ({"properties": {"a": {"additionalItems": False}}}, "'additionalItems' .* is items in 2020-12"),
+        ({"allOf": [{"dependencies": {"a": ["b"]}}]}, "'dependencies' .* is dependentRequired or dependentSchemas"),
+        ({"definitions": {"a": {"exclusiveMinimum": True}}}, "'exclusiveMinimum' .* is a number"),
+        ({"id": "urn:a"}, "'id' .* is \\$id"),
+    ],
+)
+def test_a_schema_of_an_older_draft_that_means_something_else_today_is_refused_by_its_name(
+    schema: JsonObject, said: str
+) -> None:
+    with pytest.raises(ConfigError, match=said):
+        check_schema({"$schema": "http://json-schema.org/draft-07/schema#", **schema})
+
+
+def test_a_schema_of_an_older_draft_that_means_the_same_today_is_understood() -> None:
+    document: JsonObject = {
+        "$schema": "http://json-schema.org/draft-07/schema#",
+        "definitions": {"a": {"type": "string", "default": {"id": 1}}},
+        "properties": {"id": {"$ref": "#/definitions/a"}, "items": {"enum": [{"items": []}]}},
+        "required": ["id"],
+    }
+    check_schema(document)
+    assert [violation.path for violation in violations(document, {"id": 1})] == ["$.id"]
+
+
+def test_a_schema_that_is_nested_too_deep_to_be_read_is_refused() -> None:
+    deep: JsonObject = {}
+    for _ in range(200):
+        deep = {"not": deep}
+    with pytest.raises(ConfigError, match="nested deeper than 100 levels"):
+        check_schema(deep)
 
 
 @pytest.mark.parametrize(

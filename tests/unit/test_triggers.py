@@ -6,6 +6,7 @@ import pytest
 
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.triggers import Trigger, receive
+from soorma_ai.domain.decisions import rejection_of
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import StepKind
@@ -23,7 +24,8 @@ ANSWERED = expectation("wait", event_type="asked", answer=answer("respond", **BL
 UNASKED = expectation("wait", "expired", event_type="asked")
 STANDING_YES = gate("expired", on_expiry="approve")
 LATE, UNTOLD = "No answer to part came in time.", "The wait for asked ended without an answer."
-REFUSED, CHANGED = "A person rejected pay; it was not published.", "The agents that can be asked have changed."
+REFUSED = "A person rejected pay; it was not published. They said: too much"
+CHANGED = "The agents that can be asked have changed."
 SILENCE = "Nobody decided about pay in time; by default that is a "
 
 # What is met, the event that met it; the step it leaves: kind, name, data, note; the words about which is decided.
@@ -77,6 +79,16 @@ def test_only_a_yes_at_a_gate_lets_a_request_go_exactly_as_it_was_said(met: Expe
     assert released is not None and met.ask is not None and met.ask.proposal is not None
     assert (released.event_type, released.data, released.digest) == ("pay", data, digest(data))
     assert released.reply == met.ask.proposal.reply
+
+
+def test_a_rejection_is_marked_by_what_was_rejected_and_tells_their_words() -> None:
+    outcome, trigger = receive(plan(), gate(answer=NO, target="buyer"), HEARD, moment())
+    (step,) = steps(outcome)
+    assert step.fingerprint == rejection_of("pay", {"amount": 9}, "buyer") != rejection_of("pay", {"amount": 9}, None)
+    assert trigger.text.endswith("They said: too much")
+    for met in (gate(answer=YES), gate(answer=EDIT), gate("expired"), ANSWERED):
+        (step,) = steps(receive(plan(), met, HEARD, moment())[0])
+        assert step.fingerprint is None
 
 
 @pytest.mark.parametrize(

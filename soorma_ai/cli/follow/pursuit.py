@@ -59,7 +59,9 @@ def _print_new(trace: Trace, seen: set[tuple[object, ...]], printer: Printer) ->
 
 
 async def waits_of(client: Client, root_plan_id: str) -> list[Wait]:
-    return [wait for wait in await client.waits() if wait.root_plan_id == root_plan_id]
+    """Return what the plan and its children ask people, the most urgent first."""
+    found = map(Wait.of, await client.services.store.plans.open_in_tree(root_plan_id))
+    return sorted((wait for wait in found if wait), key=Wait.urgency)
 
 
 async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
@@ -67,7 +69,7 @@ async def _only_people_can_move(client: Client, root_plan_id: str) -> bool:
     store, tenant_id = client.services.store, client.person.tenant_id
     tree = await store.plans.plans(tenant_id=tenant_id, status=None, root_plan_id=root_plan_id, limit=MOST_PLANS)
     living = [plan for plan in tree if not plan.status.is_final]
-    awaited = [one for one in await store.plans.expectations(tenant_id=tenant_id) if one.root_plan_id == root_plan_id]
+    awaited = await store.plans.open_in_tree(root_plan_id)
     if any(one.kind is ExpectationKind.REPLY for one in awaited):
         return False
     if {plan.plan_id for plan in living} != {one.plan_id for one in awaited}:

@@ -12,9 +12,10 @@ from pydantic import ValidationError
 
 from soorma_ai.core.deciding.offer import TIMEOUT_SECONDS, Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
+from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
+from soorma_ai.core.schema.portable import is_too_large, object_schema
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import HUMAN_INPUT, PlanDefinition, StateAction, StateConfig
@@ -136,7 +137,7 @@ def _machine_schema(material: Material, actions: list[Json], on_event: JsonObjec
             "default_next": _TEXT,
             "is_terminal": {"type": "boolean"},
             "outcome": {"enum": ["completed", "failed"]},
-            "result": allow_templates(inline(promised)) if promised else _TEXT,
+            "result": allow_templates(show(promised).plain) if promised else _TEXT,
         },
         ("action", "default_next", "outcome", "result"),
     )
@@ -145,7 +146,7 @@ def _machine_schema(material: Material, actions: list[Json], on_event: JsonObjec
 
 
 def _request_form(definition: EventDefinition) -> JsonObject:
-    shown = _allow_inner_templates(inline(definition.payload_schema))
+    shown = _allow_inner_templates(show(definition.payload_schema).plain)
     asking = _action_form(definition.event_name, shown, {})
     return {"description": definition.description, **asking} if definition.description else asking
 

@@ -3,8 +3,8 @@
 Each refusal is worded for the model: what was found, what is wanted.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
 
@@ -21,6 +21,8 @@ from soorma_ai.domain.decisions import (
     PublishAction,
     PublishAllAction,
     WaitAction,
+    rejection_of,
+    requests_in,
 )
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
@@ -32,7 +34,8 @@ from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, No
 
 @dataclass(frozen=True)
 class Situation:
-    """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state."""
+    """Facts to judge a decision by. `in_flight` counts open expectations, `repeats` this decision in this state.
+    `rejected` are the rejections by people of just what is asked, in their words."""
 
     plan: PlanRecord
     offer: Offer
@@ -40,6 +43,7 @@ class Situation:
     now: datetime
     in_flight: int = 0
     repeats: int = 0
+    rejected: Mapping[str, str] = field(default_factory=dict[str, str])
 
 
 Check = Callable[[PlannerDecision, Situation], None]
@@ -151,6 +155,16 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
             pass
 
 
+def must_not_have_been_rejected(decision: PlannerDecision, situation: Situation) -> None:
+    for event_type, data, target in requests_in(decision):
+        words = situation.rejected.get(rejection_of(event_type, data, target))
+        if words is not None:
+            raise NotAllowed(
+                f"a person rejected {event_type!r} with exactly this data in this plan ({words}), and is not asked the "
+                "same again: change the data by what they said, or choose another step"
+            )
+
+
 def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval | None:
     """Return the approval without which this is not done; code decides that, never the model."""
     match decision.next_action:
@@ -201,7 +215,13 @@ def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> No
         )
 
 
-CHECKS: tuple[Check, ...] = (must_be_offered, must_fit, must_be_legal, must_be_within_limits)
+CHECKS: tuple[Check, ...] = (
+    must_be_offered,
+    must_fit,
+    must_not_have_been_rejected,
+    must_be_legal,
+    must_be_within_limits,
+)
 
 
 def judge(decision: PlannerDecision, situation: Situation) -> Judged:

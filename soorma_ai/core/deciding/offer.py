@@ -3,17 +3,31 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, reduce
+from functools import cached_property, lru_cache, reduce
 
-from soorma_ai.core.schema.portable import inline, is_too_large, object_schema
+from soorma_ai.core.deciding.fence import ENTRY_CHARS, FENCE_CHARS, fence
+from soorma_ai.core.schema.bounded import Shown, show
+from soorma_ai.core.schema.portable import is_too_large, object_schema
+from soorma_ai.domain.decisions import (
+    CompleteAction,
+    DelegateAction,
+    PlanAction,
+    PlannerDecision,
+    PublishAction,
+    PublishAllAction,
+    WaitAction,
+)
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import TAKEN, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, compact, derived_id
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, clip, compact, derived_id
+from soorma_ai.errors import NotAllowed, PayloadMismatch
 
 PUBLISH = "publish:"
 DELEGATE = "delegate:"
 PUBLISH_ALL = "publish_all"
+LARGE_EVENTS, LARGE_CHARS = 40, 60_000
+WHOLE_CHARS = 10_000
 TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 
@@ -32,11 +46,45 @@ class Awaited:
 
 
 @dataclass(frozen=True)
+class Part:
+    """An event as it is offered: the lines that a prompt tells of it, and what its payload looks like."""
+
+    named: str
+    payload: Shown
+    told: str
+
+    @property
+    def size(self) -> int:
+        return len(self.named) + len(self.told)
+
+
+def part_of(definition: EventDefinition, name: str) -> Part:
+    """Return the part of an event that is offered under this name."""
+    return _part(Same(definition), name)
+
+
+@lru_cache(maxsize=4096)
+def _part(same: Same[EventDefinition], name: str) -> Part:
+    about: JsonObject = {"called": name}
+    if description := same.it.description:
+        about["description"] = clip(description, ENTRY_CHARS // 2)
+    payload = show(same.it.payload_schema)
+    return Part(fence(about, ENTRY_CHARS), payload, fence(payload.told, FENCE_CHARS))
+
+
+@dataclass(frozen=True)
 class Offer:
+    """`at_once` is the most requests that one decision may publish together; None means any number."""
+
     events: tuple[EventDefinition, ...] = ()
     delegates: tuple[Delegate, ...] = ()
     waits: tuple[Awaited, ...] = ()
     result_schema: JsonObject | None = None
+    at_once: int | None = None
+
+    @property
+    def may_publish_several(self) -> bool:
+        return bool(self.events) and (self.at_once is None or self.at_once > 1)
 
     @property
     def is_empty(self) -> bool:
@@ -66,40 +114,65 @@ class Offer:
         Publishing several at once shows every event a second time; where that is more than providers take, one can be
         published at a time.
         """
-        several = _schema(self, [_publish_all_branch(self)]) if self.events else None
+        several = _schema(self, [_publish_all_branch(self)]) if self.may_publish_several else None
         return _schema(self, []) if several is None or is_too_large(several) else several
 
     @cached_property
     def digest(self) -> str:
         return derived_id("offer", compact(self.schema))
 
+    @cached_property
+    def is_large(self) -> bool:
+        """Tell whether a model is likely to choose worse, or a provider to refuse, for its length alone."""
+        parts = [part_of(event, PUBLISH + event.event_name) for event in self.events]
+        parts += [part_of(d.goal, f"{DELEGATE}{d.planner}/{d.goal.event_name}") for d in self.delegates]
+        return len(parts) > LARGE_EVENTS or sum(part.size for part in parts) > LARGE_CHARS
+
 
 def make_offer(
-    planner: str, live: Iterable[RegisteredEvent], awaits: Iterable[EventDefinition], result_schema: JsonObject | None
+    planner: str,
+    live: Iterable[RegisteredEvent],
+    awaits: Iterable[EventDefinition],
+    result_schema: JsonObject | None,
+    *,
+    at_once: int | None = None,
 ) -> Offer:
-    """Make the offer of a planner. `awaits` are its own external events; its own goals are not offered to itself."""
-    events: defaultdict[str, list[EventDefinition]] = defaultdict(list)
+    """Make the offer of a planner. `awaits` are its own external events; its own goals are not offered to itself.
+
+    The same registrations make the same offer, which is put together once.
+    """
+    known = tuple((one.agent, one.role, Same(one.definition)) for one in live if one.agent != planner)
+    return _make_offer(known, tuple(map(Same, awaits)), Same(result_schema), at_once)
+
+
+@lru_cache(maxsize=256)
+def _make_offer(
+    live: tuple[tuple[str, EventRole, Same[EventDefinition]], ...],
+    awaits: tuple[Same[EventDefinition], ...],
+    result_schema: Same[JsonObject | None],
+    at_once: int | None,
+) -> Offer:
+    events: defaultdict[str, list[Same[EventDefinition]]] = defaultdict(list)
     delegates: dict[tuple[str, str], Delegate] = {}
-    waits = {definition.event_name: Awaited(definition, (CLIENT,)) for definition in awaits}
-    for registered in live:
-        definition = registered.definition
-        if registered.agent == planner:
-            continue
-        match registered.role:
+    waits = {one.it.event_name: Awaited(one.it, (CLIENT,)) for one in awaits}
+    for agent, role, same in live:
+        definition = same.it
+        match role:
             case EventRole.TAKES if definition.topic is EventTopic.ACTION_REQUESTS:
-                events[definition.event_name].append(definition)
+                events[definition.event_name].append(same)
             case EventRole.TAKES_AS_GOAL:
-                delegates[registered.agent, definition.event_name] = Delegate(registered.agent, definition)
+                delegates[agent, definition.event_name] = Delegate(agent, definition)
             case EventRole.MAKES if definition.topic is not EventTopic.ACTION_RESULTS:
                 known = waits.get(definition.event_name) or Awaited(definition, ())
-                waits[definition.event_name] = replace(known, producers=(*known.producers, registered.agent))
+                waits[definition.event_name] = replace(known, producers=(*known.producers, agent))
             case EventRole.TAKES | EventRole.MAKES | EventRole.AWAITS:
                 pass
     return Offer(
-        events=tuple(merge_definitions(events[name]) for name in sorted(events)),
+        events=tuple(_merge(tuple(events[name])) for name in sorted(events)),
         delegates=tuple(delegates[key] for key in sorted(delegates)),
         waits=tuple(waits[name] for name in sorted(waits)),
-        result_schema=result_schema,
+        result_schema=result_schema.it,
+        at_once=at_once,
     )
 
 
@@ -108,6 +181,11 @@ def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventD
     requests = (one.definition for one in registered if one.role in TAKEN)
     named = [one for one in requests if (one.topic, one.event_name) == (EventTopic.ACTION_REQUESTS, event_type)]
     return merge_definitions(named) if named else None
+
+
+@lru_cache(maxsize=4096)
+def _merge(definitions: tuple[Same[EventDefinition], ...]) -> EventDefinition:
+    return merge_definitions([same.it for same in definitions])
 
 
 def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition:
@@ -133,13 +211,15 @@ def merge_definitions(definitions: Sequence[EventDefinition]) -> EventDefinition
 
 def _publish_branches(offer: Offer) -> list[Json]:
     return [
-        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": inline(event.payload_schema)})
+        _branch(f"{PUBLISH}{event.event_name}", event.description, {"data": show(event.payload_schema).plain})
         for event in offer.events
     ]
 
 
 def _publish_all_branch(offer: Offer) -> JsonObject:
     requests: JsonObject = {"type": "array", "minItems": 1, "items": {"anyOf": _publish_branches(offer)}}
+    if offer.at_once is not None:
+        requests["maxItems"] = offer.at_once
     need = "How many of them must have come before you decide again; leave it out to wait for all."
     return _branch(
         PUBLISH_ALL,
@@ -157,7 +237,9 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
     branches = [*_publish_branches(offer), *more]
     branches += [
         _branch(
-            f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal.description, {"data": inline(d.goal.payload_schema)}
+            f"{DELEGATE}{d.planner}/{d.goal.event_name}",
+            d.goal.description,
+            {"data": show(d.goal.payload_schema).plain},
         )
         for d in offer.delegates
     ]
@@ -171,7 +253,7 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
         branches.append(
             _branch("wait", "Stop until the event comes or a person answers.", wait, optional=("timeout_seconds",))
         )
-    result = inline(offer.result_schema or ANY_OBJECT)
+    result = show(offer.result_schema or ANY_OBJECT).plain
     branches.append(_branch("complete", "The goal is reached; give its result.", {"result": result}))
     return object_schema({"reasoning": {"type": "string"}, "step": {"anyOf": branches}})
 
@@ -179,4 +261,34 @@ def _schema(offer: Offer, more: list[Json]) -> JsonObject:
 def _branch(action: str, description: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:
     tagged: dict[str, Json] = {"action": {"const": action}}
     branch = object_schema(tagged | properties, optional)
-    return {"description": description, **branch} if description else branch
+    return {"description": clip(description, ENTRY_CHARS // 2), **branch} if description else branch
+
+
+def must_be_possible_at_once(decision: PlannerDecision, offer: Offer) -> None:
+    """Raise NotAllowed for more requests together than were offered."""
+    action = decision.next_action
+    if isinstance(action, PublishAllAction) and offer.at_once is not None and len(action.requests) > offer.at_once:
+        most = f"{offer.at_once} at once are possible" if offer.may_publish_several else "one at a time is possible"
+        raise NotAllowed(f"{len(action.requests)} requests were to be published together; {most} now")
+
+
+def with_whole_schemas(fault: PayloadMismatch, decision: PlannerDecision, offer: Offer) -> PayloadMismatch:
+    """Return the fault with the schemas of what was decided that had been shown in outline only."""
+    action = decision.next_action
+    asked = action.requests if isinstance(action, PublishAllAction) else (action,)
+    wanted = dict(schema for one in asked if (schema := _schema_wanted(one, offer)))
+    told = [f"the schema of {name}: {compact(wanted[name])}" for name in wanted if show(wanted[name]).cut]
+    return PayloadMismatch(f"{fault}; {clip('; '.join(told), WHOLE_CHARS)}") if told else fault
+
+
+def _schema_wanted(action: PlanAction, offer: Offer) -> tuple[str, JsonObject] | None:
+    match action:
+        case PublishAction(event_type=name):
+            definition = offer.event(name)
+        case DelegateAction(target_planner=planner, goal_event=name):
+            definition = offer.goal(planner, name)
+        case CompleteAction():
+            return ("the result", offer.result_schema) if offer.result_schema else None
+        case PublishAllAction() | WaitAction():
+            return None
+    return (name, definition.payload_schema) if definition else None

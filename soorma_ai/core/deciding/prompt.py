@@ -1,26 +1,26 @@
 """Inputs of the prompts: goal, bounded history, trigger, offer.
 
-No ids, no clock times, no costs, so that recordings match.
-
-Whatever comes from outside stands between fences as ASCII JSON. A fence is named by a digest of what it holds,
-so nothing inside can spell its end; nothing from outside is ever a template.
+No ids, no clock times, no costs, so that recordings match. Whatever a person or an agent wrote stands between fences:
+names of events and notes too, in whatever sentence of ours.
 """
 
 from collections.abc import Sequence
 
 from soorma_ai.core.deciding.drafts import Material
-from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.deciding.fence import ENTRY_CHARS, FENCE_CHARS, fence
+from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer, part_of
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id
+from soorma_ai.domain.values import JsonObject, clip, compact
 
 HISTORY_STEPS = 40
 HISTORY_CHARS = 24_000
-ENTRY_CHARS = 4_000
+SAYING_CHARS = 1_000
 
 _SAYING = {
     StepKind.GOAL: "The goal came.",
@@ -61,11 +61,12 @@ def decide_inputs(
         "strategy": strategy,
         "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
         "history": _history(_steps_before(history, trigger)),
-        "trigger": {"text": trigger.text, "data": _data_of(trigger)},
+        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": _data_of(trigger)},
         "custom_context": fence(custom_context) if custom_context else "",
-        "events": [_entry(event.event_name, event) for event in offer.events],
-        "delegates": [_entry(f"{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
+        "events": [_entry(PUBLISH + event.event_name, event) for event in offer.events],
+        "delegates": [_entry(f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
         "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
+        "several": offer.may_publish_several,
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
     }
@@ -83,15 +84,9 @@ def plan_inputs(
         "custom_context": fence(custom_context) if custom_context else "",
         "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
         "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
-        "result_schema": compact(offer.result_schema) if offer.result_schema else "",
+        "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
         "remaining_actions": _actions_left(plan, spent),
     }
-
-
-def fence(value: Json, size: int = ENTRY_CHARS * 4) -> str:
-    text = clip(compact(value), size).replace("<", "\\u003c")
-    mark = derived_id("fence", text)[:13]
-    return f"<data {mark}>{text}</data {mark}>"
 
 
 def _data_of(trigger: Trigger) -> str:
@@ -99,9 +94,9 @@ def _data_of(trigger: Trigger) -> str:
     data = trigger.data
     if data is None:
         return ""
-    if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > ENTRY_CHARS * 4:
-        share = ENTRY_CHARS * 4 // len(data)
-        return fence([clip(compact(item), share) for item in data], ENTRY_CHARS * 8)
+    if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > FENCE_CHARS:
+        share = FENCE_CHARS // len(data)
+        return fence([clip(compact(item), share) for item in data], 2 * FENCE_CHARS)
     return fence(data)
 
 
@@ -118,7 +113,7 @@ def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
         data = "" if step.data is None else fence(step.data, ENTRY_CHARS)
         room -= len(data)
         saying = _SAYING[step.kind].format(name=step.name, note=step.note)
-        lines.append({"text": saying, "data": data if room >= 0 else ""})
+        lines.append({"text": fence(saying, SAYING_CHARS), "data": data if room >= 0 else ""})
     return lines[::-1]
 
 
@@ -140,15 +135,11 @@ def _plan_entry(definition: EventDefinition, material: Material) -> dict[str, ob
     after = material.after(StateAction(event_type=name, timeout_seconds=1))
     return {
         **_entry(name, definition),
-        "answer": compact(definition.response_schema) if definition.response_schema else "",
-        "after": [one for one in after if one not in (TIMEOUT, REJECTED)],
+        "answer": fence(show(definition.response_schema).told) if definition.response_schema else "",
+        "after": fence([one for one in after if one not in (TIMEOUT, REJECTED)]),
     }
 
 
 def _entry(name: str, definition: EventDefinition) -> dict[str, str]:
-    return {
-        "name": name,
-        "description": definition.description,
-        "note": "a person must approve it" if definition.approval else "",
-        "schema": compact(definition.payload_schema),
-    }
+    part = part_of(definition, name)
+    return {"named": part.named, "note": "a person must approve it" if definition.approval else "", "schema": part.told}

@@ -10,8 +10,7 @@ from soorma_ai.core.deciding.drafts import QUESTION_DATA, STATE_NAME, Material
 from soorma_ai.core.deciding.judge import describe_unknown
 from soorma_ai.core.machine.machine import faults_of, states_before
 from soorma_ai.core.machine.templates import fill, is_template, templates_in
-from soorma_ai.core.schema.portable import inline
-from soorma_ai.domain.conditions import loops_of
+from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import USER_INPUT, PlanDefinition, StateAction, StateConfig, States
 from soorma_ai.domain.values import Json, JsonObject
@@ -82,9 +81,6 @@ def _way_faults(config: StateConfig, material: Material) -> Iterator[str]:
             late = transition.on_event.endswith("timeout") and config.action and not config.action.timeout_seconds
             why = " Without timeout_seconds nothing is ever late." if late else ""
             yield f"waits for what cannot come: {describe_unknown('event', transition.on_event, possible)}{why}"
-        # One list within another takes as long as its data likes, and this is the planner's own process.
-        if transition.condition and len(loops_of(transition.condition)) > 1:
-            yield f"has a condition that goes through lists more than once: {transition.condition!r}"
 
 
 def _result_faults(config: StateConfig, material: Material, goal_data: JsonObject) -> Iterator[str]:
@@ -145,7 +141,7 @@ def _answer_fault(asker: StateConfig, fields: list[str], material: Material) -> 
     others = {transition.on_event for transition in asker.transitions} & {*material.answers.get(request, ())}
     if promised is None or others or fields[:1] == ["error"]:
         return ""
-    known = _fields_beside(fields, inline(promised))
+    known = _fields_beside(fields, show(promised).plain)
     return f"what {request!r} answers has {', '.join(known) or 'no fields'} there" if known is not None else ""
 
 

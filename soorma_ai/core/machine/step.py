@@ -4,7 +4,7 @@ A step is decided here, and carried out like any other decision: judged, held by
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from soorma_ai.core.expecting.opening import Moment
@@ -26,18 +26,19 @@ from soorma_ai.errors import LocalProtocolError
 
 NO_TRANSITION = "no_transition"
 PAUSE_REASON = "pause_reason"
-PAUSED_ON = "paused_on"
+_REASON, _CAME = "reason", "came"
 
 
 @dataclass(frozen=True)
 class View:
-    """A plan as a step finds it: its machine, what it remembers, what it waits for. `closed` is what it waited for and
-    the event that closed that, in the delivery in hand."""
+    """A plan as a step finds it: its machine, what it remembers, what it waits for. `state` is its author's; `pause` is
+    what a pause keeps. `closed` is what it waited for and the event that closed that, in the delivery in hand."""
 
     plan: PlanRecord
     states: States
     results: JsonObject
     state: JsonObject
+    pause: JsonObject = field(default_factory=dict[str, Json])
     open_now: Sequence[Expectation] = ()
     closed: tuple[Expectation, EventEnvelope] | None = None
 
@@ -124,7 +125,7 @@ def following(view: View, event: EventEnvelope) -> str | None:
     found = next_state(config, event, view.values)
     if found is not None or event.type != RESUMED:
         return found
-    kept = view.state.get(PAUSED_ON)
+    kept = view.pause.get(_CAME)
     if isinstance(kept, dict) and isinstance(kept["data"], dict):
         before = event.model_copy(update={"type": kept["type"], "data": kept["data"]})
         found = next_state(config, before, view.values)
@@ -146,10 +147,12 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
         state = config.passes_on
         config = _config(view, state)
     plan = enter(view.plan, state)
-    left = replace(view, plan=plan, state={k: v for k, v in view.state.items() if k not in (PAUSED_ON, PAUSE_REASON)})
+    shown = (PAUSE_REASON,) if _shows_reason(view) else ()
+    left = replace(view, plan=plan, state={key: value for key, value in view.state.items() if key not in shown})
     effects = (
         *_close([e for e in view.open_now if e.id == view.plan.awaits or e.event_type == RESUMED], now),
-        *(DropValue(plan.plan_id, ValueKind.STATE, key) for key in (PAUSED_ON, PAUSE_REASON) if key in view.state),
+        *(DropValue(plan.plan_id, ValueKind.PAUSE, key) for key in view.pause),
+        *(DropValue(plan.plan_id, ValueKind.STATE, key) for key in shown),
     )
     if config.action is None:
         return Move(Outcome(replace(plan, is_due=False, awaits=None), effects))
@@ -184,14 +187,17 @@ def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
 
 
 def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
-    """Wait until somebody resumes the plan. What the state asked is awaited all the same."""
+    """Wait until somebody resumes the plan. What the state asked is awaited all the same. The reason is shown among the
+    author's notes as well, where they have none of that name."""
     plan, seen, config = view.plan, view.seen, view.config
     effects: list[Effect] = [*_close(_waits(view), now)]
     if seen is not None and not plan.is_due:
         effects.append(_paused_on(plan, seen))
     if config is not None and config.action is None and config.passes_on is None:
         plan = replace(plan, is_due=False)  # nothing is left to ask: what resumes the plan leads on
-    effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
+    effects.append(SaveValue(plan.plan_id, ValueKind.PAUSE, _REASON, reason))
+    if PAUSE_REASON not in view.state or _shows_reason(view):
+        effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
     awaits = next((e.id for e in view.open_now if e.id == plan.awaits and e.kind is not ExpectationKind.WAIT), None)
     question = Question(ExpectedReply(RESUMED), reason, reason, from_clients=True)
     return Outcome(replace(plan, awaits=awaits), tuple(effects)), question
@@ -269,4 +275,9 @@ def _result(plan: PlanRecord, key: str, value: Json) -> SaveValue:
 
 
 def _paused_on(plan: PlanRecord, seen: EventEnvelope) -> SaveValue:
-    return SaveValue(plan.plan_id, ValueKind.STATE, PAUSED_ON, {"type": seen.type, "data": seen.data})
+    return SaveValue(plan.plan_id, ValueKind.PAUSE, _CAME, {"type": seen.type, "data": seen.data})
+
+
+def _shows_reason(view: View) -> bool:
+    """Tell whether the reason among the author's notes is the one that was put there."""
+    return _REASON in view.pause and view.state.get(PAUSE_REASON) == view.pause[_REASON]

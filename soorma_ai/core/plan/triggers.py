@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.status import StatusTrigger, move
+from soorma_ai.domain.decisions import rejection_of
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
@@ -73,8 +74,10 @@ def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[O
     answer = met.answer
     if answer is None:
         raise LocalProtocolError(f"gate {met.id} is closed without a person's answer; only answer() opens a gate")
-    outcome = _append_answer(plan, met, answer, moment)
     proposal = _proposal(met)
+    refuses = answer.decision in (AnswerDecision.REJECT, AnswerDecision.RESPOND)
+    mark = rejection_of(proposal.event_type, proposal.data, proposal.target) if refuses else None
+    outcome = _append_answer(plan, met, answer, moment, mark)
     match answer.decision:
         case AnswerDecision.APPROVE:
             return outcome, Trigger(f"{met.event_type} was approved.", answer.payload, released=_intact(proposal))
@@ -84,7 +87,8 @@ def _take_verdict(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[O
             changed = replace(proposal, data=data, digest=digest(data))
             return outcome, Trigger(f"{met.event_type} was changed and approved.", answer.payload, released=changed)
         case AnswerDecision.REJECT | AnswerDecision.RESPOND:
-            return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.", answer.payload)
+            said = f" They said: {answer.note}" if answer.note else ""
+            return outcome, Trigger(f"A person rejected {met.event_type}; it was not published.{said}", answer.payload)
 
 
 def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, Trigger]:
@@ -103,11 +107,20 @@ def _miss(plan: PlanRecord, met: Expectation, moment: Moment) -> tuple[Outcome, 
     return outcome, Trigger(text, released=released)
 
 
-def _append_answer(plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment) -> Outcome:
+def _append_answer(
+    plan: PlanRecord, met: Expectation, answer: Answer, moment: Moment, mark: str | None = None
+) -> Outcome:
     note = f"{answer.decision}: {answer.note}" if answer.note else str(answer.decision)
     name = met.event_type
     return append_step(
-        plan, StepKind.ANSWERED, moment, name=name, data=answer.payload, note=note, expectation_id=met.id
+        plan,
+        StepKind.ANSWERED,
+        moment,
+        name=name,
+        data=answer.payload,
+        note=note,
+        expectation_id=met.id,
+        fingerprint=mark,
     )
 
 

@@ -7,7 +7,7 @@ place must never narrow the whole, so above it keywords are dropped that accept 
 from dataclasses import dataclass
 from urllib.parse import unquote
 
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import MOST_LEVELS, Json, JsonObject, compact
 
 ONE = frozenset({"additionalProperties", "items", "propertyNames", "contains", "not", "if", "then", "else"})
 ONE_EVALUATED = frozenset({"unevaluatedItems", "unevaluatedProperties"})
@@ -24,6 +24,7 @@ _IN_PLACE = MANY | {"$ref", "$dynamicRef", "if", "then", "else", "dependentSchem
 
 # References that branch can grow exponentially when written out; beyond this they are widened instead.
 MAX_NODES = 20_000
+MAX_STEPS = 10
 
 
 @dataclass(frozen=True)
@@ -33,27 +34,81 @@ class _Node:
     schema: Json
     resource: Json
     above: tuple[tuple[int, str], ...] = ()
+    level: int = 0
 
     def inside(self, schema: Json) -> "_Node":
         resource = schema if isinstance(schema, dict) and isinstance(schema.get("$id"), str) else self.resource
-        return _Node(schema, resource, self.above)
+        return _Node(schema, resource, self.above, self.level + 1)
 
 
 def inline(document: JsonObject) -> JsonObject:
     """Return the schema without references; it accepts all that `document` accepts, and nothing else if nothing had to
     be widened."""
     written, _ = _Inliner().write(_Node(document, document))
+    return _as_object(written)
+
+
+def inline_within(document: JsonObject, nodes: int, chars: int) -> JsonObject | None:
+    """Return what `inline` does; None where that has more nodes or characters, of which no more are written."""
+    try:
+        written, _ = _Inliner(_Room(nodes, chars)).write(_Node(document, document))
+    except _TooLarge:
+        return None
+    return _as_object(written)
+
+
+def root_of(document: JsonObject) -> JsonObject:
+    """Return the schema itself where a document is a reference to it, as those of recursive models are."""
+    place = _Node(document, document)
+    for _ in range(MAX_STEPS):
+        schema = place.schema
+        reference = schema.get("$ref") if isinstance(schema, dict) else None
+        found = _resolve(reference, place.resource) if isinstance(reference, str) else None
+        if found is None:
+            break
+        place = found
+    return place.schema if isinstance(place.schema, dict) else {}
+
+
+def _as_object(written: Json) -> JsonObject:
     return written if isinstance(written, dict) else {} if written else {"not": {}}
 
 
+class _TooLarge(Exception):
+    pass
+
+
+@dataclass
+class _Room:
+    nodes: int
+    chars: int
+
+    def take(self, schema: Json, level: int) -> None:
+        """Raise _TooLarge where a node of this schema, without those below it, has no room."""
+        self.nodes -= 1
+        if isinstance(schema, dict):
+            for keyword, value in schema.items():
+                below = keyword in ONE | ONE_EVALUATED or (keyword in MANY and isinstance(value, list))
+                if keyword in NAMED and isinstance(value, dict):
+                    self.chars -= sum(map(len, value))
+                elif not below and keyword not in _BOOKKEEPING:
+                    self.chars -= len(compact(value))
+                self.chars -= len(keyword)
+        if self.nodes < 0 or self.chars < 0 or level > MOST_LEVELS:
+            raise _TooLarge
+
+
 class _Inliner:
-    def __init__(self) -> None:
+    def __init__(self, room: _Room | None = None) -> None:
         self._nodes = 0
+        self._room = room
 
     def write(self, place: _Node) -> tuple[Json, bool]:
         """Return the schema written out, and whether it still means exactly the same."""
         schema = place.schema
         self._nodes += 1
+        if self._room is not None:
+            self._room.take(schema, place.level)
         if not isinstance(schema, dict):
             return schema, True
         out: JsonObject = {}
@@ -89,9 +144,9 @@ class _Inliner:
         if found is None:
             return True, False
         key = (id(found.schema), reference)
-        if key in place.above or self._nodes > MAX_NODES:
+        if key in place.above or self._nodes > MAX_NODES or place.level > MOST_LEVELS:
             return _hint(found.schema), False
-        return self.write(_Node(found.schema, found.resource, (*place.above, key)))
+        return self.write(_Node(found.schema, found.resource, (*place.above, key), place.level + 1))
 
 
 def _resolve(reference: str, resource: Json) -> _Node | None:

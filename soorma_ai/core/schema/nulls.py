@@ -1,5 +1,6 @@
 """The way back from a wire schema: nulls that stand only for what was left out are removed."""
 
+from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
     fold_all_of,
@@ -10,14 +11,15 @@ from soorma_ai.core.schema.combine import (
     object_in,
     values_of,
 )
-from soorma_ai.core.schema.inline import inline
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import Json, JsonObject
 
 
 def strip_wire_nulls(value: Json, document: JsonObject) -> Json:
-    """Remove the nulls that stand for absent optional properties; a null that `document` accepts is kept."""
-    return _strip(value, inline(document))
+    """Remove the nulls that stand for absent optional properties; a null that `document` accepts is kept, and so is all
+    where the document was shown in outline, which asks for no nulls."""
+    shown = show(document)
+    return value if shown.cut else _strip(value, shown.plain)
 
 
 def _strip(value: Json, schema: Json) -> Json:

@@ -6,6 +6,7 @@ through than the document; the judge is always the document itself.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from soorma_ai.core.schema.combine import (
     ALTERNATIVES,
@@ -18,7 +19,7 @@ from soorma_ai.core.schema.combine import (
     values_of,
 )
 from soorma_ai.core.schema.inline import ANNOTATIONS, inline
-from soorma_ai.domain.values import Json, JsonObject, clip, compact
+from soorma_ai.domain.values import Json, JsonObject, Same, clip, compact
 
 MAX_PROPERTIES = 5_000
 MAX_DEPTH = 10
@@ -46,8 +47,13 @@ class Wire:
 
 
 def wire_of(document: JsonObject) -> Wire:
-    """Return the widened copy of `document` that most providers accept."""
-    plain = inline(document)
+    """Return the widened copy of `document` that most providers accept; the same one for the same document."""
+    return _wire_of(Same(document))
+
+
+@lru_cache(maxsize=64)
+def _wire_of(same: Same[JsonObject]) -> Wire:
+    plain = inline(same.it)
     closed = _Rewriter(strict=True)
     schema = closed.rewrite(plain, "$", 0)
     if schema.get("type") != "object":

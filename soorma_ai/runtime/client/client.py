@@ -160,8 +160,7 @@ class Client:
     async def waits(self) -> list[Wait]:
         """Return open questions to people, the most urgent first."""
         found = await self.services.store.plans.expectations(tenant_id=self.person.tenant_id)
-        waits = [wait for wait in map(Wait.of, found) if wait]
-        return sorted(waits, key=lambda wait: (wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at))
+        return sorted((wait for wait in map(Wait.of, found) if wait), key=Wait.urgency)
 
     async def answer(
         self,

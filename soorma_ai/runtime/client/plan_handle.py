@@ -10,7 +10,7 @@ from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.handling.signals import questions_of, until
 
 POLL_SECONDS = 1.0
 
@@ -58,15 +58,19 @@ class PlanHandle:
 
     async def next_wait(self) -> Wait | None:
         """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
-        async with aclosing(self._looks()) as looks:
-            async for plan in looks:
-                if plan is not None:
-                    open_now = await self._services.store.plans.expectations(tenant_id=self._tenant_id)
-                    waits = (Wait.of(e) for e in open_now if e.root_plan_id == plan.root_plan_id)
-                    question = next((wait for wait in waits if wait), None)
-                    if question or plan.status.is_final:
-                        return question
-        return None
+        services, root = self._services, self.plan_id
+        while True:
+            services.signals.check()
+            with services.signals.awaiting(self.plan_id, questions_of(root)) as woken:
+                plan = await services.store.plans.plan(self.plan_id)
+                if plan is not None and plan.root_plan_id != root:
+                    root = plan.root_plan_id
+                    continue
+                open_now = await services.store.plans.open_in_tree(root)
+                question = next((wait for wait in map(Wait.of, open_now) if wait), None)
+                if question or (plan is not None and plan.status.is_final):
+                    return question
+                await until(woken, services.clock, POLL_SECONDS)
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""

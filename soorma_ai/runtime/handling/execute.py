@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Waiter
-from soorma_ai.domain.effects import Disposition, Publish, RetryAfter, Schedule
+from soorma_ai.domain.effects import Disposition, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
@@ -13,6 +13,7 @@ from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.requests import request_type
+from soorma_ai.runtime.handling.signals import questions_of
 
 COMMIT_TRIES = 6
 FIRST_PAUSE = 0.2
@@ -63,6 +64,8 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
+    opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
+    services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
 

@@ -228,6 +228,14 @@ class Handling:
         stored = await self.services.store.plans.steps(self.plan.plan_id, limit)
         return [*stored, *self.steps_recorded][-limit:]
 
+    async def words_at(self, marks: Sequence[str]) -> dict[str, str]:
+        """Return the notes of the plan's steps that carry one of these fingerprints."""
+        if not marks:
+            return {}
+        stored = await self.services.store.plans.marked_steps(self.plan.plan_id, marks)
+        found = (*stored, *self.steps_recorded)
+        return {mark: step.note for mark in marks for step in found if step.fingerprint == mark}
+
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)
 

@@ -1,4 +1,4 @@
-"""Working copy of what a plan remembers by keys: results, free state, and its state machine."""
+"""Working copy of what a plan remembers by keys: results, free state, its state machine, and a pause."""
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
@@ -18,6 +18,7 @@ class PlanValues:
         self._stored = {(value.kind, value.key): value.value for value in stored}
         self.results = self._of(ValueKind.RESULT)
         self.state = self._of(ValueKind.STATE)
+        self.pause = self._of(ValueKind.PAUSE)
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
@@ -26,8 +27,8 @@ class PlanValues:
         self.machine = dict(machine)
 
     def apply(self, effect: SaveValue | DropValue) -> None:
-        """Apply an effect on results and notes; the machine is declared."""
-        values = self.results if effect.kind is ValueKind.RESULT else self.state
+        """Apply an effect on anything but the machine, which is declared."""
+        values = dict(self._by_key())[effect.kind]
         if isinstance(effect, SaveValue):
             values[effect.key] = effect.value
         else:
@@ -39,7 +40,7 @@ class PlanValues:
         if self.machine:
             written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}
             now[ValueKind.MACHINE, _ONLY] = written
-        for kind, values in ((ValueKind.RESULT, self.results), (ValueKind.STATE, self.state)):
+        for kind, values in self._by_key():
             now |= {(kind, key): value for key, value in json_object(f"plan.{kind}", values).items()}
         saved = [
             SaveValue(plan_id, *at, value)
@@ -47,6 +48,9 @@ class PlanValues:
             if at not in self._stored or self._stored[at] != value
         ]
         return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
+
+    def _by_key(self) -> tuple[tuple[ValueKind, dict[str, Json]], ...]:
+        return (ValueKind.RESULT, self.results), (ValueKind.STATE, self.state), (ValueKind.PAUSE, self.pause)
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
         return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}

@@ -35,7 +35,7 @@ class Signals:
             watcher.set()
 
     def happened(self, keys: Iterable[str]) -> None:
-        """A plan has ended, or a client's request is answered."""
+        """A plan has ended, a tree of plans asks people something, or a client's request is answered."""
         for key in keys:
             for waiter in self._awaited.get(key, ()):
                 waiter.set()
@@ -53,16 +53,18 @@ class Signals:
             raise self._broken.with_traceback(None)
 
     @contextmanager
-    def awaiting(self, key: str) -> Generator[asyncio.Event]:
-        """An event that is set when `key` has happened."""
+    def awaiting(self, *keys: str) -> Generator[asyncio.Event]:
+        """An event that is set when one of these has happened."""
         waiter = asyncio.Event()
-        self._awaited[key].add(waiter)
+        for key in keys:
+            self._awaited[key].add(waiter)
         try:
             yield waiter
         finally:
-            self._awaited[key].discard(waiter)
-            if not self._awaited[key]:
-                del self._awaited[key]
+            for key in keys:
+                self._awaited[key].discard(waiter)
+                if not self._awaited[key]:
+                    del self._awaited[key]
 
     def watch(self) -> asyncio.Event:
         """An event that is set after every commit, until `unwatch`."""
@@ -72,6 +74,11 @@ class Signals:
 
     def unwatch(self, watcher: asyncio.Event) -> None:
         self._watchers.discard(watcher)
+
+
+def questions_of(root_plan_id: str) -> str:
+    """Return the key of what a tree of plans asks people."""
+    return f"questions of {root_plan_id}"
 
 
 class Presence:

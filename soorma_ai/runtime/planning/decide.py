@@ -5,24 +5,27 @@ from dataclasses import replace
 
 from soorma_ai.core.deciding.drafts import Material, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.offer import Offer, make_offer
+from soorma_ai.core.deciding.offer import Offer, make_offer, must_be_possible_at_once, with_whole_schemas
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs, plan_inputs
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Judged, fingerprint
+from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import PayloadMismatch
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
 
 
-async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
+async def offer_now(
+    handling: Handling, settings: PlannerSettings | None = None, *, at_once: int | None = None
+) -> Offer:
     """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
@@ -30,10 +33,14 @@ async def offer_now(handling: Handling, settings: PlannerSettings | None = None)
     live = await store.registry.live_events(plan.lineage.tenant_id, now)
     if settings is None:
         return make_offer(plan.agent, live, (), None)
-    return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
+    promised = settings.result_schemas.get(plan.goal_event)
+    return make_offer(plan.agent, live, settings.awaits, promised, at_once=at_once)
 
 
-async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situation:
+async def situation_now(
+    handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
+) -> Situation:
+    """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
     plan, store = handling.plan, handling.services.store
     spent = await store.plans.spent(plan.root_plan_id)
     return Situation(
@@ -44,6 +51,9 @@ async def situation_now(handling: Handling, offer: Offer, mark: str) -> Situatio
         in_flight=await handling.in_flight(),
         repeats=await store.plans.repeats(plan.plan_id, mark)
         + [s.fingerprint for s in handling.steps_recorded].count(mark),
+        rejected=await handling.words_at([rejection_of(*request) for request in requests_in(decision)])
+        if decision
+        else {},
     )
 
 
@@ -54,8 +64,12 @@ async def decide(
 
     async def judge_now(value: Json, fault: str) -> Judged:
         decision = prepare_decision(parse_decision(value, fault), offer)
+        must_be_possible_at_once(decision, offer)
         mark = fingerprint(decision, trigger.known)
-        return judge(decision, await situation_now(handling, offer, mark))
+        try:
+            return judge(decision, await situation_now(handling, offer, mark, decision))
+        except PayloadMismatch as mismatch:
+            raise with_whole_schemas(mismatch, decision, offer) from mismatch
 
     inputs = decide_inputs(
         handling.plan,

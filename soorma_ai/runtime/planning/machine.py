@@ -61,7 +61,8 @@ class MachineInHand:
 
     def view(self, open_now: list[Expectation]) -> View:
         handling, values = self._handling, self._handling.values
-        return View(handling.plan, values.machine, values.results, values.state, open_now, handling.closed)
+        closed = handling.closed
+        return View(handling.plan, values.machine, values.results, values.state, values.pause, open_now, closed)
 
     async def view_now(self) -> View:
         return self.view(await self._handling.open_now())

@@ -85,6 +85,24 @@ STEPS: dict[int, tuple[str, ...]] = {
             CREATE INDEX expectation_gate ON expectation (tenant, closed_at)
                 WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL
         """),
+        *statements("""
+            ALTER TABLE expectation ADD COLUMN root_plan_id TEXT;
+            UPDATE expectation SET root_plan_id = json_extract(body, '$.root_plan_id')
+                WHERE status = 'open' AND json_valid(body);
+            CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
+                WHERE status = 'open' AND root_plan_id IS NOT NULL
+        """),
+        *statements("""
+            INSERT INTO plan_value (plan_id, kind, key, body) SELECT plan_id, 'pause', 'came', body FROM plan_value
+                WHERE kind = 'state' AND key = 'paused_on' AND json_valid(body)
+                    AND json_type(body, '$.type') = 'text' AND json_type(body, '$.data') = 'object';
+            DELETE FROM plan_value WHERE kind = 'state' AND key = 'paused_on' AND EXISTS (
+                SELECT 1 FROM plan_value AS kept
+                WHERE kept.plan_id = plan_value.plan_id AND kept.kind = 'pause' AND kept.key = 'came'
+            );
+            INSERT INTO plan_value (plan_id, kind, key, body) SELECT plan_id, 'pause', 'reason', body FROM plan_value
+                WHERE kind = 'state' AND key = 'pause_reason'
+        """),
     ),
 }
 

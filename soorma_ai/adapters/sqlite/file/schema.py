@@ -87,8 +87,11 @@ CREATE TABLE expectation (
     answer TEXT,
     body TEXT NOT NULL,
     task_id TEXT,
-    group_id TEXT
+    group_id TEXT,
+    root_plan_id TEXT
 ) STRICT;
+CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
+    WHERE status = 'open' AND root_plan_id IS NOT NULL;
 CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task_id IS NOT NULL;
 CREATE INDEX expectation_plan ON expectation (plan_id, opened_at, id) WHERE plan_id IS NOT NULL;
 CREATE INDEX expectation_open_plan ON expectation (plan_id, opened_at, id) WHERE status = 'open';

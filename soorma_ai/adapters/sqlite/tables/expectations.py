@@ -10,7 +10,7 @@ from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch,
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
 
@@ -21,6 +21,12 @@ _WAITING = """
         SELECT expectation_id FROM wait_key
         WHERE tenant = ? AND event_type = ? AND key IN (SELECT value FROM json_each(?))
     ) ORDER BY expectation.opened_at, expectation.id
+"""
+
+_BEGINNING = """
+    WHERE id >= :first AND id < :first || char(1114111) AND tenant = :tenant
+        AND kind IN (SELECT value FROM json_each(:kinds))
+    ORDER BY status <> 'open', id LIMIT :limit
 """
 
 CAME_EARLY = """
@@ -55,6 +61,15 @@ def listed(
     # The status is spelled out, so that the indexes of open rows serve.
     where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
     return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
+
+
+def opened_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[Expectation]:
+    return list(_found(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
+
+
+def questions_beginning(db: sqlite3.Connection, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
+    wanted = {"first": letters, "tenant": tenant_id, "kinds": json.dumps(FOR_PEOPLE), "limit": limit}
+    return list(_found(db, _BEGINNING, wanted))
 
 
 def opened_of_task(db: sqlite3.Connection, agent: str, task_id: str) -> list[Expectation]:
@@ -94,6 +109,7 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
         body=EXPECTATION.text(expectation),
         task_id=expectation.task_id,
         group_id=expectation.group_id,
+        root_plan_id=expectation.root_plan_id,
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")

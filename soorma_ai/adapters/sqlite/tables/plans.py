@@ -2,6 +2,7 @@
 
 import json
 import sqlite3
+from collections.abc import Sequence
 
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row
 from soorma_ai.adapters.sqlite.tables import memory
@@ -94,6 +95,14 @@ def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
     return db.execute(
         "SELECT count(*) FROM step WHERE plan_id = ? AND fingerprint = ?", (plan_id, fingerprint)
     ).fetchone()[0]
+
+
+def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+    found = db.execute(
+        "SELECT body FROM step WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?))",
+        (plan_id, json.dumps(list(fingerprints))),
+    ).fetchall()
+    return sorted((STEP.record(body) for (body,) in found), key=lambda step: step.ordinal)
 
 
 def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:
