@@ -59,7 +59,7 @@ class Record:
             if event["type"] == "notification.human_input":
                 asked = self.asked[data["wait_id"]]["ask"]
                 held = asked["proposal"]
-                wait = ["gate", held["event_type"], held["data"]] if held else ["ask", data["expected_event"]]
+                wait = ["gate", held["event_type"], held["data"]] if held else ["ask", data["response_event"]]
                 lines.append(wait if held else [*wait, asked["message"]])
             elif event["topic"] == "action-requests" and event["source"] != CLIENT:
                 lines.append(["publish", event["type"], data])
