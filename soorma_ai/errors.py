@@ -24,7 +24,8 @@ SoormaError
     ├── BusUnavailable
     ├── StoreUnavailable
     ├── ModelUnavailable
-    │   └── RateLimited
+    │   ├── RateLimited
+    │   └── Outage              of a model that a plan needs           -> the plan rests, which is no attempt
     ├── Overloaded              too much is waiting already
     └── VersionConflict         someone else saved first
         └── LeaseLost             someone else owns the delivery now
@@ -32,7 +33,17 @@ Retry, Reject                 raised by handlers: a say in the outcome, not a fa
 """
 
 from datetime import timedelta
-from typing import cast
+from typing import NamedTuple, cast
+
+
+class Paid(NamedTuple):
+    """Cost of a call of a model, also of one without an answer. Of `uncounted` answers the usage is not known.
+    `cost_usd` None: the price is not known."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    uncounted: int = 0
 
 
 class SoormaError(Exception):
@@ -94,10 +105,12 @@ class InvalidPlan(DecisionError):
 
 class ModelRefused(SoormaError):
     code = "model_refused"
+    paid = Paid(uncounted=1)
 
 
 class ContentFiltered(SoormaError):
     code = "content_filtered"
+    paid = Paid(uncounted=1)
 
 
 class LimitExceeded(SoormaError):
@@ -159,10 +172,17 @@ class StoreUnavailable(TransientError):
 
 class ModelUnavailable(TransientError):
     code = "model_unavailable"
+    paid = Paid()
 
 
 class RateLimited(ModelUnavailable):
     code = "rate_limited"
+
+
+class Outage(ModelUnavailable):
+    """`retry_after` is when the plan looks again."""
+
+    code = "outage"
 
 
 class Overloaded(TransientError):
