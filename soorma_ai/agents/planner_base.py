@@ -122,7 +122,8 @@ class BasePlanner(Agent):
         self._context_handler: Handler | None = None
         for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
             self._pursue(goal)
-        self._routes.append(Route(None, "", self._engine.go_on, self._engine.fail, continues=True))
+        engine = self._engine
+        self._routes.append(Route(None, "", engine.go_on, engine.fail, continues=True, rests=engine.rest))
 
     def on_goal(self, event_type: str, *, state_machine: StateMachine | None = None) -> Callable[[H], H]:
         """The handler gets `(goal, context)` and makes the plan's first step; the next ones too, if there is an
@@ -259,7 +260,8 @@ class BasePlanner(Agent):
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._described(goal)
         self.goals[goal.event_name] = goal
-        self._take(Route(goal.topic, goal.event_name, self._begin, self._engine.fail), goal, EventRole.TAKES_AS_GOAL)
+        route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
+        self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
         """A misspelt parameter of ours would be sent to the provider; name it instead."""

@@ -5,14 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ORDER_ID, PATIENCE, as_time_passes, order, payments, planner, published, stock, types
+from kit import AMOUNT, ORDER_ID, PATIENCE, order, payments, planner, published, stock, types
 
 from soorma_ai import AgentCapability, EventDefinition, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.history import Ending, Verdict
 from soorma_ai.domain.values import compact
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
+from soorma_ai.errors import ContentFiltered, ModelRefused
 from soorma_ai.ports import ModelAnswer
-from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
 
@@ -123,21 +122,6 @@ async def test_what_a_model_declines_is_final_and_never_asked_again(platform: Pl
     with pytest.raises(PlanFailed, match=str(declined)):
         await plan.result(timeout=5)
     assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("times", [4, 5])
-async def test_a_model_that_is_away_is_asked_again_and_in_the_end_the_caller_is_told(
-    platform: Platform, clock: VirtualClock, times: int
-) -> None:
-    minds = planner([*[ModelUnavailable("no line")] * times, complete({"ok": True})])
-    plan = await order(platform, minds, stock())
-    (answer,) = await as_time_passes(clock, lambda: published(platform, topic="action-results"))
-    assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
-    if times == 4:
-        assert answer.data["result"] == {"ok": True}
-    else:
-        assert answer.data["error"]["code"] == "model_unavailable"
-        assert "no line" in ((await platform.plan(plan.plan_id)).reason or "")
 
 
 def _branches(question: Any) -> dict[str, Any]:

@@ -84,6 +84,14 @@ class Resolve:
 
 
 @dataclass(frozen=True)
+class Hasten:
+    """The delivery at the head of this line, should it be delayed, is handed over at once."""
+
+    agent: str
+    owner: str
+
+
+@dataclass(frozen=True)
 class Wake:
     """Published, unless an event of its id is known: whichever was first stands."""
 
@@ -91,7 +99,9 @@ class Wake:
 
 
 # A stray is told once, however often its event comes.
-Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
+Effect = (
+    Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Hasten | Wake
+)
 
 
 def arrival_of(done: Sequence[Effect]) -> Arrival:

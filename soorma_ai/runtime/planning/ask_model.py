@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
@@ -54,7 +55,10 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
             question = ModelQuestion(tuple(asked), inquiry.schema, room)
-            entry, judged = await _ask(handling, reasoner, inquiry, key, question)
+            asking = partial(_ask, handling, reasoner, inquiry, key, question)
+            plan_id, circuits = handling.plan.plan_id, handling.services.circuits
+            clock = handling.services.clock
+            entry, judged = await circuits.call(reasoner.provider, plan_id, handling.rests, clock, asking)
         if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
             raise judged
         if not isinstance(judged, DecisionError):
