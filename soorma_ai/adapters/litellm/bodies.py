@@ -1,5 +1,5 @@
-"""What a provider's own answer says of itself: how it ended, and what it used. litellm maps the first to a few words
-and makes good ones of bad ones; of the second it tells nothing when it cannot read the rest."""
+"""Provider's own words about an answer: how it ended, and what it used. litellm maps the first to a few of its own, and
+makes good ends of bad ones; of the second it tells nothing when it cannot read the rest."""
 
 import json
 from collections.abc import Iterable, Mapping

@@ -1,4 +1,4 @@
-"""How often a model is asked for one thing, and with how much room."""
+"""Number of times that a model is asked for one thing, and the room that it gets."""
 
 from collections.abc import Sequence
 
