@@ -14,7 +14,7 @@ class DecidingModel:
     """`step` turns the last message into a step of the decision schema. Each question is noted in the ledger by a
     name, which its answer carries as its reasoning into the journal."""
 
-    model = "crash-test"
+    model = provider = "crash-test"
     max_output_tokens = 500
 
     def __init__(self, life: Life, step: Callable[[str], dict[str, Any]]) -> None:

@@ -98,8 +98,7 @@ async def _ask(
         raise
     judged = await _judge(inquiry, answer.value, answer.fault)
     spent = fill_in(answer.paid, held)
-    told = replace(answer, prompt_tokens=spent.prompt_tokens, completion_tokens=spent.completion_tokens)
-    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, told)
+    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, replace(answer, **spent._asdict()))
     if isinstance(judged, DecisionError | LimitExceeded):
         entry = replace(entry, verdict=Verdict.REFUSED, refusal=str(judged))
     used = _charge(plan.root_plan_id, spent)
@@ -109,8 +108,8 @@ async def _ask(
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
-    """Return what a call may cost: all that is sent, the schema too, and the longest answer."""
-    sent = estimate_tokens([*(message.content for message in question.messages), compact(question.schema)])
+    """Return what a call may cost: all that is sent, spelled as it is sent, the schema too, and the longest answer."""
+    sent = estimate_tokens([compact([message.content for message in question.messages]), compact(question.schema)])
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
 
