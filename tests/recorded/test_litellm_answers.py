@@ -110,7 +110,9 @@ async def test_an_answer_that_is_not_one_object_says_what_is_wrong(mode: str, sa
         (Reply(tool_calls=[("book_flight", SAID)]), "'book_flight' was called"),
         (Reply(tool_calls=[("", SAID)]), "'' was called"),
         (Reply(tool_calls=[(None, SAID), ("book_flight", SAID)]), "'book_flight' was called"),
-        (Reply(tool_calls=[], text=SAID), "no tool was called"),
+        (Reply(tool_calls=[], text="I will."), "no tool was called"),
+        (Reply(tool_calls=[], text='{"city": "Paris"}'), "no tool was called"),
+        (Reply(tool_calls=[], text=SAID + OTHER), "no tool was called"),
         (Reply(tool_calls=[(None, "")]), "empty"),
         (Reply(tool_calls=[(None, SAID)], text=OTHER), "2 different objects"),
     ],
@@ -126,6 +128,18 @@ async def test_a_tool_is_called_for_one_thing_and_by_its_name(reply: Reply, faul
 async def test_one_decision_that_is_called_for_twice_or_talked_about_is_one(reply: Reply) -> None:
     with ModelServer(always(reply)) as server:
         assert (await reasoner(server, mode="tools").ask(question())).value == DECISION
+
+
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [(SAID, "in the text, without a call"), (f"```{SAID}```", "in the text, without a call, in fences")],
+)
+async def test_a_decision_that_is_said_instead_of_called_for_is_taken_and_the_journal_can_tell(
+    said: str, how: str
+) -> None:
+    with ModelServer(always(Reply(said, tool_calls=[]))) as server:
+        answer = await reasoner(server, mode="tools").ask(question())
+    assert (answer.value, answer.found) == (DECISION, how)
 
 
 async def test_the_answer_gets_the_room_that_is_asked_for() -> None:

@@ -52,7 +52,9 @@ def judged(answer: Any, **known: Any) -> Any:
     [
         (None, MalformedDecision, "it was cut off"),
         ([], MalformedDecision, "it was cut off"),
-        ({"reasoning": "?"}, MalformedDecision, "'step' must be one object of the schema, found null"),
+        ({"reasoning": "?"}, MalformedDecision, "there is no 'step'; found only 'reasoning'"),
+        ({"action": "wait", "message": "?"}, MalformedDecision, "there is no 'step'; found only 'action', 'message'"),
+        ({}, MalformedDecision, "there is no 'step'; found only nothing"),
         ({"step": [1]}, MalformedDecision, "found [1]"),
         ({"step": {}}, MalformedDecision, "'step.action' is missing"),
         ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import Any
 
@@ -62,6 +62,9 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
         return Found(fault=f"the answer ended with {raw.finish!r}, which is no good end; give it again, and whole")
     if mode == "tools":
         if not raw.calls:
+            said = the_one([find_object(text) for text in raw.contents])
+            if said.value is not None and needed <= said.value.keys():
+                return replace(said, how=", ".join(filter(None, ("in the text, without a call", said.how))))
             return Found(fault=f"no tool was called; call {ANSWER} exactly once")
         if strange := [name for name, _ in raw.calls if name != ANSWER]:
             return Found(fault=f"the tool {clip(strange[0], 80)!r} was called; the only one is {ANSWER}")

@@ -49,7 +49,9 @@ def parse_decision(value: Json, fault: str) -> PlannerDecision:
     """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
-    step = value.get("step")
+    if "step" not in value:
+        raise MalformedDecision(f"there is no 'step'; found only {', '.join(map(repr, value)) or 'nothing'}")
+    step = value["step"]
     if not isinstance(step, dict):
         raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
     reasoning = value.get("reasoning")
