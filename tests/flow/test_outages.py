@@ -1,6 +1,7 @@
 """A model that is away ends no plan: what came for it rests on disk, and is handled when the model is back."""
 
 import asyncio
+import json
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -26,6 +27,8 @@ from kit import (
 from soorma_ai import CompleteAction, GoalContext, Limits, PlanFailed, PlannerDecision, Platform, PlatformContext
 from soorma_ai.agents.choreography import ChoreographyPlanner
 from soorma_ai.errors import ModelUnavailable, Paid, RateLimited
+from soorma_ai.terminal.printing import print_json
+from soorma_ai.terminal.story import print_trace
 from soorma_ai.testing.clock import START, VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
@@ -100,7 +103,9 @@ async def test_a_process_that_is_killed_while_one_looks_whether_it_is_back_chang
             assert (await ended(platform, plan_id)).status == "completed"
 
 
-async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(platform: Platform, clock: VirtualClock) -> None:
+async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(
+    platform: Platform, clock: VirtualClock, capsys: pytest.CaptureFixture[str]
+) -> None:
     minds = planner([RateLimited("slow down", retry_after=HOUR), complete({"ok": True})])
     plan = await order(platform, minds, stock())
     await sleeps(platform, plan.plan_id)
@@ -108,6 +113,10 @@ async def test_a_plan_that_rests_is_paused_and_says_until_when_and_why(platform:
     assert details.rest is not None
     assert (details.rest.until, details.rest.reason) == (clock.now() + HOUR, "slow down")
     assert (details.usage.llm_calls, details.usage.tokens, details.deadline) == (0, 0, START + timedelta(days=7))
+    print_trace(await platform.trace(plan.plan_id))
+    assert "sleeps until" in (shown := capsys.readouterr().out) and "slow down" in shown
+    print_json(details)
+    assert json.loads(capsys.readouterr().out)["rest"]["reason"] == "slow down"
     await held_for(platform, clock, 59 * MINUTE)
     assert asked(minds) == 1
     await held_for(platform, clock, 2 * MINUTE)
