@@ -49,10 +49,12 @@ class Paid(NamedTuple):
 class SoormaError(Exception):
     """Root of all errors that this package raises on purpose.
 
-    `code` is the stable, lower-case name that travels in failure replies.
+    `code` is the stable, lower-case name that travels in failure replies. `paid` is what a model's call has cost that
+    ended so.
     """
 
     code = "error"
+    paid = Paid()
 
 
 class ConfigError(SoormaError):
@@ -172,7 +174,6 @@ class StoreUnavailable(TransientError):
 
 class ModelUnavailable(TransientError):
     code = "model_unavailable"
-    paid = Paid()
 
 
 class RateLimited(ModelUnavailable):

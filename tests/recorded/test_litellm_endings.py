@@ -7,7 +7,7 @@ from model_kit import DECISION, MODEL, SAID, always, question, reasoner
 
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -150,6 +150,14 @@ async def test_what_the_first_model_was_paid_is_not_lost_with_it() -> None:
     with ModelServer(lambda body: refused if body["model"] == "gpt-4o" else Reply(SAID, usage=(10, 10))) as server:
         answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
     assert (answer.value, answer.paid[:2]) == (DECISION, (9010, 510))
+
+
+async def test_a_wrong_key_of_the_fallback_tells_what_the_first_was_paid() -> None:
+    refused, wrong_key = Reply(refusal="no", usage=(9000, 500)), failure(401, "bad key")
+    respond = {"gpt-4o": refused, "gpt-4o-mini": wrong_key}
+    with ModelServer(lambda body: respond[str(body["model"])]) as server, pytest.raises(ConfigError) as told:
+        await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+    assert told.value.paid[:2] == (9000, 500)
 
 
 async def test_an_answer_that_the_library_cannot_put_together_is_read_all_the_same() -> None:

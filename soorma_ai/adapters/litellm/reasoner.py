@@ -27,12 +27,13 @@ from soorma_ai.core.deciding.finding import Found
 from soorma_ai.core.schema.combine import list_in
 from soorma_ai.core.schema.portable import Wire, wire_of
 from soorma_ai.domain.history import Ending
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
 from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 TRANSPORT_RETRIES = 2
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 LONGEST_RETRY_AFTER = timedelta(seconds=30)
+PASSED_OVER = 60.0
 NO_KEY = "not-needed"
 _OURS = frozenset(
     {"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context", "logger_fn"}
@@ -85,6 +86,7 @@ class LiteLLMReasoner:
         self._timeout = timeout
         self._mode: Mode = mode
         self._also_good = frozenset(finish_reasons)
+        self._away_until: dict[str, float] = {}
         self._sleep = sleep
         self._monotonic = monotonic
         self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
@@ -113,30 +115,38 @@ class LiteLLMReasoner:
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         started = self._monotonic()
         spent: list[Paid] = []
+        try:
+            model, said = await self._say_first(question, spent, started)
+        except SoormaError as fault:
+            fault.paid = add_up(spent)
+            raise
+        paid = add_up(spent)
+        return ModelAnswer(
+            text=said.text,
+            value=said.found.value,
+            fault=said.found.fault,
+            model=model,
+            prompt_tokens=paid.prompt_tokens,
+            completion_tokens=paid.completion_tokens,
+            cost_usd=paid.cost_usd,
+            latency_ms=(self._monotonic() - started) * 1000,
+            uncounted=paid.uncounted,
+            found=said.found.how,
+            ending=said.ending,
+        )
+
+    async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _Reading]:
+        """Get the first answer that there is. One that was away a moment ago is passed over, unless all were."""
         wire = wire_of(question.schema)
         first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
-        for model in self._models:
+        for model in [model for model in self._models if self._away_until.get(model, now) <= now] or self._models:
             try:
-                said = await self._say(_Attempt(model, question, wire, spent))
+                return model, await self._say(_Attempt(model, question, wire, spent))
             except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
                 first_fault = first_fault or fault
-                continue
-            paid = add_up(spent)
-            return ModelAnswer(
-                text=said.text,
-                value=said.found.value,
-                fault=said.found.fault,
-                model=model,
-                prompt_tokens=paid.prompt_tokens,
-                completion_tokens=paid.completion_tokens,
-                cost_usd=paid.cost_usd,
-                latency_ms=(self._monotonic() - started) * 1000,
-                uncounted=paid.uncounted,
-                found=said.found.how,
-                ending=said.ending,
-            )
+                if isinstance(fault, ModelUnavailable):
+                    self._away_until[model] = self._monotonic() + PASSED_OVER
         assert first_fault is not None
-        first_fault.paid = add_up(spent)
         raise first_fault
 
     async def _say(self, call: "_Attempt") -> _Reading:

@@ -10,15 +10,7 @@ from soorma_ai.core.deciding.prompt import estimate_tokens, fence
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge, fill_in
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, compact, is_storable
-from soorma_ai.errors import (
-    ConfigError,
-    ContentFiltered,
-    DecisionError,
-    LimitExceeded,
-    ModelRefused,
-    ModelUnavailable,
-    Paid,
-)
+from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused, Paid, SoormaError
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
@@ -90,8 +82,8 @@ async def _ask(
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
         await store.plans.settle(reserved, _charge(plan.root_plan_id, spent), entry)
         return entry, declined
-    except ModelUnavailable as away:
-        await store.plans.settle(reserved, _charge(plan.root_plan_id, fill_in(away.paid, held)), None)
+    except SoormaError as fault:
+        await store.plans.settle(reserved, _charge(plan.root_plan_id, fill_in(fault.paid, held)), None)
         raise
     except Exception:
         await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
