@@ -92,7 +92,7 @@ def plan_id_of(goal_id: str, agent: str) -> str:
 
 @dataclass(frozen=True)
 class Rest:
-    """What has come for a plan is handled (again) at `until`, since something was away."""
+    """Delay of what has come for a plan, which is handled (again) at `until`."""
 
     until: datetime
     reason: str

@@ -80,7 +80,7 @@ class Queue(Protocol):
         ...
 
     async def resting(self, agent: str, owner: str, now: datetime) -> Rest | None:
-        """Until when, and why, the delivery that stands first in this line is put off."""
+        """Return until when, and why, the delivery that stands first in this line is put off."""
         ...
 
     async def backlog(self, at_most: int) -> int:

@@ -93,7 +93,7 @@ class LiteLLMReasoner:
 
     @property
     def provider(self) -> str:
-        """All that it may call, so that it is away only when none of them answers; keys have limits of their own."""
+        """Name all that it may call: it is away only when none of them answers. Keys have limits of their own."""
         key = sha256((self._api_key or "").encode()).hexdigest()[:8]
         return " ".join(
             [*dict.fromkeys(f"{_provider(model)}@{self._base(model) or ''}" for model in self._models), key]

@@ -9,8 +9,8 @@ LONGEST_REST = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Circuit:
-    """Open until `open_until`; after it half open, until a call works. `failures` opened it in a row, and `failed` is
-    who made the last call that failed."""
+    """State of a circuit: open until `open_until`, then half open, until a call works. `failures` opened it in a row, and
+    `failed` is who made the last call that failed."""
 
     failures: int = 0
     failed: str | None = None

@@ -9,7 +9,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Outage
+from soorma_ai.errors import ModelUnavailable, Outage
 from soorma_ai.ports import Clock
 
 T = TypeVar("T")
@@ -52,8 +52,5 @@ async def _call(line: _Line, who: str, rests: int, clock: Clock, ask: Callable[[
         line.circuit, line.reason = fail(line.circuit, who, clock.now(), away.retry_after), str(away)
         own = rest_after(rests) if away.retry_after is None else away.retry_after
         raise Outage(str(away), retry_after=max(own, remaining(line.circuit, clock.now()) or timedelta(0))) from away
-    except (ModelRefused, ContentFiltered):
-        line.circuit = Circuit()
-        raise
     line.circuit = Circuit()
     return answer

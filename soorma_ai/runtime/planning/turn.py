@@ -83,7 +83,7 @@ async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSetti
 
 
 async def rest_turn(handling: Handling, settings: PlannerSettings) -> None:
-    """The model is away: the plan sleeps, with its deadline, until this delivery is handed over again."""
+    """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away."""
     plan = await handling.services.store.plans.plan(handling.delivery.owner)
     if plan is None:
         await _begin(handling, settings)

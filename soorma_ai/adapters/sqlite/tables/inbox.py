@@ -119,7 +119,7 @@ def resolve(db: sqlite3.Connection, agent: str, owner: str) -> None:
 
 
 def hasten(db: sqlite3.Connection, agent: str, owner: str) -> None:
-    """What is delayed may be claimed at once."""
+    """Let what is delayed be claimed at once."""
     db.execute(
         "UPDATE inbox SET ready_at = 0 WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > 0",
         (agent, owner),
