@@ -9,7 +9,7 @@ LONGEST_REST = timedelta(minutes=5)
 
 @dataclass(frozen=True)
 class Circuit:
-    """State of a circuit: open until `open_until`, then half open, until a call works. `failures` opened it in a row, and
+    """State of a circuit: open until `open_until`, then half open until a call works. `failures` opened it in a row;
     `failed` is who made the last call that failed."""
 
     failures: int = 0
