@@ -26,7 +26,8 @@ SoormaError
     ├── BusUnavailable
     ├── StoreUnavailable
     ├── ModelUnavailable
-    │   └── RateLimited
+    │   ├── RateLimited
+    │   └── Outage              of a model that a plan needs           -> the plan rests, which is no attempt
     ├── Overloaded              too much is waiting already
     └── VersionConflict         someone else saved first
         └── LeaseLost             someone else owns the delivery now
@@ -34,16 +35,28 @@ Retry, Reject                 raised by handlers: a say in the outcome, not a fa
 """
 
 from datetime import timedelta
-from typing import cast
+from typing import NamedTuple, cast
+
+
+class Paid(NamedTuple):
+    """Cost of a call of a model, also of one without an answer. Of `uncounted` answers the usage is not known.
+    `cost_usd` None: the price is not known."""
+
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    cost_usd: float | None = 0.0
+    uncounted: int = 0
 
 
 class SoormaError(Exception):
     """Root of all errors that this package raises on purpose.
 
-    `code` is the stable, lower-case name that travels in failure replies.
+    `code` is the stable, lower-case name that travels in failure replies. `paid` is what a model's call has cost that
+    ended so.
     """
 
     code = "error"
+    paid = Paid()
 
 
 class ConfigError(SoormaError):
@@ -100,10 +113,12 @@ class InvalidPlan(DecisionError):
 
 class ModelRefused(SoormaError):
     code = "model_refused"
+    paid = Paid(uncounted=1)
 
 
 class ContentFiltered(SoormaError):
     code = "content_filtered"
+    paid = Paid(uncounted=1)
 
 
 class LimitExceeded(SoormaError):
@@ -184,6 +199,12 @@ class ModelUnavailable(TransientError):
 
 class RateLimited(ModelUnavailable):
     code = "rate_limited"
+
+
+class Outage(ModelUnavailable):
+    """`retry_after` is when the plan looks again."""
+
+    code = "outage"
 
 
 class Overloaded(TransientError):

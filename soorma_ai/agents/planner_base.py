@@ -58,9 +58,10 @@ class BasePlanner(Agent):
     `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan may
     wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
     for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
-    litellm; a `reasoner` replaces both. `system_instructions` are told to either. When nobody has answered a request of
-    the model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may
-    live, as it does for a goal that it delegated.
+    litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
+    those that are known. A `reasoner` replaces both. `system_instructions` are told to either. When nobody has answered
+    a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long
+    as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -122,7 +123,8 @@ class BasePlanner(Agent):
         self._context_handler: Handler | None = None
         for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
             self._pursue(goal)
-        self._routes.append(Route(None, "", self._engine.go_on, self._engine.fail, continues=True))
+        engine = self._engine
+        self._routes.append(Route(None, "", engine.go_on, engine.fail, continues=True, rests=engine.rest))
 
     def on_goal(self, event_type: str, *, state_machine: StateMachine | None = None) -> Callable[[H], H]:
         """The handler gets `(goal, context)` and makes the plan's first step; the next ones too, if there is an
@@ -259,7 +261,8 @@ class BasePlanner(Agent):
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._described(goal)
         self.goals[goal.event_name] = goal
-        self._take(Route(goal.topic, goal.event_name, self._begin, self._engine.fail), goal, EventRole.TAKES_AS_GOAL)
+        route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
+        self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
         """A misspelt parameter of ours would be sent to the provider; name it instead."""

@@ -66,6 +66,14 @@ class Verdict(StrEnum):
     DECLINED = "declined"
 
 
+class Ending(StrEnum):
+    """The end of a model's answer, as its provider says. One that was CUT, or ended in an ODD way, is never used."""
+
+    GOOD = "good"
+    CUT = "cut"
+    ODD = "odd"
+
+
 @dataclass(frozen=True)
 class JournalKey:
     """The call of a model as number `ordinal` of one handling: handling again finds the same row."""
@@ -79,7 +87,7 @@ class JournalKey:
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
-    `raw` is its text, `value` the JSON found in it, `fault` what kept it from being JSON.
+    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used.
     """
 
     key: JournalKey
@@ -100,6 +108,8 @@ class JournalEntry:
     cost_usd: float | None
     latency_ms: float
     at: datetime
+    found: str = ""
+    ending: Ending = Ending.GOOD
 
     @property
     def latency(self) -> timedelta:

@@ -2,8 +2,9 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from math import isfinite
 
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, Paid
 
 # Deliveries that may wait before clients are told to come back later.
 MAX_BACKLOG = 10_000
@@ -55,3 +56,21 @@ class Charge:
     llm_calls: int
     tokens: int
     cost_usd: float
+
+
+def fill_in(paid: Paid, reserved: Paid) -> Paid:
+    """Return what a call has cost: an answer whose usage is not known, or below zero, costs what was `reserved`."""
+    known = paid if min(paid.prompt_tokens, paid.completion_tokens) >= 0 else Paid(0, 0, None, paid.uncounted + 1)
+    times = known.uncounted
+    return Paid(
+        known.prompt_tokens + times * reserved.prompt_tokens,
+        known.completion_tokens + times * reserved.completion_tokens,
+        _cost(known.cost_usd, reserved.cost_usd, times),
+    )
+
+
+def _cost(told: float | None, reserved: float | None, times: int) -> float | None:
+    is_told = told is not None and isfinite(told) and told >= 0
+    if reserved is None:
+        return told if is_told and not times else None
+    return told + times * reserved if told is not None and is_told else max(1, times) * reserved

@@ -92,9 +92,17 @@ def plan_id_of(goal_id: str, agent: str) -> str:
 
 
 @dataclass(frozen=True)
+class Rest:
+    """Delay of what has come for a plan, which is handled (again) at `until`."""
+
+    until: datetime
+    reason: str
+
+
+@dataclass(frozen=True)
 class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
-    asked, or by the event where no state did."""
+    asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation."""
 
     plan_id: str
     status: PlanStatus
@@ -120,3 +128,4 @@ class PlanDetails:
     prompt: str = ""
     current_state: str = ""
     results: JsonObject = field(default_factory=dict[str, Json])
+    rest: Rest | None = None

@@ -22,7 +22,10 @@ T = TypeVar("T")
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
 LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
-UNSTORABLE = f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode or far too long a number"
+UNSTORABLE = (
+    f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode, far too long a number, "
+    "NaN or Infinity"
+)
 
 _SAFE_INTEGER = 2**53 - 1
 _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
@@ -80,7 +83,7 @@ def digest(value: Json) -> str:
 
 
 def is_storable(value: Json) -> bool:
-    """Tell whether a value can be written and read back: not too deep for a parser, and all of it Unicode."""
+    """Tell whether a value can be written and read back: not too deep for a parser, all of it Unicode and JSON."""
     level: list[Json] = [value]
     for _ in range(MOST_LEVELS):
         below: list[Json] = []
@@ -90,14 +93,14 @@ def is_storable(value: Json) -> bool:
             elif isinstance(item, list):
                 below += item
         if not below:
-            return _is_unicode(value)
+            return _can_be_spelled(value)
         level = below
     return False
 
 
-def _is_unicode(value: Json) -> bool:
+def _can_be_spelled(value: Json) -> bool:
     try:
-        json.dumps(value, ensure_ascii=False).encode()
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
     except ValueError:  # also for an integer that is too long to be spelled
         return False
     return True

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import Paid
 
 
 @dataclass(frozen=True)
@@ -15,17 +17,20 @@ class Message:
 
 @dataclass(frozen=True)
 class ModelQuestion:
-    """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it."""
+    """One call of a model. `schema` is the closed decision schema; the answer is judged elsewhere, against it. `room`
+    is how many tokens the answer may take, where that is not what the model usually gets."""
 
     messages: tuple[Message, ...]
     schema: JsonObject
+    room: int | None = None
 
 
 @dataclass(frozen=True)
 class ModelAnswer:
     """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
+    `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
 
-    `cost_usd` None means: the price of this model is not known.
+    `cost_usd` None means: the price of this model is not known. Answers of unknown usage are `uncounted`.
     """
 
     text: str
@@ -36,6 +41,15 @@ class ModelAnswer:
     completion_tokens: int
     cost_usd: float | None
     latency_ms: float
+    uncounted: int = 0
+    found: str = ""
+    ending: Ending = Ending.GOOD
+
+    @property
+    def paid(self) -> Paid:
+        """Return its usage. An answer that tells none has one all the same, which is not known."""
+        tells_none = not (self.prompt_tokens or self.completion_tokens or self.uncounted)
+        return Paid(self.prompt_tokens, self.completion_tokens, self.cost_usd, 1 if tells_none else self.uncounted)
 
 
 class Reasoner(Protocol):
@@ -43,6 +57,11 @@ class Reasoner(Protocol):
 
     @property
     def model(self) -> str: ...
+
+    @property
+    def provider(self) -> str:
+        """Return what is away when the model is: reasoners that share it rest together."""
+        ...
 
     @property
     def max_output_tokens(self) -> int: ...
@@ -56,7 +75,8 @@ class Reasoner(Protocol):
         ...
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        """Ask. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, ConfigError."""
+        """Ask once. Raises ModelRefused, ContentFiltered, ModelUnavailable, RateLimited, each with what was `paid`, and
+        ConfigError."""
         ...
 
 

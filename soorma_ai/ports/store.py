@@ -11,7 +11,7 @@ from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue
+from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, Rest
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
@@ -88,6 +88,10 @@ class Queue(Protocol):
 
     async def pending(self, agent: str, owner: str) -> int:
         """Number of this owner's deliveries that are not done: what waits in line, and what is in hand."""
+        ...
+
+    async def resting(self, agent: str, owner: str, now: datetime) -> Rest | None:
+        """Return until when, and why, the delivery that stands first in this line is put off."""
         ...
 
     async def backlog(self, at_most: int) -> int:

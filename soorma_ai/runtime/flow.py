@@ -25,7 +25,8 @@ from soorma_ai.runtime.handling.replies import tell_requester
 class Route:
     """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
 
-    `finds_out`: one that must not run twice, and that looks what happened when it is handed over again.
+    `rests` records that what it needs is away. `finds_out`: one that must not run twice, and that looks what happened
+    when it is handed over again.
     """
 
     topic: EventTopic | None
@@ -34,6 +35,7 @@ class Route:
     failed: Callable[[Handling, Failure], Awaitable[None]]
     continues: bool = False
     finds_out: bool = False
+    rests: Callable[[Handling], Awaitable[None]] | None = None
 
 
 async def handle(delivery: Delivery, routes: Sequence[Route], services: Services) -> None:
@@ -94,6 +96,8 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
         await tell(handling, disposal.failure)
     elif isinstance(disposal.disposition, InDoubt):
         await ask_people(handling, disposal.disposition.reason)
+    elif disposal.rests and found and found.rests:
+        await found.rests(handling)
 
 
 async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:

@@ -27,6 +27,8 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
     printer.line((spending(trace.spent, trace.limits), DIM))
     if trace.current_state:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
+    if trace.rest:
+        printer.line((f"sleeps until {local_time(trace.rest.until)}: {one_line(trace.rest.reason)}", WAITING))
     printer.line()
     for line in trace.lines:
         printer.tree(_tree(line, (f"{offset(line.time):<9} ", DIM)))

@@ -1,4 +1,5 @@
-"""A scripted model on loopback that speaks the OpenAI wire format, so that tests run the real client over real HTTP."""
+"""A scripted model on loopback that speaks as OpenAI, Anthropic, Gemini or Ollama do, by the path that is asked, so
+that tests run the real client over real HTTP."""
 
 import json
 import socket
@@ -13,15 +14,16 @@ from typing import Self
 from soorma_ai.domain.values import Json, JsonObject, follow
 from soorma_ai.errors import ConfigError
 
-_COMPLETIONS = "/chat/completions"
+_CAPABILITIES = "/api/show"  # of a model of Ollama, which its client asks first
 
 
 @dataclass(frozen=True)
 class Reply:
     """An answer of the model. `text` goes where it was asked for: into the content, or into a call of the offered tool.
 
-    `tool_calls` are (name, arguments) pairs instead; name None is the first offered tool. `raw` is the whole body as
-    it stands. `silent` never answers: the client waits until it gives up or the server closes.
+    `tool_calls` are (name, arguments) pairs, beside it; name None is the first offered tool. `finish` is how the answer
+    ended, in the provider's own words; "" leaves it out. `raw` is the whole body as it stands. `silent` never answers:
+    the client waits until it gives up or the server closes.
     """
 
     text: str | None = None
@@ -145,17 +147,19 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         length = int(self.headers.get("content-length") or 0)
         body: JsonObject = json.loads(self.rfile.read(length) or b"{}")
-        if not self.path.partition("?")[0].endswith(_COMPLETIONS):
-            self._send(failure(404, f"this server answers only {_COMPLETIONS}, not {self.path}"), {})
-            return
-        reply = self._owner.answer(body)
-        if reply is None:
+        path = self.path.partition("?")[0]
+        form = next((form for ending, form in _FORMS.items() if path.endswith(ending)), None)
+        if path.endswith(_CAPABILITIES):
+            self._send(Reply(raw='{"model_info": {}, "capabilities": ["completion", "tools"]}'), {}, _openai)
+        elif form is None:
+            self._send(failure(404, f"this server answers only {', '.join(_FORMS)}, not {self.path}"), {}, _openai)
+        elif (reply := self._owner.answer(body)) is None:
             self.close_connection = True
         else:
-            self._send(reply, body)
+            self._send(reply, body, form)
 
-    def _send(self, reply: Reply, body: JsonObject) -> None:
-        content = reply.raw if reply.raw is not None else json.dumps(_completion(reply, body))
+    def _send(self, reply: Reply, body: JsonObject, form: "_Form") -> None:
+        content = reply.raw if reply.raw is not None else json.dumps(form(reply, body))
         encoded = content.encode() if isinstance(content, str) else content
         self.send_response(reply.status)
         for name, value in {"content-type": "application/json", **reply.headers}.items():
@@ -165,21 +169,26 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(encoded)
 
 
-def _completion(reply: Reply, body: JsonObject) -> JsonObject:
-    tools = body.get("tools")
-    calls = reply.tool_calls
-    if calls is None and reply.text is not None and tools:
-        calls = [(None, reply.text)]
-    message: JsonObject = {"role": "assistant", "content": None if calls else reply.text, "refusal": reply.refusal}
+_Form = Callable[[Reply, JsonObject], JsonObject]
+
+
+def _openai(reply: Reply, body: JsonObject) -> JsonObject:
+    tool = follow(body, ["tools", 0, "function", "name"], None)
+    calls = _calls(reply, tool)
+    is_called = bool(calls) and reply.tool_calls is None
+    message: JsonObject = {"role": "assistant", "content": None if is_called else reply.text, "refusal": reply.refusal}
     if calls:
-        message["tool_calls"] = [_call(number, name, said, tools) for number, (name, said) in enumerate(calls)]
-    finish = reply.finish or ("tool_calls" if calls else "stop")
+        message["tool_calls"] = [
+            {"id": f"call_{number}", "type": "function", "function": {"name": name, "arguments": said}}
+            for number, (name, said) in enumerate(calls)
+        ]
+    choice: JsonObject = {"index": 0, "message": message, "logprobs": None}
     out: JsonObject = {
         "id": "chatcmpl-scripted",
         "object": "chat.completion",
         "created": 1_700_000_000,
         "model": body.get("model", ""),
-        "choices": [{"index": 0, "message": message, "finish_reason": finish, "logprobs": None}],
+        "choices": [{**choice, "finish_reason": _finish(reply, "tool_calls" if calls else "stop")}],
     }
     if reply.usage is not None:
         prompt, completion = reply.usage
@@ -188,6 +197,66 @@ def _completion(reply: Reply, body: JsonObject) -> JsonObject:
     return out
 
 
-def _call(number: int, name: str | None, arguments: str, tools: Json) -> Json:
-    first = follow(tools, [0, "function", "name"], "unknown")
-    return {"id": f"call_{number}", "type": "function", "function": {"name": name or first, "arguments": arguments}}
+def _anthropic(reply: Reply, body: JsonObject) -> JsonObject:
+    calls = _calls(reply, follow(body, ["tools", 0, "name"], None))
+    content: list[Json] = [
+        {"type": "tool_use", "id": f"toolu_{number}", "name": name, "input": json.loads(said)}
+        for number, (name, said) in enumerate(calls)
+    ]
+    out: JsonObject = {
+        "id": "msg_scripted",
+        "type": "message",
+        "role": "assistant",
+        "model": body.get("model", ""),
+        "content": content or [{"type": "text", "text": reply.text}],
+        "stop_reason": _finish(reply, "tool_use" if calls else "end_turn"),
+        "stop_sequence": None,
+    }
+    prompt, completion = reply.usage or (None, None)
+    return {**out, "usage": {"input_tokens": prompt, "output_tokens": completion} if reply.usage else {}}
+
+
+def _gemini(reply: Reply, body: JsonObject) -> JsonObject:
+    tool = follow(body, ["tools", 0, "function_declarations", 0, "name"], None)
+    parts: list[Json] = [
+        {"functionCall": {"name": name, "args": json.loads(said)}} for name, said in _calls(reply, tool)
+    ]
+    content: JsonObject = {"role": "model", "parts": parts or [{"text": reply.text}]}
+    out: JsonObject = {"candidates": [{"content": content, "finishReason": _finish(reply, "STOP"), "index": 0}]}
+    if reply.usage is not None:
+        prompt, completion = reply.usage
+        used: JsonObject = {"promptTokenCount": prompt, "candidatesTokenCount": completion}
+        out["usageMetadata"] = {**used, "totalTokenCount": prompt + completion}
+    return out
+
+
+def _ollama(reply: Reply, body: JsonObject) -> JsonObject:
+    calls = _calls(reply, follow(body, ["tools", 0, "function", "name"], None))
+    message: JsonObject = {"role": "assistant", "content": "" if calls else reply.text}
+    if calls:
+        message["tool_calls"] = [{"function": {"name": name, "arguments": json.loads(said)}} for name, said in calls]
+    finish = _finish(reply, "stop")
+    out: JsonObject = {"model": body.get("model", ""), "created_at": "2026-01-01T00:00:00Z", "message": message}
+    prompt, completion = reply.usage or (None, None)
+    used: JsonObject = {"prompt_eval_count": prompt, "eval_count": completion} if reply.usage else {}
+    return {**out, "done": True, **({"done_reason": finish} if finish else {}), **used}
+
+
+_FORMS: dict[str, _Form] = {
+    "/chat/completions": _openai,
+    "/messages": _anthropic,
+    ":generateContent": _gemini,
+    "/api/chat": _ollama,
+}
+
+
+def _calls(reply: Reply, tool: Json) -> list[tuple[str, str]]:
+    """Return the calls of tools, by name; a `text` is one of the tool that was offered."""
+    given = reply.tool_calls
+    if given is None:
+        given = [(None, reply.text)] if reply.text is not None and tool else []
+    return [(str(tool or "unknown") if name is None else name, said) for name, said in given]
+
+
+def _finish(reply: Reply, usual: str) -> str | None:
+    return usual if reply.finish is None else reply.finish or None

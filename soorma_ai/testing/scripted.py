@@ -3,8 +3,9 @@
 import inspect
 import json
 from collections.abc import Awaitable, Callable, Iterable
-from typing import TypeAlias, cast
+from typing import TypeAlias
 
+from soorma_ai.core.deciding.finding import find_object
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,
@@ -37,11 +38,13 @@ class ScriptedReasoner:
         script: Script,
         *,
         model: str = "scripted",
+        provider: str = "",
         max_output_tokens: int = 1000,
         usd_per_token: float | None = 0.0,
     ) -> None:
         self.questions: list[ModelQuestion] = []
         self.model = model
+        self.provider = provider or model
         self.max_output_tokens = max_output_tokens
         self._usd_per_token = usd_per_token
         self._respond = script if callable(script) else _in_order(script)
@@ -67,18 +70,19 @@ class ScriptedReasoner:
                 text = item
             case _:
                 text = json.dumps(wire_form(item) if isinstance(item, PlannerDecision) else item)
-        value, fault = _read(text)
+        found = find_object(text)
         prompt_tokens = sum(len(message.content) for message in question.messages) // _CHARS_PER_TOKEN
         completion_tokens = len(text) // _CHARS_PER_TOKEN
         return ModelAnswer(
             text=text,
-            value=value,
-            fault=fault,
+            value=found.value,
+            fault=found.fault,
             model=self.model,
             prompt_tokens=prompt_tokens,
             completion_tokens=completion_tokens,
             cost_usd=self.cost_of(prompt_tokens, completion_tokens),
             latency_ms=0.0,
+            found=found.how,
         )
 
 
@@ -147,11 +151,3 @@ def _in_order(script: Iterable[Item]) -> Callable[[ModelQuestion], Item]:
         raise LocalProtocolError(f"the script has no answer left for: {clip(asked, 200)}")
 
     return respond
-
-
-def _read(text: str) -> tuple[Json, str]:
-    try:
-        value = cast(Json, json.loads(text))
-    except ValueError as error:
-        return None, f"the answer is no JSON object: {error}"
-    return (value, "") if isinstance(value, dict) else (None, f"the answer is no JSON object but {clip(text, 80)}")

@@ -27,9 +27,9 @@ from store_kit import (
     unsent_ids,
 )
 
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, wake_plan
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, wake_plan
 from soorma_ai.domain.effects import Ack, DeadLetter, Publish, RetryAfter, SavePlan, Schedule
-from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.domain.plans import PlanRecord, Rest, plan_id_of
 from soorma_ai.errors import LeaseLost
 from soorma_ai.ports import Store, Work
 
@@ -92,6 +92,34 @@ async def test_a_goal_is_not_overtaken_by_what_comes_for_its_own_plan(store: Sto
     await end(store, goal)
     (wake,) = await claimed(store, "planner")
     assert (wake.event.type, wake.owner) == (CANCEL_REQUESTED, own)
+
+
+async def resting(store: Store) -> PlanRecord:
+    """A plan whose goal is put off for an hour."""
+    await store.registry.register([planner()], NOW)
+    made = plan(plan_id_of("g-1", "planner"))
+    await store.queue.arrive([event("g-1", "goal.given")], NOW)
+    (goal,) = await claimed(store, "planner")
+    put_off = RetryAfter(timedelta(hours=1), "no line", counts=False)
+    await store.queue.commit(Work(goal, put_off, (SavePlan(made, None),)), NOW)
+    return made
+
+
+async def test_what_rests_tells_until_when_and_why_and_its_rest_is_no_attempt(store: Store) -> None:
+    plan_id = (await resting(store)).plan_id
+    assert await store.queue.resting("planner", plan_id, NOW) == Rest(later(3600), "no line")
+    assert await store.queue.resting("planner", "another", NOW) is None
+    assert await store.queue.resting("planner", plan_id, later(3600)) is None
+    assert await claimed(store, "planner", now=later(3599)) == []
+    (goal,) = await claimed(store, "planner", now=later(3600))
+    assert (goal.attempt, goal.fence) == (1, 2)
+
+
+@pytest.mark.parametrize(("type", "at_once"), [(CANCEL_REQUESTED, True), (DEADLINE_REACHED, True), (STRANDED, False)])
+async def test_what_ends_a_plan_finds_it_at_once_though_it_rests(store: Store, type: str, at_once: bool) -> None:
+    arrival = await store.queue.arrive([wake_plan(type, await resting(store), NOW)], NOW)
+    assert arrival.agents == {"planner"}
+    assert [d.event.id for d in await claimed(store, "planner", now=later(1))] == (["g-1"] if at_once else [])
 
 
 async def test_one_owner_is_handled_one_at_a_time_and_in_order(store: Store) -> None:

@@ -14,11 +14,11 @@ class DecidingModel:
     """`step` turns the last message into a step of the decision schema. Each question is noted in the ledger by a
     name, which its answer carries as its reasoning into the journal."""
 
-    model = "crash-test"
+    model = provider = "crash-test"
     max_output_tokens = 500
 
     def __init__(self, life: Life, step: Callable[[str], dict[str, Any]]) -> None:
-        self._life = life
+        self.life = life
         self._step = step
 
     def check(self) -> None:
@@ -29,6 +29,6 @@ class DecidingModel:
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:16]
-        self._life.outside.note("model", asked=name)
+        self.life.outside.note("model", asked=name)
         value: Any = {"reasoning": name, "step": self._step(question.messages[-1].content)}
         return ModelAnswer(json.dumps(value), value, "", self.model, 100, 20, 0.001, 1.0)

@@ -112,6 +112,11 @@ class Life:
             await self._come_to_rest(platform)
         self._points.save_counts()
 
+    def look(self, query: str) -> list[Any]:
+        """Rows as they stand in the file."""
+        with closing(sqlite3.connect(f"{self._store.absolute().as_uri()}?mode=ro", uri=True)) as db:
+            return db.execute(query).fetchall()
+
     async def _come_to_rest(self, platform: Platform) -> None:
         services = platform.services
         watcher = services.signals.watch()

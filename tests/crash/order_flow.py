@@ -10,6 +10,8 @@ from life import Life, live
 from people import answer_all
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, PlatformContext, Tool, Wait
+from soorma_ai.errors import ModelUnavailable
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 COURIER = "courier.confirmed"
 AMOUNT: dict[str, Any] = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
@@ -36,6 +38,17 @@ def corrected(told: str) -> dict[str, Any]:
     return decide(told)
 
 
+class AwayAtFirst(DecidingModel):
+    """Until the plan that asks has come to rest on disk."""
+
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
+        is_first = "You published" not in question.messages[-1].content
+        if is_first and not self.life.look("SELECT 1 FROM plan WHERE status != 'running'"):
+            self.life.point("model.away")
+            raise ModelUnavailable("no line")
+        return await super().ask(question)
+
+
 def agents(life: Life) -> tuple[Tool, Tool, ChoreographyPlanner]:
     stock, payments = Tool("stock"), Tool("payments")
 
@@ -53,7 +66,7 @@ def agents(life: Life) -> tuple[Tool, Tool, ChoreographyPlanner]:
         "orders",
         goals=["order.received"],
         external_events=["user.replied", COURIER],
-        reasoner=DecidingModel(life, corrected),
+        reasoner=(AwayAtFirst if life.options.get("away") else DecidingModel)(life, corrected),
         limits=Limits(max_actions=2, max_repeats=None),
     )
     return stock, payments, planner

@@ -80,6 +80,15 @@ ORDERS = Program(
     sampled={failpoint_layer.LAYER: 40, syscall_layer.LAYER: 40, io_error_layer.LAYER: 40},
 )
 
+AWAY = Program(
+    "an order whose model is away at first",
+    HERE / "order_flow.py",
+    _orders(1),
+    _OF_ORDERS | {"model.away"},
+    {"away": True},
+    sampled={failpoint_layer.LAYER: 40, syscall_layer.LAYER: 16, io_error_layer.LAYER: 8},
+)
+
 SHIPPED = {"status": "shipped", "warehouse": "north", "receipt": "receipt-A1", "carrier": "northbound", "days": 4}
 CANCELLED = {"status": "cancelled", "why": "the card has expired"}
 FOUND = ["1 book(s), first of all 'Fast and loud: a car and its makers'", "1 book(s), first of all 'A year of storms'"]
@@ -152,6 +161,6 @@ RESEARCH_ADVISOR = _example(
 )
 
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR)
-PROGRAMS = {program.name: program for program in (ORDER, ORDERS, *EXAMPLES)}
+PROGRAMS = {program.name: program for program in (ORDER, ORDERS, AWAY, *EXAMPLES)}
 
 KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: ())

@@ -14,7 +14,7 @@ import pytest
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
-from programs import EXAMPLES, KILLING, ORDER, ORDERS
+from programs import AWAY, EXAMPLES, KILLING, ORDER, ORDERS
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -78,6 +78,17 @@ def test_orders_that_run_at_once_survive_a_kill(stage: Stage, rng: random.Random
     trials = failpoint_layer.run(stage, ORDERS, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 1
+
+
+def test_a_plan_that_rests_while_its_model_is_away_survives_a_kill(stage: Stage, rng: random.Random) -> None:
+    undisturbed = stage.crashless(AWAY)
+    everything = failpoint_layer.positions(undisturbed.passed)
+    away = [position for position in everything if position.point.startswith("model.away")]
+    commits = [position for position in everything if position.point.startswith("sql.commit")]
+    chosen = [*away, *rng.sample(commits, 5), *failpoint_layer.twice(everything, 2, rng)]
+    trials = failpoint_layer.run(stage, AWAY, undisturbed.end, chosen)
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) > 5
 
 
 @pytest.mark.parametrize("program", EXAMPLES, ids=lambda program: program.name)

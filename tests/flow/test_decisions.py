@@ -1,9 +1,11 @@
 """The model proposes, code disposes: nothing invalid is ever published."""
 
+import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from kit import AMOUNT, ORDER_ID, PATIENCE, as_time_passes, order, payments, planner, published, stock, types
+from kit import AMOUNT, ORDER_ID, PATIENCE, order, payments, planner, published, stock, types
 from unit.material import branching
 
 from soorma_ai import (
@@ -17,10 +19,10 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.core.deciding.offer import LARGE_EVENTS
-from soorma_ai.domain.history import Verdict
+from soorma_ai.domain.history import Ending, Verdict
 from soorma_ai.domain.values import compact
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
-from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.errors import ContentFiltered, ModelRefused
+from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
 
@@ -56,6 +58,74 @@ async def test_after_two_re_asks_the_plan_fails_with_the_reason_and_its_caller_i
     assert answer.data["error"]["code"] == "unknown_event"
 
 
+GOOD_DECISION = complete({"ok": True})
+
+
+def ending(ending: Ending, **said: Any) -> ModelAnswer:
+    given = {"fault": "the answer ended with 'abort'", "prompt_tokens": 100, "completion_tokens": 20, **said}
+    answer = ModelAnswer(json.dumps(GOOD_DECISION), GOOD_DECISION, model="m", cost_usd=0.0, latency_ms=1.0, **given)
+    return replace(answer, ending=ending)
+
+
+async def test_a_decision_that_ended_in_no_good_way_is_re_asked_once_and_then_fails_by_its_name(
+    platform: Platform,
+) -> None:
+    minds = planner([ending(Ending.ODD), ending(Ending.ODD), complete({})])
+    plan = await order(platform, minds, stock())
+    with pytest.raises(PlanFailed, match="abort"):
+        await plan.result(timeout=5)
+    first, second = (question.messages for question in minds.reasoner.questions)  # type: ignore[union-attr]
+    assert "abort" in second[len(first) + 1].content
+
+
+async def test_an_answer_that_was_cut_is_asked_for_once_more_with_twice_the_room(platform: Platform) -> None:
+    minds = planner([ending(Ending.CUT), complete({"ok": True})])
+    plan = await order(platform, minds, stock())
+    assert await plan.result(timeout=5) == {"ok": True}
+    first, second = minds.reasoner.questions  # type: ignore[union-attr]
+    assert (first.messages, first.room, second.room) == (second.messages, 1000, 2000)
+    details = await platform.plan(plan.plan_id)
+    assert details.usage.llm_calls == 2
+    assert [(entry.ending, entry.verdict) for entry in details.decisions] == [
+        (Ending.CUT, Verdict.REFUSED),
+        (Ending.GOOD, Verdict.ACCEPTED),
+    ]
+
+
+async def test_an_answer_that_is_cut_twice_is_not_asked_for_again(platform: Platform) -> None:
+    minds = planner([ending(Ending.CUT, fault="cut off")] * 2)
+    plan = await order(platform, minds, stock())
+    with pytest.raises(PlanFailed, match="cut off"):
+        await plan.result(timeout=5)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf")])
+async def test_a_number_that_json_does_not_know_is_re_asked_whatever_reasoner_said_it(
+    platform: Platform, number: float
+) -> None:
+    bad = replace(ending(Ending.GOOD, fault=""), value=publish("payment.charge.requested", amount=number))
+    minds = planner([bad, complete({"ok": True})])
+    plan = await order(platform, minds, payments())
+    assert await plan.result(timeout=5) == {"ok": True}
+    assert "NaN or Infinity" in minds.reasoner.questions[1].messages[-1].content  # type: ignore[union-attr]
+
+
+async def test_what_a_model_said_and_how_its_decision_was_found_there_is_in_the_journal(platform: Platform) -> None:
+    said = f"Here it is:\n```json\n{json.dumps(GOOD_DECISION)}\n```"
+    plan = await order(platform, planner([said]), stock())
+    assert await plan.result(timeout=5) == {"ok": True}
+    (entry,) = (await platform.plan(plan.plan_id)).decisions
+    assert (entry.raw, entry.found, entry.verdict) == (said, "in fences", Verdict.ACCEPTED)
+
+
+async def test_two_different_decisions_in_one_answer_are_none(platform: Platform) -> None:
+    two = json.dumps(complete({"ok": False})) + json.dumps(GOOD_DECISION)
+    minds = planner([two, GOOD_DECISION])
+    plan = await order(platform, minds, stock())
+    assert await plan.result(timeout=5) == {"ok": True}
+    assert "2 different objects" in minds.reasoner.questions[1].messages[-1].content  # type: ignore[union-attr]
+
+
 @pytest.mark.parametrize("declined", [ModelRefused("I will not"), ContentFiltered("filtered")])
 async def test_what_a_model_declines_is_final_and_never_asked_again(platform: Platform, declined: Exception) -> None:
     minds = planner([declined, complete({})])
@@ -63,21 +133,6 @@ async def test_what_a_model_declines_is_final_and_never_asked_again(platform: Pl
     with pytest.raises(PlanFailed, match=str(declined)):
         await plan.result(timeout=5)
     assert len(minds.reasoner.questions) == 1  # type: ignore[union-attr]
-
-
-@pytest.mark.parametrize("times", [4, 5])
-async def test_a_model_that_is_away_is_asked_again_and_in_the_end_the_caller_is_told(
-    platform: Platform, clock: VirtualClock, times: int
-) -> None:
-    minds = planner([*[ModelUnavailable("no line")] * times, complete({"ok": True})])
-    plan = await order(platform, minds, stock())
-    (answer,) = await as_time_passes(clock, lambda: published(platform, topic="action-results"))
-    assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
-    if times == 4:
-        assert answer.data["result"] == {"ok": True}
-    else:
-        assert answer.data["error"]["code"] == "model_unavailable"
-        assert "no line" in ((await platform.plan(plan.plan_id)).reason or "")
 
 
 def _branches(question: Any) -> dict[str, Any]:

@@ -10,7 +10,8 @@ from kit import ended, held_for, order, payments, planner, pursue, requested, ru
 
 from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
-from soorma_ai.errors import ConfigError
+from soorma_ai.domain.values import compact
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, Paid
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish
@@ -144,6 +145,46 @@ async def test_a_handler_that_asks_its_model_again_and_again_is_stopped_and_its_
     with pytest.raises(PlanFailed, match="limit_exceeded: max_llm_calls"):
         await plan.result(timeout=5)
     assert len(minds.reasoner.questions) == 5  # type: ignore[union-attr]
+
+
+async def test_a_call_is_reserved_with_all_that_is_sent_and_the_longest_answer(platform: Platform) -> None:
+    minds = planner([complete({})], limits=Limits(max_tokens=10**6))
+    plan = await order(platform, minds, stock(), payments())
+    await plan.result(timeout=5)
+    assert isinstance(minds.reasoner, ScriptedReasoner)
+    (question,) = minds.reasoner.questions
+    sent = sum(len(message.content) for message in question.messages) + len(compact(question.schema))
+    least = sent // 4 + minds.reasoner.max_output_tokens
+    scarce = planner([], name="scarce", goals=["scarce.goal"], limits=Limits(max_tokens=least - 1))
+    plan = await pursue(platform, "scarce.goal", {}, scarce)
+    with pytest.raises(PlanFailed, match="limit_exceeded: max_tokens"):
+        await plan.result(timeout=5)
+
+
+@pytest.mark.parametrize("usage", [(0, 0), (-5, 20), (5, -20)])
+async def test_an_answer_without_usage_costs_what_was_reserved(platform: Platform, usage: tuple[int, int]) -> None:
+    answer = ModelAnswer("", complete({}), "", "m", *usage, cost_usd=0.0, latency_ms=1.0)
+    minds = planner([])
+    minds.reasoner = ScriptedReasoner([answer], usd_per_token=0.001)
+    plan = await order(platform, minds, stock())
+    await plan.result(timeout=5)
+    details = await platform.plan(plan.plan_id)
+    (entry,) = details.decisions
+    assert details.usage.tokens == entry.prompt_tokens + entry.completion_tokens > 1000
+    assert details.usage.cost_usd == pytest.approx(details.usage.tokens * 0.001)
+    assert details.usage.cost_usd == pytest.approx(entry.cost_usd)
+
+
+@pytest.mark.parametrize("declined", [ModelRefused("no"), ContentFiltered("no")])
+async def test_what_was_paid_for_a_refusal_is_charged(platform: Platform, declined: ModelRefused) -> None:
+    declined.paid = Paid(9000, 500, 0.0)
+    minds = planner([declined])
+    plan = await order(platform, minds, stock())
+    with pytest.raises(PlanFailed):
+        await plan.result(timeout=5)
+    details = await platform.plan(plan.plan_id)
+    assert (details.usage.tokens, details.usage.llm_calls) == (9500, 1)
+    assert [(entry.prompt_tokens, entry.completion_tokens) for entry in details.decisions] == [(9000, 500)]
 
 
 async def test_an_answer_whose_price_is_not_told_costs_what_was_reserved(platform: Platform) -> None:

@@ -134,7 +134,7 @@ class World:
 class RouteFollower:
     """The model. The route stands in the goal; how far it has come stands in the history that it is shown."""
 
-    model = "route"
+    model = provider = "route"
     max_output_tokens = 200
 
     def __init__(self, world: World) -> None:

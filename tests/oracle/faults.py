@@ -241,7 +241,8 @@ KINDS: dict[str, Callable[[Case], Made]] = {
     "500": _server_error,
 }
 
-REPEATED = frozenset({"429", "500", "cut off"})
+UNANSWERED = frozenset({"429", "500"})
+REPEATED = UNANSWERED | {"cut off"}
 RIGHT_INSIDE = frozenset({"fenced", "prose around"})  # whoever finds the answer in it has the right one
 
 

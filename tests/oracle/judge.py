@@ -125,7 +125,7 @@ def known(plan: Plan, ending: Ending | None) -> list[list[Any]]:
     for step in plan.steps[: ending.at if ending else None]:
         match step["decision"]:
             case "PUBLISH":
-                request = [step["event"], step["data"]]
+                request = [step["event"], without_nulls(step["data"], plan.events[step["event"]].schema)]
                 lines += [["gate", *request]] if plan.events[step["event"]].needs_approval else []
                 lines.append(["publish", *request])
             case "WAIT":
@@ -133,6 +133,25 @@ def known(plan: Plan, ending: Ending | None) -> list[list[Any]]:
             case _:
                 lines.append(["complete", step["result"]])
     return [*lines, ["fail"]] if ending else lines
+
+
+def without_nulls(value: Any, schema: Any) -> Any:
+    """`value` as it is published: a null of an optional field that knows no null is how a model leaves it out."""
+    if isinstance(value, list):
+        return [without_nulls(item, schema.get("items", {})) for item in value]
+    if not isinstance(value, dict):
+        return value
+    fields, required = schema.get("properties", {}), schema.get("required", [])
+    kept = {
+        name: item
+        for name, item in value.items()
+        if item is not None or name in required or name not in fields or _knows_null(fields[name])
+    }
+    return {name: without_nulls(item, fields.get(name, {})) for name, item in kept.items()}
+
+
+def _knows_null(schema: Any) -> bool:
+    return jsonschema.Draft202012Validator(schema).is_valid(None)
 
 
 def judge(db: sqlite3.Connection, plan: Plan, ending: Ending | None) -> Verdict:

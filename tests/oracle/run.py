@@ -127,8 +127,8 @@ def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: 
         wrong.append(f"the caller of a plan that was refused got {heard}")
     if ending is not None and model.step != ending.at:
         wrong.append(f"the model was asked up to step {model.step}, though it refused step {ending.at}")
-    if verdict.answers != model.calls - model.repeated:
-        wrong.append(f"{verdict.answers} answers are in the journal, {model.calls - model.repeated} were given")
+    if verdict.answers != model.calls - model.unanswered:
+        wrong.append(f"{verdict.answers} answers are in the journal, {model.calls - model.unanswered} were given")
     wrong += [*verdict.invalid, *world.surprises, *model.complaints]
     if wrong:
         outcome.wrong[world.plan.id] = wrong

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import jsonschema
-from faults import RIGHT_INSIDE, Case, Fault, fault
+from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
 from material import Material, Payload, Plan
 
 from soorma_ai.testing.model_server import Reply, failure
@@ -53,7 +53,7 @@ class PlanModel:
     habit: Habit
     step: int = -1
     calls: int = 0
-    repeated: int = 0
+    unanswered: int = 0
     corrupted: Counter[str] = field(default_factory=Counter[str])
     taken_as_they_were: int = 0
     complaints: list[str] = field(default_factory=list[str])
@@ -68,10 +68,9 @@ class PlanModel:
     def _given(self, body: Payload) -> Reply:
         messages: list[Payload] = body["messages"]
         last, self._last = self._last, None
-        is_repeated = last is not None and last.again and len(messages) == self._asked
-        self._asked = len(messages)
-        if is_repeated:
-            self.repeated += 1
+        asked, self._asked = self._asked, len(messages)
+        if last is not None and last.again and len(messages) == asked:
+            self.unanswered += last.kind in UNANSWERED
             return self._right(body)
         if len(messages) > 2:
             self._check_reask(messages, last)
@@ -145,7 +144,8 @@ class PlanModel:
             if text not in where:
                 self.complaints.append(f"step {self.step}: the prompt does not say {text[:80]!r}")
         offered = {branch["properties"]["action"]["enum"][0] for branch in branches_of(body)}
-        expected = {f"publish:{name}" for name in self.plan.events} | {"wait", "complete", "publish_all"}
+        expected = {f"publish:{name}" for name in self.plan.events} | {"wait", "complete"}
+        expected |= {"publish_all"} if self.plan.events else set()
         if offered != expected:
             self.complaints.append(f"step {self.step}: offered is {sorted(offered)}, and not {sorted(expected)}")
 

@@ -2,19 +2,22 @@
 that somebody tampered with, it must fail."""
 
 import asyncio
+import json
 import logging
 import re
 import runpy
 import sqlite3
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 import run as oracle
-from judge import Verdict, judge
+from judge import Verdict, judge, without_nulls
 from material import Plan, is_there, read
 from run import Options, Outcome
 from scripted import Habit, Models
+from world import World
 
 pytestmark = [
     pytest.mark.skipif(not is_there(oracle.PLANS), reason=f"there are no plans in {oracle.PLANS}"),
@@ -70,6 +73,55 @@ def test_a_run_that_fails_says_so_by_its_last_line_and_its_exit_code(
     logger.setLevel(usual)
     assert ended.value.code == 1
     assert last_line(capsys.readouterr().out) == (0, 1, 2, 0)
+
+
+ORDER = {
+    "type": "object",
+    "properties": {"id": {"type": "string"}, "note": {"type": "string"}, "gift": {"type": ["string", "null"]}},
+    "required": ["id"],
+    "additionalProperties": False,
+}
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools"])
+def test_a_right_product_passes_with_nulls_of_optional_fields_and_without_events(
+    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    event = {"name": "order.ship", "description": "", "needs_approval": True, "actor": "assistant"}
+    done = {"decision": "COMPLETE", "result": {"message": "done"}}
+    asked = {"decision": "WAIT", "expected_event": "user.replied", "message": "Which one?", "answer": {"text": "A"}}
+    data = {"id": "A", "note": None, "gift": None}
+    ship = {"decision": "PUBLISH", "event": "order.ship", "data": data, "gate": {}, "result": "ok", "error": False}
+    plan = {"goal": "Help me.", "policy": None, "max_actions": 5}
+    plans = [
+        {**plan, "id": "nulls", "events": ["order.ship"], "steps": [ship, done]},
+        {**plan, "id": "no-events", "events": [], "steps": [asked, done]},
+    ]
+    (tmp_path / "plans.jsonl").write_text("\n".join(map(json.dumps, plans)))
+    (tmp_path / "events.jsonl").write_text(json.dumps({**event, "payload_schema": ORDER}))
+    (tmp_path / "policies.json").write_text("{}")
+    monkeypatch.setenv("PLANS", str(tmp_path))
+    monkeypatch.setenv("RATE", "0")
+    assert oracle.main(["--mode", mode]) == 0, capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("given", "published"),
+    [
+        ({"id": "A", "note": None, "gift": None}, {"id": "A", "gift": None}),
+        ({"id": None, "note": "x"}, {"id": None, "note": "x"}),
+        ({"id": "A", "other": None}, {"id": "A", "other": None}),
+        ({"id": "A", "note": ""}, {"id": "A", "note": ""}),
+    ],
+)
+def test_a_null_is_taken_out_only_where_it_stands_for_what_is_left_out(given: Any, published: Any) -> None:
+    assert without_nulls(given, ORDER) == published
+    assert without_nulls({"orders": [given]}, {"properties": {"orders": {"items": ORDER}}}) == {"orders": [published]}
+
+
+def test_a_long_plan_has_more_time() -> None:
+    long, short = (World(Plan("p", 1, "", "", 1, ({"decision": "COMPLETE"},) * n, {}), "", "") for n in (50, 1))
+    assert long.patience - short.patience == 490
 
 
 def test_without_plans_there_is_nothing_that_could_have_passed(

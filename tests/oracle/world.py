@@ -46,7 +46,7 @@ REPLIED = EventDefinition(
     payload_schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
 )
 HUMAN_INPUT = "notification.human_input"
-PATIENCE = 60.0
+PATIENCE, PATIENCE_PER_STEP = 60.0, 10.0
 
 
 @dataclass(frozen=True)
@@ -71,6 +71,10 @@ class World:
     def __post_init__(self) -> None:
         self._requests: Iterator[Payload] = iter(self.plan.requests)
         self._questions: Iterator[Payload] = iter(self.plan.questions)
+
+    @property
+    def patience(self) -> float:
+        return PATIENCE + PATIENCE_PER_STEP * len(self.plan.steps)
 
     def agents(self) -> list[Agent]:
         """The planner, a tool for what assistants do, and a worker for each kind of agent beside them."""
@@ -129,14 +133,14 @@ class World:
         """Submit the goal, be the person until the plan has ended, and see what comes back."""
         handle = await client.submit(GOAL.event_name, {"text": self.plan.goal})
         try:
-            async with asyncio.timeout(PATIENCE):
+            async with asyncio.timeout(self.patience):
                 async for event in handle.events():
                     await self._see(event, client, handle)
             return Told(result=await handle.result(timeout=5))
         except PlanFailed as failed:
             return Told(reason=failed.reason)
         except TimeoutError:
-            self.surprises.append(f"no end after {PATIENCE:.0f} s")
+            self.surprises.append(f"no end after {self.patience:.0f} s")
             with suppress(SoormaError):
                 await client.cancel(handle.plan_id, "it takes too long")
             return Told(reason="no end")

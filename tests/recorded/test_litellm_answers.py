@@ -1,6 +1,7 @@
 """What a model says and what is made of it, through the real client over real HTTP."""
 
 import json
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
 
 from soorma_ai.core.schema.portable import wire_of
+from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
@@ -65,22 +67,35 @@ async def test_messages_are_no_templates(mode: str) -> None:
     assert "49" not in "".join(contents)
 
 
+OTHER = json.dumps({**DECISION, "reasoning": "another"})
+
+
 @pytest.mark.parametrize("mode", ["json_schema", "tools"])
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [(f"Sure! {SAID}", "in other text"), (f"```json\n{SAID}\n```", "in fences"), (f"{SAID}\n{SAID}", "2 times")],
+)
+async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(mode: str, said: str, how: str) -> None:
+    with ModelServer(always(Reply(said))) as server:
+        answer = await reasoner(server, mode=mode).ask(question())
+    assert (answer.value, answer.fault, answer.text, answer.found) == (DECISION, "", said, how)
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
 @pytest.mark.parametrize(
     ("said", "fault"),
     [
         ("{oops", "no JSON object"),
-        (f"Sure! {SAID}", "no JSON object"),
-        (f"```json\n{SAID}\n```", "no JSON object"),
-        ("[1, 2]", "should be an object"),
-        ("null", "should be an object"),
+        ("[1, 2]", "a list of 2"),
+        ("null", "no JSON object but null"),
         ('{"a": NaN}', "NaN"),
-        ('{"a": "\\ud800"}', "no JSON object"),
         ("", "empty"),
         ("  \n", "empty"),
+        (f"{SAID}\n{OTHER}", "2 different objects"),
+        (f"```json\n{SAID}\n```\n```json\n{OTHER}\n```", "2 different objects"),
     ],
 )
-async def test_an_answer_that_is_no_object_says_what_is_wrong(mode: str, said: str, fault: str) -> None:
+async def test_an_answer_that_is_not_one_object_says_what_is_wrong(mode: str, said: str, fault: str) -> None:
     with ModelServer(always(Reply(said))) as server:
         answer = await reasoner(server, mode=mode).ask(question())
     assert (answer.value, answer.text) == (None, said)
@@ -91,34 +106,49 @@ async def test_an_answer_that_is_no_object_says_what_is_wrong(mode: str, said: s
 @pytest.mark.parametrize(
     ("reply", "fault"),
     [
-        (Reply(tool_calls=[(None, SAID), (None, SAID)]), "2 tools were called"),
+        (Reply(tool_calls=[(None, SAID), (None, OTHER)]), "2 different objects"),
         (Reply(tool_calls=[("book_flight", SAID)]), "'book_flight' was called"),
-        (Reply(tool_calls=[], text=SAID), "no tool was called"),
+        (Reply(tool_calls=[("", SAID)]), "'' was called"),
+        (Reply(tool_calls=[(None, SAID), ("book_flight", SAID)]), "'book_flight' was called"),
+        (Reply(tool_calls=[], text="I will."), "no tool was called"),
+        (Reply(tool_calls=[], text='{"city": "Paris"}'), "no tool was called"),
+        (Reply(tool_calls=[], text=SAID + OTHER), "no tool was called"),
         (Reply(tool_calls=[(None, "")]), "empty"),
+        (Reply(tool_calls=[(None, SAID)], text=OTHER), "2 different objects"),
     ],
 )
-async def test_a_tool_is_called_exactly_once_and_by_its_name(reply: Reply, fault: str) -> None:
+async def test_a_tool_is_called_for_one_thing_and_by_its_name(reply: Reply, fault: str) -> None:
     with ModelServer(always(reply)) as server:
         answer = await reasoner(server, mode="tools").ask(question())
     assert answer.value is None
     assert fault in answer.fault
 
 
-async def test_an_answer_that_was_cut_is_asked_for_once_more_with_twice_the_room() -> None:
-    cut = Reply(SAID[:20], finish="length", usage=(100, 10))
-    with ModelServer(in_turn(cut, Reply(SAID, usage=(100, 30)))) as server:
-        answer = await reasoner(server, max_output_tokens=10).ask(question())
-    assert [request["max_tokens"] for request in server.requests] == [10, 20]
-    assert answer.value == DECISION
-    assert (answer.prompt_tokens, answer.completion_tokens) == (200, 40), "the answer thrown away was paid too"
+@pytest.mark.parametrize("reply", [Reply(tool_calls=[(None, SAID)] * 2), Reply("{So}", tool_calls=[(None, SAID)])])
+async def test_one_decision_that_is_called_for_twice_or_talked_about_is_one(reply: Reply) -> None:
+    with ModelServer(always(reply)) as server:
+        assert (await reasoner(server, mode="tools").ask(question())).value == DECISION
 
 
-async def test_an_answer_that_is_cut_twice_is_a_fault() -> None:
+@pytest.mark.parametrize(
+    ("said", "how"),
+    [(SAID, "in the text, without a call"), (f"```{SAID}```", "in the text, without a call, in fences")],
+)
+async def test_a_decision_that_is_said_instead_of_called_for_is_taken_and_the_journal_can_tell(
+    said: str, how: str
+) -> None:
+    with ModelServer(always(Reply(said, tool_calls=[]))) as server:
+        answer = await reasoner(server, mode="tools").ask(question())
+    assert (answer.value, answer.found) == (DECISION, how)
+
+
+async def test_the_answer_gets_the_room_that_is_asked_for() -> None:
     with ModelServer(always(Reply(SAID[:20], finish="length"))) as server:
-        answer = await reasoner(server).ask(question())
-    assert len(server.requests) == 2
-    assert (answer.value, answer.text) == (None, SAID[:20])
-    assert "cut off" in answer.fault
+        model = reasoner(server, max_output_tokens=10)
+        for room in (None, 20):
+            answer = await model.ask(replace(question(), room=room))
+            assert (answer.ending, answer.value, answer.text) == (Ending.CUT, None, SAID[:20])
+    assert [request["max_tokens"] for request in server.requests] == [10, 20]
 
 
 async def test_a_refused_schema_is_asked_again_as_a_tool() -> None:

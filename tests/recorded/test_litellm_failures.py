@@ -138,6 +138,27 @@ async def test_the_fallback_is_asked_when_the_first_will_not_or_cannot(fault: Re
     assert [body["model"] for body in server.requests] == ["gpt-4o"] * attempts + ["gpt-4o-mini"]
 
 
+async def test_a_model_that_is_away_is_passed_over_for_a_while_where_another_answers() -> None:
+    now = [100.0]
+    away = failure(503, "overloaded")
+    with ModelServer(lambda body: away if body["model"] == "gpt-4o" else Reply(SAID)) as server:
+        model = reasoner(server, fallbacks=["openai/gpt-4o-mini"], monotonic=lambda: now[0])
+        for passed in (0.0, 59.0, 1.0):
+            now[0] += passed
+            assert (await model.ask(question())).model == "openai/gpt-4o-mini"
+    asked = [body["model"] for body in server.requests]
+    assert asked == [*["gpt-4o"] * 3, "gpt-4o-mini", "gpt-4o-mini", *["gpt-4o"] * 3, "gpt-4o-mini"]
+
+
+async def test_when_all_are_away_all_are_asked_again() -> None:
+    with ModelServer(always(failure(503, "overloaded"))) as server:
+        model = reasoner(server, fallbacks=["openai/gpt-4o-mini"])
+        for _ in range(2):
+            with pytest.raises(ModelUnavailable):
+                await model.ask(question())
+    assert [body["model"] for body in server.requests] == (["gpt-4o"] * 3 + ["gpt-4o-mini"] * 3) * 2
+
+
 async def test_a_wrong_key_is_not_hidden_by_a_fallback() -> None:
     with ModelServer(always(failure(401, "bad key"))) as server:
         with pytest.raises(ConfigError):

@@ -1,17 +1,29 @@
 """A planner's model, by its name: a whole plan through the real client over real HTTP."""
 
 import json
+from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from model_kit import MODEL, in_turn
+from model_kit import MODEL, always, in_turn
 
-from soorma_ai import GoalContext, InvocationContext, Planner, Platform, PlatformContext, Tool
+from soorma_ai import (
+    ChoreographyPlanner,
+    GoalContext,
+    InvocationContext,
+    PlanFailed,
+    Planner,
+    Platform,
+    PlatformContext,
+    Tool,
+)
 from soorma_ai.domain.schemas import violations
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError
 from soorma_ai.testing.model_server import ModelServer, Reply
+from soorma_ai.testing.scripted import complete
 
 NOTHING: JsonObject = {"default_next": None, "outcome": None, "result": None}
 # As a strict provider must spell it: every option is there, null where it is not used.
@@ -73,6 +85,26 @@ async def test_a_plan_is_drawn_by_the_model_that_is_named(tmp_path: Path) -> Non
     shown = request["response_format"]["json_schema"]
     assert (shown["strict"], request["temperature"]) == (True, 0.0)
     assert violations(shown["schema"], PLAN) == []
+
+
+@pytest.mark.parametrize(("finish_reasons", "plan_ends"), [((), "failed"), (["done"], "completed")])
+async def test_a_planner_may_name_ends_of_answers_that_are_good(
+    tmp_path: Path, finish_reasons: Sequence[str], plan_ends: str
+) -> None:
+    said = Reply(json.dumps(complete({"ok": True})), finish="done")
+    with ModelServer(always(said)) as server:
+        kept = {"api_base": server.url, "finish_reasons": finish_reasons}
+        events = {"goals": ["g.wanted"], "external_events": ["x.came"]}
+        minds = ChoreographyPlanner("minds", reasoning_model=MODEL, **events, **kept)
+        async with Platform(f"sqlite:///{tmp_path / 'minds.db'}") as platform:
+            await platform.start(minds)
+            plan = await platform.submit("g.wanted", {})
+            with suppress(PlanFailed):
+                await plan.result(timeout=30)
+            details = await platform.plan(plan.plan_id)
+    assert details.status == plan_ends
+    assert (details.reason is None) or "'done'" in details.reason
+    assert len(server.requests) == (1 if finish_reasons else 2)
 
 
 async def test_a_model_that_cannot_be_reached_for_want_of_a_key_is_told_at_the_start(

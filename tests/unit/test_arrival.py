@@ -20,10 +20,28 @@ from contract.store_kit import (
 )
 
 from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Meaning, arrive, hear, meaning_of
-from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop, arrival_of
+from soorma_ai.core.arrival.effects import (
+    LAST,
+    Answered,
+    Effect,
+    Hasten,
+    KeepEarly,
+    Meet,
+    Put,
+    Resolve,
+    Stop,
+    arrival_of,
+)
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
-from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
+from soorma_ai.core.expecting.wakeups import (
+    ABANDONED,
+    ANSWERED,
+    CANCEL_REQUESTED,
+    DEADLINE_REACHED,
+    EXPIRED,
+    WAKE_EVENTS,
+)
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Stray, StrayReason
 from soorma_ai.domain.plans import plan_id_of
@@ -204,6 +222,14 @@ def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None
 @pytest.mark.parametrize("type", sorted(WAKE_EVENTS - {ABANDONED}))
 def test_a_wake_up_goes_to_the_agent_of_its_plan(type: str) -> None:
     assert arrived(wake(type, plan_id="plan-1"), Found(planner=("planner", "default"))) == (Put("planner", "plan-1"),)
+
+
+@pytest.mark.parametrize("type", [CANCEL_REQUESTED, DEADLINE_REACHED])
+def test_what_ends_a_plan_does_not_wait_behind_what_is_put_off(type: str) -> None:
+    ours = wake(type, plan_id="plan-1").model_copy(update={"source": SYSTEM})
+    found = Found(planner=("planner", "default"))
+    assert arrived(ours, found) == (Hasten("planner", "plan-1"), Put("planner", "plan-1"))
+    assert arrived(wake(type, plan_id="plan-1"), found) == (Put("planner", "plan-1"),)
 
 
 @pytest.mark.parametrize(

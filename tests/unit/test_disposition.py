@@ -1,13 +1,16 @@
 """Whoever asked is told what failed, how often it was tried, and whether asking again may help."""
 
+from datetime import timedelta
+
 import pytest
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, dispose, dispose_of_spent
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Disposal, dispose, dispose_of_spent
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
 from soorma_ai.errors import (
     ConfigError,
     LocalProtocolError,
     NotFound,
+    Outage,
     RateLimited,
     Reject,
     RemoteProtocolError,
@@ -50,6 +53,13 @@ def test_nobody_is_told_while_it_is_still_tried(error: Exception) -> None:
     settled = dispose(error, MAX_ATTEMPTS - 1)
     assert isinstance(settled.disposition, RetryAfter)
     assert settled.failure is None
+
+
+@pytest.mark.parametrize("attempt", [1, MAX_ATTEMPTS, 1000])
+def test_what_is_away_is_waited_for_as_long_as_it_takes_and_that_is_no_attempt(attempt: int) -> None:
+    pause = timedelta(hours=1)
+    settled = dispose(Outage("no line", retry_after=pause), attempt)
+    assert settled == Disposal(RetryAfter(pause, "no line", counts=False), rests=True)
 
 
 def test_what_an_agent_rejects_is_told_in_its_own_words() -> None:

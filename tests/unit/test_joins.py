@@ -83,7 +83,6 @@ def test_null_is_how_strict_providers_spell_what_is_left_out() -> None:
     [
         ({"max_actions": 3}, {"spent": Spent(actions=2)}, "max_actions"),
         ({"max_actions": 4}, {"spent": Spent(actions=2)}, None),
-        ({"max_parallel": 3}, {"in_flight": 2}, "max_parallel"),
         ({"max_parallel": 4}, {"in_flight": 2}, None),
         ({"max_repeats": 2}, {"repeats": 2}, "max_repeats"),
         ({"max_repeats": 2}, {"repeats": 1}, None),

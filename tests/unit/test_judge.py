@@ -52,7 +52,9 @@ def judged(answer: Any, **known: Any) -> Any:
     [
         (None, MalformedDecision, "it was cut off"),
         ([], MalformedDecision, "it was cut off"),
-        ({"reasoning": "?"}, MalformedDecision, "'step' must be one object of the schema, found null"),
+        ({"reasoning": "?"}, MalformedDecision, "there is no 'step'; found only 'reasoning'"),
+        ({"action": "wait", "message": "?"}, MalformedDecision, "there is no 'step'; found only 'action', 'message'"),
+        ({}, MalformedDecision, "there is no 'step'; found only nothing"),
         ({"step": [1]}, MalformedDecision, "found [1]"),
         ({"step": {}}, MalformedDecision, "'step.action' is missing"),
         ({"step": {"action": "dance"}}, MalformedDecision, "'step.action' is 'dance'"),
@@ -117,7 +119,6 @@ def test_a_goal_does_not_go_back_to_who_pursues_it_with_the_same_data() -> None:
         (publish("pay"), Limits(max_actions=3), {"spent": Spent(actions=3)}, "max_actions"),
         (publish("pay"), Limits(max_actions=3), {"spent": Spent(actions=2)}, None),
         (wait("goods.came", "?"), Limits(max_actions=3), {"spent": Spent(actions=3)}, None),
-        (wait("goods.came", "?"), Limits(max_parallel=1), {"in_flight": 1}, "max_parallel"),
         (DONE, Limits(max_actions=0, max_parallel=0), {"in_flight": 9}, None),
         (DONE, Limits(max_repeats=2), {"repeats": 2}, "max_repeats"),
         (delegate("buyer", "buy", {"sku": "A"}), Limits(max_depth=1), {}, "max_depth"),
@@ -133,6 +134,31 @@ def test_a_limit_stops_what_it_is_about_and_never_the_end(
         return
     with pytest.raises(LimitExceeded, match=f"limit_exceeded: {name}"):
         judged(answer, plan=plan(limits=limits), **known)
+
+
+TWO = publish_all(publish("stock.reserve", sku="A"), publish("pay"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "most", "in_flight", "told"),
+    [
+        (TWO, 3, 2, "2 more would make 4 open at once, and at most 3 may be: ask for at most 1 now"),
+        (TWO, 4, 2, None),
+        (publish("pay"), 1, 1, "1 more would make 2 open at once, and at most 1 may be: ask for nothing more now"),
+        (wait("goods.came", "?"), 1, 1, "1 more would make 2 open at once"),
+        (DONE, 1, 9, None),
+    ],
+)
+def test_more_at_once_than_may_be_is_asked_again_and_not_the_end(
+    answer: Any, most: int, in_flight: int, told: str | None
+) -> None:
+    limited = plan(limits=Limits(max_parallel=most))
+    if told is None:
+        judged(answer, plan=limited, in_flight=in_flight)
+        return
+    with pytest.raises(NotAllowed) as refused:
+        judged(answer, plan=limited, in_flight=in_flight)
+    assert told in str(refused.value)
 
 
 def test_after_the_deadline_nothing_is_decided() -> None:

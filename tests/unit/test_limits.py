@@ -3,8 +3,8 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.domain.limits import Limits
-from soorma_ai.errors import ConfigError
+from soorma_ai.domain.limits import Limits, fill_in
+from soorma_ai.errors import ConfigError, Paid
 
 COUNTS = [field.name for field in fields(Limits) if field.name not in ("deadline", "max_repeats")]
 
@@ -42,3 +42,27 @@ def test_a_decision_is_made_at_least_once_and_a_deadline_lies_ahead() -> None:
 def test_limits_do_not_change_under_a_running_plan() -> None:
     with pytest.raises(FrozenInstanceError):
         Limits().max_actions = 1_000
+
+
+@pytest.mark.parametrize(
+    ("paid", "charged"),
+    [
+        (Paid(100, 20, 0.5), Paid(100, 20, 0.5)),
+        (Paid(), Paid(0, 0, 0.0)),
+        (Paid(uncounted=1), Paid(1000, 400, 2.0)),
+        (Paid(uncounted=3), Paid(3000, 1200, 6.0)),
+        (Paid(100, 20, 0.5, 1), Paid(1100, 420, 2.5)),
+        (Paid(-5, 20, 0.5), Paid(1000, 400, 2.0)),
+        (Paid(5, -20, 0.5), Paid(1000, 400, 2.0)),
+        (Paid(100, 20, None), Paid(100, 20, 2.0)),
+        (Paid(100, 20, -1.0), Paid(100, 20, 2.0)),
+        (Paid(100, 20, float("nan")), Paid(100, 20, 2.0)),
+    ],
+)
+def test_what_is_not_known_of_a_call_costs_what_was_reserved(paid: Paid, charged: Paid) -> None:
+    assert fill_in(paid, Paid(1000, 400, 2.0)) == charged
+
+
+def test_the_price_of_an_unpriced_model_stays_unknown() -> None:
+    assert fill_in(Paid(100, 20, None), Paid(1000, 400, None)) == Paid(100, 20, None)
+    assert fill_in(Paid(uncounted=1), Paid(1000, 400, None)) == Paid(1000, 400, None)

@@ -2,112 +2,121 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from math import isfinite
+from typing import Any
 
+from soorma_ai.adapters.litellm.bodies import FILTERED, REFUSED, Body, ending_of, usage_of
 from soorma_ai.adapters.litellm.faults import scrub
 from soorma_ai.adapters.litellm.shapes import ANSWER, Mode
-from soorma_ai.domain.values import Json, clip
-from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable
+from soorma_ai.core.deciding.finding import Found, find_object, the_one
+from soorma_ai.domain.history import Ending
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import ContentFiltered, ModelRefused, ModelUnavailable, Paid
 
-EMPTY = "the answer is empty; give one JSON object that fits the schema"
-
-
-@dataclass(frozen=True)
-class Usage:
-    prompt_tokens: int
-    completion_tokens: int
-    cost_usd: float | None
+JSON_BY_TOOL = "json_tool_call"  # by which litellm asks providers for JSON that know only tools
+CUT_OFF = "the answer was cut off before its end; answer more briefly"
 
 
 @dataclass(frozen=True)
 class RawAnswer:
-    """An answer as it came. `calls` are the (name, arguments) of the tools that the model called."""
+    """An answer as it came. `finish` is the provider's own word for its `ending`; `contents` are the texts of its
+    choices, and `calls` the (name, arguments) of the tools that the model called."""
 
+    ending: Ending
     finish: str
-    content: str
-    refusal: str
+    contents: tuple[str, ...]
     calls: tuple[tuple[str, str], ...]
 
     def text(self, mode: Mode) -> str:
         if mode == "tools" and self.calls:
             return "\n".join(arguments for _, arguments in self.calls)
-        return self.content
+        return "\n".join(self.contents)
 
 
-def read_answer(response: Any, model: str) -> RawAnswer:
+def read_answer(response: Any, body: Body | None, model: str, also_good: frozenset[str]) -> RawAnswer:
     """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
     choices: list[Any] = list(getattr(response, "choices", None) or ())
+    finishes = body.finishes if body else tuple(_finish(choice) for choice in choices[:1])
+    refusal = next((said for choice in choices if (said := _refusal(choice.message))), "")
+    if refusal or REFUSED & {*finishes}:
+        said = refusal or "\n".join(str(choice.message.content or "") for choice in choices)
+        raise ModelRefused(f"{model} refused: {clip(scrub(said), 400)}")
+    if FILTERED & {*finishes}:
+        raise ContentFiltered(f"{model}: the provider filtered the answer")
     if not choices:
         raise ModelUnavailable(f"{model}: the provider answered without choices")
-    message = choices[0].message
-    extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
-    raw = RawAnswer(
-        finish=str(choices[0].finish_reason or ""),
-        content=str(message.content or ""),
-        refusal=str(extra.get("refusal") or getattr(message, "refusal", None) or ""),
-        calls=tuple(_call(call) for call in (message.tool_calls or ())),
+    return RawAnswer(
+        *ending_of(body.form if body else "other", finishes, also_good),
+        contents=tuple(str(choice.message.content or "") for choice in choices),
+        calls=tuple(_call(call) for choice in choices for call in (choice.message.tool_calls or ())),
     )
-    if raw.refusal:
-        raise ModelRefused(f"{model} refused: {clip(scrub(raw.refusal), 400)}")
-    if raw.finish == "content_filter":
-        raise ContentFiltered(f"{model}: the provider filtered the answer")
-    return raw
 
 
-def _call(call: Any) -> tuple[str, str]:
-    arguments = call.function.arguments
-    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
-
-
-def fault_in(raw: RawAnswer, mode: Mode) -> str:
-    """Return what keeps this from being one answer, before it is parsed, in words for the model; empty if nothing."""
-    if raw.finish == "length":
-        return "the answer was cut off before its end; answer more briefly"
+def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
+    """Return the one object that was answered where it was asked for; no other that has the `needed` names may stand
+    beside it."""
+    if raw.ending is Ending.CUT:
+        return Found(fault=CUT_OFF)
+    if raw.ending is Ending.ODD:
+        return Found(fault=f"the answer ended with {raw.finish!r}, which is no good end; give it again, and whole")
     if mode == "tools":
-        match raw.calls:
-            case ():
-                return f"no tool was called; call {ANSWER} exactly once"
-            case ((name, arguments),):
-                if name != ANSWER:
-                    return f"the tool {clip(name, 80)!r} was called; the only one is {ANSWER}"
-                return "" if arguments.strip() else EMPTY
-            case several:
-                return f"{len(several)} tools were called; call {ANSWER} exactly once"
-    return "" if raw.content.strip() else EMPTY
+        if not raw.calls:
+            said = the_one([find_object(text) for text in raw.contents])
+            if said.value is not None and needed <= said.value.keys():
+                return replace(said, how=", ".join(filter(None, ("in the text, without a call", said.how))))
+            return Found(fault=f"no tool was called; call {ANSWER} exactly once")
+        if strange := [name for name, _ in raw.calls if name != ANSWER]:
+            return Found(fault=f"the tool {clip(strange[0], 80)!r} was called; the only one is {ANSWER}")
+    arguments = tuple(arguments for _, arguments in raw.calls)
+    is_called = mode == "tools" or {name for name, _ in raw.calls} == {JSON_BY_TOOL}
+    wanted, beside = (arguments, raw.contents) if is_called else (raw.contents, arguments)
+    one = the_one([find_object(text) for text in wanted])
+    others = [found for text in beside if (found := find_object(text)).value and needed <= found.value.keys()]
+    return one if one.value is None or not others else the_one([one, *others])
 
 
-def object_in(made: Any) -> tuple[Json, str]:
-    """Return (the object, what kept it from being one)."""
-    value = cast(Json, made.model_extra or {})
-    try:
-        json.dumps(value, allow_nan=False)
-    except ValueError:
-        return None, "the answer holds a number that JSON does not know (NaN or Infinity)"
-    return value, ""
-
-
-def describe_misreading(cause: BaseException | None) -> str:
-    """Return in words for the model why the text could not be parsed."""
-    errors = getattr(cause, "errors", None)
-    found = errors() if callable(errors) else None
-    reason = cast(list[dict[str, Any]], found)[0]["msg"] if found else str(cause)
-    return f"the answer is no JSON object: {clip(str(reason), 300)}"
-
-
-def usage_in(response: Any, price: Mapping[str, Any] | None) -> Usage:
-    usage = getattr(response, "usage", None)
-    prompt = int(getattr(usage, "prompt_tokens", 0) or 0)
-    completion = int(getattr(usage, "completion_tokens", 0) or 0)
+def paid_for(response: Any, body: Body | None, price: Mapping[str, Any] | None) -> Paid:
+    """Return what an answer has cost, by its own words; where it tells no usage, that is not known."""
+    told = getattr(response, "usage", None)
+    litellms = usage_of(getattr(told, "prompt_tokens", None), getattr(told, "completion_tokens", None))
+    usage = body.usage if body else litellms
+    if usage is None:
+        return Paid(0, 0, None if price is None else 0.0, uncounted=1)
     if price is None:
-        return Usage(prompt, completion, None)
+        return Paid(*usage, None)
     hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
     cost = hidden.get("response_cost")
-    if not isinstance(cost, float):
-        cost = cost_by(price, prompt, completion)
-    return Usage(prompt, completion, cost)
+    is_told = isinstance(cost, float) and isfinite(cost) and cost >= 0 and usage == litellms
+    return Paid(*usage, cost if is_told else cost_by(price, *usage))
+
+
+def add_up(payments: list[Paid]) -> Paid:
+    costs = [paid.cost_usd for paid in payments]
+    return Paid(
+        sum(paid.prompt_tokens for paid in payments),
+        sum(paid.completion_tokens for paid in payments),
+        None if None in costs else sum((cost for cost in costs if cost is not None), 0.0),
+        sum(paid.uncounted for paid in payments),
+    )
 
 
 def cost_by(price: Mapping[str, Any], prompt_tokens: int, completion_tokens: int) -> float:
     output = float(price.get("output_cost_per_token") or 0)
     return prompt_tokens * float(price["input_cost_per_token"]) + completion_tokens * output
+
+
+def _finish(choice: Any) -> str:
+    """Return the provider's own word, which litellm keeps where it has replaced it."""
+    extra: Mapping[str, Any] = getattr(choice, "provider_specific_fields", None) or {}
+    return str(extra.get("native_finish_reason") or choice.finish_reason or "")
+
+
+def _refusal(message: Any) -> str:
+    extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    return str(extra.get("refusal") or getattr(message, "refusal", None) or "")
+
+
+def _call(call: Any) -> tuple[str, str]:
+    arguments = call.function.arguments
+    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)

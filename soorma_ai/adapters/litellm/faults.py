@@ -79,13 +79,19 @@ def translate(
         return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
         return RateLimited(f"{model}: too many requests: {said}", retry_after=retry_after)
-    if status == 408 or kinds & {"Timeout", "TimeoutError"}:
+    if timed_out(error):
         return ModelUnavailable(f"{model}: no answer in time")
     if isinstance(generation := body.get("failed_generation"), str):
         return BadGeneration(generation)
     if _is_final(status, text):
         return _refusal(status, kinds, text, model, said)
     return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=retry_after)
+
+
+def timed_out(error: Exception) -> bool:
+    """Tell whether the call may have been answered, and paid, all the same."""
+    kinds = {kind.__name__ for kind in type(error).__mro__}
+    return getattr(error, "status_code", None) == 408 or bool(kinds & {"Timeout", "TimeoutError"})
 
 
 def _is_final(status: object, text: str) -> bool:

@@ -5,7 +5,7 @@ import importlib
 import logging
 import os
 import warnings
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -28,10 +28,10 @@ class Libraries:
     """The untyped libraries. `faults` are all errors that a call of litellm has been seen to raise."""
 
     litellm: Any
-    instructor: Any
+    modes: Any
+    shape: Callable[..., tuple[Any, dict[str, Any]]]
     tenacity: Any
     faults: tuple[type[Exception], ...]
-    wrapped: type[Exception]
 
 
 @cache
@@ -42,8 +42,8 @@ def libraries() -> Libraries:
         warnings.simplefilter("ignore")
         try:
             litellm: Any = importlib.import_module("litellm")
-            instructor = importlib.import_module("instructor")
-            exceptions = importlib.import_module("instructor.core.exceptions")
+            instructor: Any = importlib.import_module("instructor")
+            processing: Any = importlib.import_module("instructor.processing")
             tenacity = importlib.import_module("tenacity")
             openai = importlib.import_module("openai")
             httpx = importlib.import_module("httpx")
@@ -59,10 +59,10 @@ def libraries() -> Libraries:
     defects = (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, AssertionError)
     return Libraries(
         litellm=litellm,
-        instructor=instructor,
+        modes=instructor.Mode,
+        shape=processing.handle_response_model,
         tenacity=tenacity,
         faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
-        wrapped=exceptions.InstructorRetryException,
     )
 
 

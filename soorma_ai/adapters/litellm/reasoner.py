@@ -1,56 +1,59 @@
-"""A Reasoner over litellm: instructor shapes the question and parses the answer, tenacity repeats what may pass."""
+"""A Reasoner over litellm: instructor shapes the question, tenacity repeats what may pass."""
 
 import asyncio
 import copy
 import os
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from hashlib import sha256
 from typing import Any
 
-from soorma_ai.adapters.litellm.answers import (
-    RawAnswer,
-    Usage,
-    cost_by,
-    describe_misreading,
-    fault_in,
-    object_in,
-    read_answer,
-    usage_in,
+from soorma_ai.adapters.litellm.answers import add_up, cost_by, find_answer, paid_for, read_answer
+from soorma_ai.adapters.litellm.bodies import Body, read_body
+from soorma_ai.adapters.litellm.faults import (
+    BadGeneration,
+    SchemaRejected,
+    find_secrets,
+    names_a_key,
+    timed_out,
+    translate,
 )
-from soorma_ai.adapters.litellm.faults import BadGeneration, SchemaRejected, find_secrets, names_a_key, translate
 from soorma_ai.adapters.litellm.guard import check_allowed, is_loopback, is_replayed
 from soorma_ai.adapters.litellm.libraries import close_clients_with_loop, libraries
-from soorma_ai.adapters.litellm.shapes import MODES, Mode, arguments_for, mode_for, response_model
+from soorma_ai.adapters.litellm.shapes import MODES, Mode, arguments_for, mode_for, shape
+from soorma_ai.core.deciding.finding import Found
+from soorma_ai.core.schema.combine import list_in
 from soorma_ai.core.schema.portable import Wire, wire_of
-from soorma_ai.domain.values import Json
-from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, SoormaError
+from soorma_ai.domain.history import Ending
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
 from soorma_ai.ports import ModelAnswer, ModelQuestion
 
 TRANSPORT_RETRIES = 2
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
 LONGEST_RETRY_AFTER = timedelta(seconds=30)
+PASSED_OVER = 60.0
 NO_KEY = "not-needed"
-_OURS = frozenset({"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context"})
+_OURS = frozenset(
+    {"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context", "logger_fn"}
+)
+_UNREADABLE = "the provider could not read the answer; give one JSON object that fits the schema"
 
 
 @dataclass(frozen=True)
 class _Reading:
     text: str
-    value: Json
-    fault: str
-    was_cut: bool = False
-
-
-class _Unusable(Exception):
-    """The answer is unusable before instructor looks at it."""
+    found: Found
+    ending: Ending = Ending.GOOD
 
 
 class LiteLLMReasoner:
     """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
 
-    `api_base` and `api_key` also serve fallbacks of the same provider. Further keywords go to every call as they are.
+    `api_base` and `api_key` also serve fallbacks of the same provider. `finish_reasons` are ends of an answer, in the
+    provider's own words, that are good beside those that are known; `absent` is that of an answer which names none.
+    Further keywords go to every call as they are.
     """
 
     def __init__(
@@ -64,6 +67,7 @@ class LiteLLMReasoner:
         max_output_tokens: int = 4096,
         fallbacks: Sequence[str] = (),
         mode: Mode = "json_schema",
+        finish_reasons: Collection[str] = (),
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         monotonic: Callable[[], float] = time.perf_counter,
         **llm_kwargs: Any,
@@ -72,6 +76,8 @@ class LiteLLMReasoner:
             raise ConfigError(f"LiteLLMReasoner sets {', '.join(taken)} itself; leave it out")
         if mode not in MODES:
             raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
+        if isinstance(finish_reasons, str):
+            raise ConfigError(f"finish_reasons={finish_reasons!r}: give a list of names")
         self.model = model
         self.max_output_tokens = max_output_tokens
         self._models = (model, *fallbacks)
@@ -79,9 +85,19 @@ class LiteLLMReasoner:
         self._api_key = api_key
         self._timeout = timeout
         self._mode: Mode = mode
+        self._also_good = frozenset(finish_reasons)
+        self._away_until: dict[str, float] = {}
         self._sleep = sleep
         self._monotonic = monotonic
         self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
+
+    @property
+    def provider(self) -> str:
+        """Name all that it may call: it is away only when none of them answers. Keys have limits of their own."""
+        key = sha256((self._api_key or "").encode()).hexdigest()[:8]
+        return " ".join(
+            [*dict.fromkeys(f"{_provider(model)}@{self._base(model) or ''}" for model in self._models), key]
+        )
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         prices = [_price(model) for model in self._models]
@@ -98,72 +114,65 @@ class LiteLLMReasoner:
 
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
         started = self._monotonic()
-        spent: list[Usage] = []
+        spent: list[Paid] = []
+        try:
+            model, said = await self._say_first(question, spent, started)
+        except SoormaError as fault:
+            fault.paid = add_up(spent)
+            raise
+        paid = add_up(spent)
+        return ModelAnswer(
+            text=said.text,
+            value=said.found.value,
+            fault=said.found.fault,
+            model=model,
+            prompt_tokens=paid.prompt_tokens,
+            completion_tokens=paid.completion_tokens,
+            cost_usd=paid.cost_usd,
+            latency_ms=(self._monotonic() - started) * 1000,
+            uncounted=paid.uncounted,
+            found=said.found.how,
+            ending=said.ending,
+        )
+
+    async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _Reading]:
+        """Get the first answer that there is. One that was away a moment ago is passed over, unless all were."""
         wire = wire_of(question.schema)
         first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
-        for model in self._models:
+        for model in [model for model in self._models if self._away_until.get(model, now) <= now] or self._models:
             try:
-                said = await self._say(_Attempt(model, question, wire, spent))
+                return model, await self._say(_Attempt(model, question, wire, spent))
             except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
                 first_fault = first_fault or fault
-                continue
-            costs = [usage.cost_usd for usage in spent]
-            return ModelAnswer(
-                text=said.text,
-                value=said.value,
-                fault=said.fault,
-                model=model,
-                prompt_tokens=sum(usage.prompt_tokens for usage in spent),
-                completion_tokens=sum(usage.completion_tokens for usage in spent),
-                cost_usd=None if None in costs else sum((cost for cost in costs if cost is not None), 0.0),
-                latency_ms=(self._monotonic() - started) * 1000,
-            )
+                if isinstance(fault, ModelUnavailable):
+                    self._away_until[model] = self._monotonic() + PASSED_OVER
         assert first_fault is not None
         raise first_fault
 
     async def _say(self, call: "_Attempt") -> _Reading:
-        """Get one answer of one model: in another form if its provider refuses this one, with more room if cut."""
+        """Get one answer of one model: in another form if its provider refuses this one."""
         mode = mode_for(self._mode, _provider(call.model), call.wire)
-        room = self.max_output_tokens
         try:
             try:
-                said = await self._exchange(call, mode, room)
+                return await self._exchange(call, mode)
             except SchemaRejected:
-                mode = "tools"
-                said = await self._exchange(call, mode, room)
-            return await self._exchange(call, mode, room * 2) if said.was_cut else said
+                return await self._exchange(call, "tools")
         except SchemaRejected as refusal:
             raise ConfigError(
                 f"{call.model}: the provider takes the decision's schema in no form: {refusal}"
             ) from refusal
 
-    async def _exchange(self, call: "_Attempt", mode: Mode, room: int) -> _Reading:
-        answers: list[RawAnswer] = []
-
-        async def complete(**shaped: Any) -> Any:
-            response = await self._reach(call, shaped, room)
-            call.spent.append(usage_in(response, _price(call.model)))
-            answers.append(read_answer(response, call.model))
-            if fault := fault_in(answers[0], mode):
-                raise _Unusable(fault)
-            return response
-
-        libs = libraries()
-        client = libs.instructor.from_litellm(complete, mode=libs.instructor.Mode[mode.upper()])
+    async def _exchange(self, call: "_Attempt", mode: Mode) -> _Reading:
         try:
-            # Never with `context=`: instructor would render the messages as templates with it.
-            made = await client.chat.completions.create(
-                model=call.model,
-                messages=[{"role": message.role, "content": message.content} for message in call.question.messages],
-                response_model=response_model(call.wire),
-                max_retries=0,
-            )
-        except libs.wrapped as wrapped:
-            return _answer_despite(wrapped.__cause__, answers, mode)
-        value, fault = object_in(made)
-        return _Reading(answers[0].text(mode), value, fault)
+            response, body = await self._reach(call, shape(call.model, call.question.messages, call.wire, mode))
+        except BadGeneration as unreadable:
+            return _Reading(unreadable.text, Found(fault=_UNREADABLE))
+        call.spent.append(paid_for(response, body, _price(call.model)))
+        raw = read_answer(response, body, call.model, self._also_good)
+        needed = frozenset(name for name in list_in(call.question.schema.get("required")) if isinstance(name, str))
+        return _Reading(raw.text(mode), find_answer(raw, mode, needed), raw.ending)
 
-    async def _reach(self, call: "_Attempt", shaped: Mapping[str, Any], room: int) -> Any:
+    async def _reach(self, call: "_Attempt", shaped: Mapping[str, Any]) -> tuple[Any, Body | None]:
         """Call the model, with the only transport retries: all other layers are told to make none."""
         libs = libraries()
         base = self._base(call.model)
@@ -173,7 +182,7 @@ class LiteLLMReasoner:
         arguments = {
             **arguments_for(shaped, call.wire, supported),
             **self._extra,
-            "max_tokens": room,
+            "max_tokens": call.question.room or self.max_output_tokens,
             "timeout": self._timeout,
             "num_retries": 0,
             **({"api_base": base} if base else {}),
@@ -186,17 +195,28 @@ class LiteLLMReasoner:
             sleep=self._sleep,
             reraise=True,
         )
-        return await retrying(self._send, call.model, arguments)
+        return await retrying(self._send, call, arguments)
 
-    async def _send(self, model: str, arguments: dict[str, Any]) -> Any:
+    async def _send(self, call: "_Attempt", arguments: dict[str, Any]) -> tuple[Any, Body | None]:
         libs = libraries()
+        said: list[object] = []
         try:
             async with asyncio.timeout(self._timeout):
-                return await libs.litellm.acompletion(**copy.deepcopy(arguments))
+                response = await libs.litellm.acompletion(**copy.deepcopy(arguments), logger_fn=_listener(said))
         except libs.faults as error:
             secrets = find_secrets(self._api_key)
+            fault = translate(error, call.model, secrets)
+            if (body := read_body(said[-1]) if said else None) is not None:
+                if (response := _rebuild(body)) is not None:
+                    return response, body
+                call.spent.append(paid_for(None, body, _price(call.model)))
+                # It was answered, so nothing is wrong with the request.
+                fault = BadGeneration(str(said[-1])) if isinstance(fault, ConfigError) else fault
+            elif timed_out(error) or isinstance(fault, BadGeneration):
+                call.spent.append(Paid(uncounted=1))
             # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
-            raise translate(error, model, secrets) from (None if names_a_key(error, secrets) else error)
+            raise fault from (None if names_a_key(error, secrets) else error)
+        return response, read_body(said[-1]) if said else None
 
     def _is_kin(self, model: str) -> bool:
         return _provider(model) == _provider(self.model)
@@ -229,23 +249,28 @@ class _Attempt:
     model: str
     question: ModelQuestion
     wire: Wire
-    spent: list[Usage]
+    spent: list[Paid]
 
 
-def _answer_despite(cause: BaseException | None, answers: list[RawAnswer], mode: Mode) -> _Reading:
-    """Return an unusable answer with its fault, which the model is told; raise what is no answer at all."""
-    if isinstance(cause, BadGeneration):
-        return _Reading(
-            cause.text, None, "the provider could not read the answer; give one JSON object that fits the schema"
-        )
-    if isinstance(cause, SoormaError | SchemaRejected):
-        raise cause from cause.__cause__
-    if not answers:
-        raise cause or ModelUnavailable("the model was not reached")
-    text = answers[0].text(mode)
-    if isinstance(cause, _Unusable):
-        return _Reading(text, None, str(cause), was_cut=answers[0].finish == "length")
-    return _Reading(text, None, describe_misreading(cause))
+def _listener(said: list[object]) -> Callable[[Mapping[str, Any]], None]:
+    """Return what litellm tells of a call; the provider's answer, as it came, goes into `said`."""
+
+    def listen(details: Mapping[str, Any]) -> None:
+        if details.get("log_event_type") == "post_api_call":
+            said.append(details.get("original_response"))
+
+    return listen
+
+
+def _rebuild(body: Body) -> Any | None:
+    """Return the response of an answer that litellm has got and cannot put together."""
+    libs = libraries()
+    if body.form != "openai" or "error" in body.content:
+        return None
+    try:
+        return libs.litellm.ModelResponse(**body.content)
+    except libs.faults:
+        return None
 
 
 def _may_pass(fault: BaseException) -> bool:

@@ -1,15 +1,17 @@
 """Questions in the forms that providers take."""
 
 import copy
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 
+from soorma_ai.adapters.litellm.libraries import libraries
 from soorma_ai.core.schema.portable import Wire
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.ports import Message
 
 Mode = Literal["json_schema", "tools", "json", "md_json"]
 MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
@@ -25,19 +27,32 @@ def mode_for(wanted: Mode, provider: str, wire: Wire) -> Mode:
     return wanted
 
 
-class AnyObject(BaseModel):
-    """Accept every JSON object: an answer is judged by its caller, who can tell the model what is wrong with it."""
+class _AnyObject(BaseModel):
+    """Name the answer to instructor; it is read and judged elsewhere."""
 
     model_config = ConfigDict(extra="allow")
 
 
-def response_model(wire: Wire) -> type[AnyObject]:
+def shape(model: str, messages: Sequence[Message], wire: Wire, mode: Mode) -> dict[str, Any]:
+    """Return the arguments of a call as instructor shapes them; never with `context`, by which it would render the
+    messages as templates."""
+    libs = libraries()
+    _, shaped = libs.shape(
+        _response_model(wire),
+        mode=libs.modes[mode.upper()],
+        model=model,
+        messages=[{"role": message.role, "content": message.content} for message in messages],
+    )
+    return shaped
+
+
+def _response_model(wire: Wire) -> type[_AnyObject]:
     def schema_of(cls: type[BaseModel], core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         return {"title": ANSWER, **copy.deepcopy(wire.schema)}
 
     return type(
         ANSWER,
-        (AnyObject,),
+        (_AnyObject,),
         {
             "__module__": __name__,
             "__doc__": wire.schema.get("description", "The next step, exactly one."),

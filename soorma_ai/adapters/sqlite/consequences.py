@@ -54,6 +54,8 @@ def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about:
             save(db, plan, expected_version)
         case decided.Resolve(agent, owner):
             inbox.resolve(db, agent, owner)
+        case decided.Hasten(agent, owner):
+            inbox.hasten(db, agent, owner)
         case decided.Wake(event):
             log.publish_once(db, event)
         case decided.Answered():

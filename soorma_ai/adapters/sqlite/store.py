@@ -32,6 +32,7 @@ class SqliteQueue(Part):
     sent = writing(log.sent)
     fire = writing(firing.fire)
     pending = reading(inbox.pending)
+    resting = reading(inbox.resting)
     backlog = reading(inbox.backlog)
     sweep = writing(sweep.sweep)
     next_due = reading(firing.next_due)

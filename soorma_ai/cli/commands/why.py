@@ -52,6 +52,7 @@ def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) 
         ("reasoning", thought.reasoning, QUOTE),
         ("refusal", thought.refusal, BAD),
         ("answer", entry.raw, ""),
+        ("found", entry.found, ""),
         ("prompt", prompt, ""),
         ("offer", short_id(entry.offer_digest), ""),
         ("model", call_facts(thought), ""),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from soorma_ai.core.arrival.effects import Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop
+from soorma_ai.core.arrival.effects import Answered, Effect, Hasten, KeepEarly, Meet, Put, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.arrival.untaken import keep
@@ -17,7 +17,7 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
 from soorma_ai.core.expecting.replies import is_reply
-from soorma_ai.core.expecting.wakeups import ABANDONED, WAKE_EVENTS
+from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 
@@ -136,7 +136,10 @@ def _wake_plan(plan_id: str | None, planner: tuple[str, str] | None, event: Even
     if plan_id is None or planner is None:
         return ()
     agent, tenant_id = planner
-    return (Put(agent, plan_id),) if tenant_id == event.tenant_id else ()
+    if tenant_id != event.tenant_id:
+        return ()
+    ends = event.source == SYSTEM and event.type in (CANCEL_REQUESTED, DEADLINE_REACHED)
+    return (Put(agent, plan_id), *((Hasten(agent, plan_id),) if ends else ()))
 
 
 def _abandon(given_up: Expectation, found: Found) -> tuple[Effect, ...]:

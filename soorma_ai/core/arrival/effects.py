@@ -100,6 +100,14 @@ class Resolve:
 
 
 @dataclass(frozen=True)
+class Hasten:
+    """The delivery at the head of this line, should it be delayed, is handed over at once."""
+
+    agent: str
+    owner: str
+
+
+@dataclass(frozen=True)
 class Wake:
     """Published, unless an event of its id is known: whichever was first stands."""
 
@@ -122,6 +130,7 @@ Effect = (
     | Forbid
     | SavePlan
     | Resolve
+    | Hasten
     | Wake
 )
 

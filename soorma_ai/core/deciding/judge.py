@@ -53,7 +53,9 @@ def parse_decision(value: Json, fault: str) -> PlannerDecision:
     """Return the decision that the wire form means. `fault` is what kept the answer from being JSON, if any."""
     if not isinstance(value, dict):
         raise MalformedDecision(fault or "the answer is no JSON object")
-    step = value.get("step")
+    if "step" not in value:
+        raise MalformedDecision(f"there is no 'step'; found only {', '.join(map(repr, value)) or 'nothing'}")
+    step = value["step"]
     if not isinstance(step, dict):
         raise MalformedDecision(f"'step' must be one object of the schema, found {compact(step)[:200]}")
     reasoning = value.get("reasoning")
@@ -201,17 +203,27 @@ def must_be_within_limits(decision: PlannerDecision, situation: Situation) -> No
     if isinstance(action, CompleteAction):
         return
     more = len(action.requests) if isinstance(action, PublishAllAction) else 1
-    asked = f", and {more} more were wanted" if more > 1 else ""
-    if limits.max_parallel is not None and situation.in_flight + more > limits.max_parallel:
-        raise LimitExceeded("max_parallel", f"{situation.in_flight} of {limits.max_parallel} open at once{asked}")
+    _must_have_room(more, situation)
     if isinstance(action, WaitAction):
         return
+    asked = f", and {more} more were wanted" if more > 1 else ""
     if limits.max_actions is not None and situation.spent.actions + more > limits.max_actions:
         raise LimitExceeded("max_actions", f"{situation.spent.actions} of {limits.max_actions} used{asked}")
     too_deep = limits.max_depth is not None and situation.plan.depth >= limits.max_depth
     if isinstance(action, DelegateAction) and too_deep:
         raise LimitExceeded(
             "max_depth", f"this planner is number {situation.plan.depth} of {limits.max_depth} in a row"
+        )
+
+
+def _must_have_room(more: int, situation: Situation) -> None:
+    """Raise NotAllowed, and not LimitExceeded: what is open gets less with every answer, and less can be asked for."""
+    most, together = situation.plan.limits.max_parallel, situation.in_flight + more
+    if most is not None and together > most:
+        free = max(0, most - situation.in_flight)
+        raise NotAllowed(
+            f"{more} more would make {together} open at once, and at most {most} may be: "
+            f"ask for {f'at most {free}' if free else 'nothing more'} now"
         )
 
 

@@ -13,6 +13,7 @@ from soorma_ai.errors import (
     LimitExceeded,
     LocalProtocolError,
     ModelRefused,
+    Outage,
     OutcomeUnknown,
     Reject,
     RemoteProtocolError,
@@ -31,10 +32,12 @@ _FAULT = "a fault in the agent: asking again will not help"
 
 @dataclass(frozen=True)
 class Disposal:
-    """`failure` is what the requester is told; None while the delivery is still to be tried again."""
+    """`failure` is what the requester is told; None while the delivery is still to be tried again. `rests`: until
+    something that is away comes back, which is no attempt."""
 
     disposition: Disposition
     failure: Failure | None = None
+    rests: bool = False
 
 
 def dispose(error: Exception, attempt: int) -> Disposal:
@@ -44,6 +47,9 @@ def dispose(error: Exception, attempt: int) -> Disposal:
             return _again(error, error.after, attempt, "spent", undone=True)
         case VersionConflict():
             return _again(error, timedelta(0), attempt, error.code)
+        case Outage():
+            pause = LONGEST_DELAY if error.retry_after is None else error.retry_after
+            return Disposal(RetryAfter(pause, str(error), counts=False), rests=True)
         case TransientError():
             return _again(error, error.retry_after, attempt, error.code)
         case Reject():

@@ -12,7 +12,7 @@ S = PlanStatus
 
 class StatusTrigger(StrEnum):
     """Causes that move a plan: `GO` for whatever makes it work on (its goal, a request of its own, what it waited for),
-    `REST` for what it sleeps on (a question to people, a gate, an offer), and the three ends."""
+    `REST` for what it sleeps on (a question to people, a gate, an offer, a model that is away), and the three ends."""
 
     GO = "go"
     REST = "rest"

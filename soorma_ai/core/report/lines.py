@@ -32,7 +32,7 @@ class LineKind(StrEnum):
     END = "end"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Thought(JournalEntry):
     """An answer of a model, and what became of it. `refusal` says why it could not be done."""
 

@@ -19,6 +19,7 @@ from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.runtime.handling.circuits import Circuits
 from soorma_ai.runtime.handling.memory import MemoryInHand
 from soorma_ai.runtime.handling.plan_values import PlanValues
 from soorma_ai.runtime.handling.signals import Presence, Signals
@@ -36,6 +37,7 @@ class Services:
     prompts: Prompts
     signals: Signals
     presence: Presence = field(default_factory=Presence)
+    circuits: Circuits = field(default_factory=Circuits)
     max_backlog: int = MAX_BACKLOG
 
 
@@ -114,6 +116,11 @@ class Handling:
     def resolve(self) -> None:
         """Note that it is known by now what became of it."""
         self._begun_under = 0
+
+    @property
+    def rests(self) -> int:
+        """Number of times that this delivery was put back without an attempt."""
+        return max(0, self.delivery.fence - self.delivery.attempt)
 
     @property
     def idempotency_key(self) -> str:

@@ -1,19 +1,19 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Generic, TypeVar
 
+from soorma_ai.core.deciding.asking import may_ask_again, room_after
 from soorma_ai.core.deciding.prompt import estimate_tokens, fence
-from soorma_ai.domain.history import JournalEntry, JournalKey, Verdict
-from soorma_ai.domain.limits import Charge
-from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, is_storable
-from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused
+from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
+from soorma_ai.domain.limits import Charge, fill_in
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, compact, is_storable
+from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused, Paid, SoormaError
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
-
-MAX_REASKS = 2
 
 T = TypeVar("T")
 _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
@@ -32,61 +32,84 @@ class Inquiry(Generic[T]):
 
 
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
-    """Ask with at most `MAX_REASKS` re-asks, each told precisely what was wrong with the answer before.
+    """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
 
-    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, or what the model's transport raises.
+    Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
     """
     asked = [Message("system", inquiry.prompt.parts["system"]), Message("user", inquiry.prompt.parts["user"])]
     journal = await handling.services.store.plans.journal(handling.agent, handling.event.id)
     written = {entry.key: entry for entry in journal}
-    fault = DecisionError("the model was not asked")
-    for _ in range(MAX_REASKS + 1):
+    unusable: list[Ending] = []
+    while True:
         key = JournalKey(handling.agent, handling.event.id, handling.next_call())
         if entry := written.get(key):
             judged = _declined(entry) or await _judge(inquiry, entry.value, entry.fault)
         else:
-            entry, judged = await _ask(handling, reasoner, inquiry, key, asked)
+            room = room_after(unusable, reasoner.max_output_tokens)
+            question = ModelQuestion(tuple(asked), inquiry.schema, room)
+            asking = partial(_ask, handling, reasoner, inquiry, key, question)
+            plan_id, circuits = handling.plan.plan_id, handling.services.circuits
+            clock = handling.services.clock
+            entry, judged = await circuits.call(reasoner.provider, plan_id, handling.rests, clock, asking)
         if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
             raise judged
         if not isinstance(judged, DecisionError):
             return judged
-        fault = judged
-        refusal = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(fault))})
-        asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
-    raise fault
+        unusable.append(entry.ending)
+        if not may_ask_again(unusable):
+            raise judged
+        if entry.ending is not Ending.CUT:
+            refusal = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
+            asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
 
 
 async def _ask(
-    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], key: JournalKey, messages: Sequence[Message]
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], key: JournalKey, question: ModelQuestion
 ) -> tuple[JournalEntry, T | _Refusal]:
     """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
     plan, store = handling.plan, handling.services.store
-    prompt, most = estimate_tokens([message.content for message in messages]), reasoner.max_output_tokens
-    cost = reasoner.cost_of(prompt, most)
-    if cost is None and plan.limits.max_cost_usd is not None:
+    held = _most(reasoner, question)
+    if held.cost_usd is None and plan.limits.max_cost_usd is not None:
         raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
-    reserved = Charge(plan.root_plan_id, 1, prompt + most, cost or 0.0)
+    reserved = _charge(plan.root_plan_id, held)
     await store.plans.reserve(reserved, plan.limits)
     try:
-        answer = _storable(await reasoner.ask(ModelQuestion(tuple(messages), inquiry.schema)))
+        answer = _usable(await reasoner.ask(question))
     except (ModelRefused, ContentFiltered) as declined:
-        nothing = ModelAnswer("", None, declined.code, reasoner.model, 0, 0, None, 0.0)
+        spent = fill_in(declined.paid, held)
+        nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
         entry = _entry(handling, inquiry.prompt, inquiry.digest, key, nothing)
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), entry)
+        await store.plans.settle(reserved, _charge(plan.root_plan_id, spent), entry)
         return entry, declined
+    except SoormaError as fault:
+        await store.plans.settle(reserved, _charge(plan.root_plan_id, fill_in(fault.paid, held)), None)
+        raise
     except Exception:
         await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
         raise
     judged = await _judge(inquiry, answer.value, answer.fault)
-    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, answer)
+    spent = fill_in(answer.paid, held)
+    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, replace(answer, **spent._asdict()))
     if isinstance(judged, DecisionError | LimitExceeded):
         entry = replace(entry, verdict=Verdict.REFUSED, refusal=str(judged))
-    paid = reserved.cost_usd if answer.cost_usd is None else answer.cost_usd
-    used = Charge(plan.root_plan_id, 1, answer.prompt_tokens + answer.completion_tokens, paid)
+    used = _charge(plan.root_plan_id, spent)
     # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
     await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry))
     return entry, judged
+
+
+def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
+    """Return what a call may cost: all that is sent, spelled as it is sent, the schema too, and the longest answer."""
+    sent = estimate_tokens([compact([message.content for message in question.messages]), compact(question.schema)])
+    room = question.room or reasoner.max_output_tokens
+    return Paid(sent, room, reasoner.cost_of(sent, room))
+
+
+def _charge(root_plan_id: str, spent: Paid) -> Charge:
+    """Return the charge of a call; one that cost nothing was none."""
+    tokens = spent.prompt_tokens + spent.completion_tokens
+    return Charge(root_plan_id, 1 if tokens else 0, tokens, spent.cost_usd or 0.0)
 
 
 def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
@@ -109,6 +132,8 @@ def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, ans
         cost_usd=answer.cost_usd,
         latency_ms=answer.latency_ms,
         at=handling.services.clock.now(),
+        found=answer.found,
+        ending=answer.ending,
     )
 
 
@@ -125,9 +150,12 @@ def _declined(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:
     return ContentFiltered(entry.refusal) if entry.fault == ContentFiltered.code else ModelRefused(entry.refusal)
 
 
-def _storable(answer: ModelAnswer) -> ModelAnswer:
-    """The answer as the journal can hold it: one that cannot be written down cannot be used."""
+def _usable(answer: ModelAnswer) -> ModelAnswer:
+    """The answer as the journal can hold it. One that cannot be written down, or did not end well, has no value."""
     text = answer.text.encode("utf-8", "backslashreplace").decode()
+    if answer.ending is not Ending.GOOD:
+        fault = answer.fault or f"the answer did not end well, but {answer.ending}"
+        return replace(answer, text=text, value=None, fault=fault)
     if is_storable(answer.value):
         return replace(answer, text=text)
     return replace(answer, text=text, value=None, fault=f"the answer cannot be used: {UNSTORABLE}")

@@ -20,7 +20,7 @@ from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.planning.decide import decide, offer_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
-from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of
+from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, rest_turn
 
 Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
 
@@ -87,6 +87,9 @@ class PlanningEngine:
 
     async def fail(self, handling: Handling, failure: Failure) -> None:
         await fail_turn(handling, failure, self._author.settings)
+
+    async def rest(self, handling: Handling) -> None:
+        await rest_turn(handling, self._author.settings)
 
     async def decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
         """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""

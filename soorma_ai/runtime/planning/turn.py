@@ -9,8 +9,10 @@ from soorma_ai.core.deciding.prompt import HISTORY_STEPS
 from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
+from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import Facts, is_stranded, must_have_time, release, take_turn
+from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
@@ -24,8 +26,16 @@ from soorma_ai.runtime.planning.settings import PlannerSettings
 
 
 async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger | None:
-    """Make the plan of a goal. None: it was cancelled before it began."""
-    await _begin(handling, settings)
+    """Make the plan of a goal, or go on with one that rested at its first step. None: it was cancelled before it
+    began."""
+    stored = await handling.services.store.plans.plan(handling.delivery.owner)
+    if stored is None:
+        await _begin(handling, settings)
+    elif stored.status.is_final:
+        return None
+    else:
+        handling.load(stored)
+        handling.apply(Outcome(move(stored, StatusTrigger.GO, handling.services.clock.now())))
     plan, moment = handling.plan, handling.moment()
     if plan.cancel_requested is not None:
         handling.apply(cancel(plan, plan.cancel_requested, [], moment))
@@ -71,6 +81,18 @@ async def fail_turn(handling: Handling, failure: Failure, settings: PlannerSetti
     else:
         handling.load(plan)
     await fail_plan(handling, failure)
+
+
+async def rest_turn(handling: Handling, settings: PlannerSettings) -> None:
+    """Let the plan sleep, with its deadline, until this delivery is handed over again: its model is away."""
+    plan = await handling.services.store.plans.plan(handling.delivery.owner)
+    if plan is None:
+        await _begin(handling, settings)
+    elif plan.status in (PlanStatus.PENDING, PlanStatus.RUNNING):
+        handling.load(plan)
+    else:
+        return
+    handling.apply(Outcome(move(handling.plan, StatusTrigger.REST, handling.services.clock.now())))
 
 
 async def fail_taken_up(handling: Handling, failure: Failure) -> None:

@@ -69,6 +69,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         prompt=plan.prompt,
         current_state=plan.current_state,
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
+        rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
     )
 
 

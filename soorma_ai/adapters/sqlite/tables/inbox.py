@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.codec import epoch, moment
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import FIRST, LAST, KeepUntaken
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.plans import plan_id_of
+from soorma_ai.domain.plans import Rest, plan_id_of
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
 from soorma_ai.ports import Delivery
@@ -151,6 +151,22 @@ def resolve(db: sqlite3.Connection, agent: str, owner: str) -> None:
         "WHERE agent = ? AND owner = ? AND state = 'in_doubt'",
         (agent, owner),
     )
+
+
+def hasten(db: sqlite3.Connection, agent: str, owner: str) -> None:
+    """Let what is delayed be claimed at once."""
+    db.execute(
+        "UPDATE inbox SET ready_at = 0 WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > 0",
+        (agent, owner),
+    )
+
+
+def resting(db: sqlite3.Connection, agent: str, owner: str, now: datetime) -> Rest | None:
+    row = db.execute(
+        "SELECT ready_at, reason FROM inbox WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > ?",
+        (agent, owner, epoch(now)),
+    ).fetchone()
+    return Rest(moment(row[0]), row[1] or "") if row else None
 
 
 def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:

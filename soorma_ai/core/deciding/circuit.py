@@ -1,0 +1,44 @@
+"""The circuit breaker of a provider: when it is away, plans rest, and one of them looks whether it is back."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+FIRST_REST = timedelta(seconds=5)
+LONGEST_REST = timedelta(minutes=5)
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """State of a circuit: open until `open_until`, then half open until a call works. `failures` opened it in a row;
+    `failed` is who made the last call that failed."""
+
+    failures: int = 0
+    failed: str | None = None
+    open_until: datetime | None = None
+
+
+def rest_after(rests: int) -> timedelta:
+    """Return how long to rest after so many rests, twice as long each time."""
+    return min(FIRST_REST * 2 ** min(rests, 16), LONGEST_REST)
+
+
+def remaining(circuit: Circuit, now: datetime) -> timedelta | None:
+    """Return how long it stays open; None: it is closed, or half open."""
+    return circuit.open_until - now if circuit.open_until is not None and now < circuit.open_until else None
+
+
+def is_half_open(circuit: Circuit, now: datetime) -> bool:
+    return circuit.open_until is not None and now >= circuit.open_until
+
+
+def fail(circuit: Circuit, who: str, now: datetime, asked: timedelta | None) -> Circuit:
+    """Count a failure: of two in a row that different ones met, so that a question that always fails keeps nobody else
+    from asking. What the provider asks for is its word, which is kept at once."""
+    if remaining(circuit, now) is not None:  # sent before it opened, and counted then
+        until = circuit.open_until if asked is None else max(now + asked, circuit.open_until or now)
+        return Circuit(circuit.failures, circuit.failed, until)
+    if asked is not None:
+        return Circuit(circuit.failures + 1, who, now + asked)
+    if circuit.failed in (None, who):
+        return Circuit(circuit.failures, who, circuit.open_until)
+    return Circuit(circuit.failures + 1, who, now + rest_after(circuit.failures))

@@ -1,0 +1,56 @@
+"""The circuits of this process, one for each provider: nobody asks where nobody answers, and one looks whether it is
+back while the others wait for what it finds."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from datetime import timedelta
+from typing import TypeVar
+
+from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
+from soorma_ai.errors import ModelUnavailable, Outage
+from soorma_ai.ports import Clock
+
+T = TypeVar("T")
+
+
+@dataclass
+class _Line:
+    circuit: Circuit = field(default_factory=Circuit)
+    reason: str = ""
+    probe: asyncio.Event | None = None
+
+
+class Circuits:
+    def __init__(self) -> None:
+        self._lines: defaultdict[str, _Line] = defaultdict(_Line)
+
+    async def call(self, provider: str, who: str, rests: int, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+        """Ask, or raise Outage, which says for how long `who`, having rested so often, has to rest."""
+        line = self._lines[provider]
+        while True:
+            now = clock.now()
+            if (left := remaining(line.circuit, now)) is not None:
+                raise Outage(line.reason, retry_after=left)
+            if not is_half_open(line.circuit, now):
+                return await _call(line, who, rests, clock, ask)
+            if line.probe is None:
+                line.probe = asyncio.Event()
+                try:
+                    return await _call(line, who, rests, clock, ask)
+                finally:
+                    line.probe.set()
+                    line.probe = None
+            await line.probe.wait()
+
+
+async def _call(line: _Line, who: str, rests: int, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+    try:
+        answer = await ask()
+    except ModelUnavailable as away:
+        line.circuit, line.reason = fail(line.circuit, who, clock.now(), away.retry_after), str(away)
+        own = rest_after(rests) if away.retry_after is None else away.retry_after
+        raise Outage(str(away), retry_after=max(own, remaining(line.circuit, clock.now()) or timedelta(0))) from away
+    line.circuit = Circuit()
+    return answer

@@ -1,0 +1,166 @@
+"""An answer is used only if its provider says, in its own words, that it ended well; and what it cost is read there."""
+
+import json
+
+import pytest
+from model_kit import DECISION, MODEL, SAID, always, question, reasoner
+
+from soorma_ai.domain.history import Ending
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.ports import ModelAnswer
+from soorma_ai.testing.model_server import ModelServer, Reply, failure
+
+MODELS = {
+    "openai": MODEL,
+    "anthropic": "anthropic/claude-sonnet-4-5",
+    "gemini": "gemini/gemini-2.5-flash",
+    "ollama": "ollama_chat/llama3",
+}
+GOOD, CUT, ODD = Ending.GOOD, Ending.CUT, Ending.ODD
+ENDS: dict[str, dict[str, Ending | type[SoormaError]]] = {
+    "openai": {
+        **dict.fromkeys(("stop", "tool_calls", "function_call", "eos", "eos_token"), GOOD),
+        **dict.fromkeys(("length", "max_tokens"), CUT),
+        **dict.fromkeys(("error", "insufficient_system_resource", "abort", "something new", ""), ODD),
+        "content_filter": ContentFiltered,
+    },
+    "anthropic": {
+        **dict.fromkeys(("end_turn", "tool_use", "stop_sequence"), GOOD),
+        "max_tokens": CUT,
+        **dict.fromkeys(("pause_turn", "model_context_window_exceeded", "compaction", "something new"), ODD),
+        "refusal": ModelRefused,
+    },
+    "gemini": {
+        "STOP": GOOD,
+        "MAX_TOKENS": CUT,
+        **dict.fromkeys(("FINISH_REASON_UNSPECIFIED", "OTHER", "LANGUAGE", "MALFORMED_FUNCTION_CALL"), ODD),
+        **dict.fromkeys(("UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS", "MALFORMED_RESPONSE", "SOMETHING_NEW"), ODD),
+        **dict.fromkeys(("SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII"), ContentFiltered),
+        **dict.fromkeys(("IMAGE_SAFETY", "MODEL_ARMOR"), ContentFiltered),
+    },
+    "ollama": {"stop": GOOD, "length": CUT, **dict.fromkeys(("load", "unload", "something new", ""), ODD)},
+}
+
+
+async def ended(form: str, reply: Reply, mode: str, **options: object) -> ModelAnswer | type[SoormaError]:
+    with ModelServer(always(reply)) as server:
+        try:
+            answer = await reasoner(server, MODELS[form], mode=mode, api_key="key", **options).ask(question())
+        except SoormaError as error:
+            return type(error)
+        finally:
+            assert len(server.requests) == 1
+    return answer
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools"])
+@pytest.mark.parametrize(("form", "finish"), [(form, finish) for form, known in ENDS.items() for finish in known])
+async def test_a_valid_decision_is_taken_only_where_its_provider_says_that_it_ended_well(
+    form: str, finish: str, mode: str
+) -> None:
+    wanted = ENDS[form][finish]
+    answer = await ended(form, Reply(SAID, finish=finish), mode)
+    if not isinstance(answer, ModelAnswer) or not isinstance(wanted, Ending):
+        assert answer == wanted
+        return
+    assert (answer.ending, answer.value) == (wanted, DECISION if wanted is GOOD else None)
+    assert (finish or "absent") in answer.fault or wanted is not ODD
+    assert "cut off" in answer.fault or wanted is not CUT
+    assert answer.paid[:2] == (100, 20)
+
+
+@pytest.mark.parametrize("mode", ["json_schema", "tools"])
+async def test_an_answer_of_ollama_that_is_not_done_is_none(mode: str) -> None:
+    called = [{"function": {"name": "Decision", "arguments": DECISION}}] if mode == "tools" else []
+    message = {"role": "assistant", "content": "" if called else SAID, "tool_calls": called}
+    body = {"model": "llama3", "created_at": "2026-01-01T00:00:00Z", "message": message, "done": False}
+    answer = await ended("ollama", Reply(raw=json.dumps(body)), mode)
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.ending, answer.value) == (ODD, None)
+    assert "not done" in answer.fault
+
+
+@pytest.mark.parametrize(
+    ("native", "ending"), [("STOP", GOOD), ("end_turn", GOOD), ("MALFORMED_FUNCTION_CALL", ODD), ("MAX_TOKENS", CUT)]
+)
+async def test_a_router_answers_for_the_provider_behind_it_too(native: str, ending: Ending) -> None:
+    choice = {"index": 0, "finish_reason": "stop", "native_finish_reason": native}
+    message = {"role": "assistant", "content": SAID}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
+    answer = await ended("openai", Reply(raw=json.dumps({**body, "choices": [{**choice, "message": message}]})), "json")
+    assert isinstance(answer, ModelAnswer)
+    assert answer.ending is ending
+
+
+@pytest.mark.parametrize("finish", ["abort", ""])
+async def test_a_planners_owner_may_call_other_ends_good(finish: str) -> None:
+    answer = await ended("openai", Reply(SAID, finish=finish), "json_schema", finish_reasons=["abort", "absent"])
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.ending, answer.value) == (GOOD, DECISION)
+
+
+async def test_a_prompt_that_gemini_blocks_is_filtered() -> None:
+    body = {"promptFeedback": {"blockReason": "SAFETY"}, "usageMetadata": {"promptTokenCount": 10}}
+    assert await ended("gemini", Reply(raw=json.dumps(body)), "json_schema") is ContentFiltered
+
+
+@pytest.mark.parametrize("form", [*MODELS])
+@pytest.mark.parametrize("usage", [None, (0, 0), (-100, 20), (100, -20)])
+async def test_usage_that_is_not_told_or_below_zero_is_none(form: str, usage: tuple[int, int] | None) -> None:
+    answer = await ended(form, Reply(SAID, usage=usage), "json_schema")
+    assert isinstance(answer, ModelAnswer)
+    assert (answer.paid[:2], answer.uncounted) == ((0, 0), 1)
+
+
+def body_of(message: JsonObject | None, finish: str = "stop", **more: object) -> Reply:
+    choice = {"index": 0, "finish_reason": finish, "message": message}
+    told = {"prompt_tokens": 9000, "completion_tokens": 500, "total_tokens": 9500}
+    body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m", "choices": [choice], "usage": told}
+    return Reply(raw=json.dumps({**body, **more}))
+
+
+@pytest.mark.parametrize(
+    ("reply", "error", "paid"),
+    [
+        (body_of({"role": "assistant", "content": None, "refusal": "no"}), ModelRefused, Paid(9000, 500, 0.0275)),
+        (body_of({"role": "assistant", "content": "x"}, "content_filter"), ContentFiltered, Paid(9000, 500, 0.0275)),
+        (body_of(None, "content_filter"), ContentFiltered, Paid(9000, 500, 0.0275)),
+        (body_of(None, choices=[]), ModelUnavailable, Paid(9000, 500, 0.0275)),
+        (Reply(refusal="no", usage=None), ModelRefused, Paid(uncounted=1)),
+        (failure(400, "x", code="content_filter"), ContentFiltered, Paid()),
+        (failure(503, "overloaded"), ModelUnavailable, Paid()),
+    ],
+)
+async def test_an_error_tells_what_was_paid_all_the_same(reply: Reply, error: type[SoormaError], paid: Paid) -> None:
+    with ModelServer(always(reply)) as server, pytest.raises((ModelRefused, ContentFiltered, ModelUnavailable)) as told:
+        await reasoner(server).ask(question())
+    assert type(told.value) is error
+    assert told.value.paid == pytest.approx(paid)
+
+
+async def test_a_call_that_timed_out_may_have_been_paid() -> None:
+    with ModelServer(always(Reply(silent=True))) as server, pytest.raises(ModelUnavailable) as told:
+        await reasoner(server, timeout=0.3).ask(question())
+    assert told.value.paid == Paid(uncounted=3)
+
+
+async def test_what_the_first_model_was_paid_is_not_lost_with_it() -> None:
+    refused = Reply(refusal="no", usage=(9000, 500))
+    with ModelServer(lambda body: refused if body["model"] == "gpt-4o" else Reply(SAID, usage=(10, 10))) as server:
+        answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+    assert (answer.value, answer.paid[:2]) == (DECISION, (9010, 510))
+
+
+async def test_a_wrong_key_of_the_fallback_tells_what_the_first_was_paid() -> None:
+    refused, wrong_key = Reply(refusal="no", usage=(9000, 500)), failure(401, "bad key")
+    respond = {"gpt-4o": refused, "gpt-4o-mini": wrong_key}
+    with ModelServer(lambda body: respond[str(body["model"])]) as server, pytest.raises(ConfigError) as told:
+        await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+    assert told.value.paid[:2] == (9000, 500)
+
+
+async def test_an_answer_that_the_library_cannot_put_together_is_read_all_the_same() -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        answer = await reasoner(server, "groq/llama-3.3-70b-versatile").ask(question())
+    assert (answer.value, answer.paid[:2]) == (DECISION, (100, 20))

@@ -1,0 +1,55 @@
+"""A provider that is away is asked by nobody but one, at growing distances; a question that always fails is nobody
+else's matter."""
+
+from datetime import timedelta
+
+import pytest
+
+from soorma_ai.core.deciding.circuit import Circuit, fail, is_half_open, remaining, rest_after
+from unit.kit import NOW
+
+
+def seconds(number: float) -> timedelta:
+    return timedelta(seconds=number)
+
+
+@pytest.mark.parametrize(("rests", "pause"), [(0, 5), (1, 10), (2, 20), (5, 160), (6, 300), (7, 300), (1_000_000, 300)])
+def test_rests_grow_up_to_five_minutes(rests: int, pause: float) -> None:
+    assert rest_after(rests) == seconds(pause)
+
+
+@pytest.mark.parametrize(
+    ("failures", "open_for"),
+    [
+        ([("a", 0, None)], None),
+        ([("a", 0, None), ("a", 1, None), ("a", 2, None)], None),
+        ([("a", 0, None), ("b", 0, None)], 5),
+        ([("a", 0, None), ("b", 0, None), ("c", 0, None), ("d", 0, None)], 5),
+        ([("a", 0, None), ("b", 0, None), ("c", 5, None)], 15),
+        ([("a", 0, None), ("b", 0, None), ("b", 5, None)], None),
+        ([("a", 0, None), ("b", 0, None), ("b", 5, None), ("a", 6, None)], 16),
+        ([("a", 0, 3600)], 3600),
+        ([("a", 0, 3600), ("b", 1, 60), ("c", 1, None)], 3600),
+        ([("a", 0, 60), ("b", 1, 3600)], 3601),
+    ],
+)
+def test_it_opens_when_two_have_failed_or_at_the_providers_word(
+    failures: list[tuple[str, float, float | None]], open_for: float | None
+) -> None:
+    circuit, now = Circuit(), NOW
+    for who, at, asked in failures:
+        now = NOW + seconds(at)
+        circuit = fail(circuit, who, now, None if asked is None else seconds(asked))
+    left = remaining(circuit, now)
+    assert left == (None if open_for is None else NOW + seconds(open_for) - now)
+    if open_for is not None:
+        assert (remaining(circuit, NOW + seconds(open_for)), is_half_open(circuit, NOW + seconds(open_for))) == (
+            None,
+            True,
+        )
+
+
+def test_it_is_half_open_only_after_it_was_open() -> None:
+    assert not is_half_open(Circuit(), NOW)
+    assert not is_half_open(fail(Circuit(), "a", NOW, None), NOW)
+    assert not is_half_open(fail(Circuit(), "a", NOW, seconds(1)), NOW)
