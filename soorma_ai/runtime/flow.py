@@ -12,7 +12,16 @@ from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import account_of
-from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
+from soorma_ai.errors import (
+    ConfigError,
+    LeaseLost,
+    NotFound,
+    ProtocolError,
+    Reject,
+    Retry,
+    SoormaError,
+    VersionConflict,
+)
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.runtime.handling.execute import execute, validate
@@ -66,7 +75,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
         await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
-    except ProtocolError as refused:
+    except (ProtocolError, ConfigError) as refused:
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
 
@@ -97,14 +106,15 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
         await ask_people(handling, disposal.disposition.reason)
 
 
-async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:
-    """Give up what was recorded and never can be stored. If the requester cannot be told either, nobody is."""
+async def _give_up(handling: Handling, found: Route | None, refused: Exception) -> None:
+    """Give up what was recorded and never can be stored: it is refused, or what it touches cannot be read. If the
+    requester cannot be told either, nobody is."""
     disposal = await last_word(handling, _dispose(handling, found, refused))
     telling = handling.anew()
     try:
         await _tell(telling, found, disposal)
         await execute(telling, disposal.disposition)
-    except ProtocolError:
+    except (ProtocolError, ConfigError):
         await execute(handling.anew(), disposal.disposition)
 
 
