@@ -22,6 +22,7 @@ from store_kit import (
     in_line,
     later,
     opened,
+    plan,
     redrive,
     replied,
     reply,
@@ -33,7 +34,7 @@ from store_kit import (
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.expecting.wakeups import EXPIRED
-from soorma_ai.domain.effects import AppendStep, DeadLetter, Expect, Schedule
+from soorma_ai.domain.effects import AppendStep, DeadLetter, Expect, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.letters import NOBODY
@@ -265,3 +266,12 @@ async def test_wherever_a_byte_is_damaged_it_is_told_as_that_or_by_nobody(tmp_pa
                 break
         await store.close()
     assert told > 20
+
+
+async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    await do(store, *(SavePlan(plan(f"plan-{n}"), None) for n in (1, 2)))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}' WHERE plan_id = 'plan-1'"))
+    assert (await store.queue.sweep(later(99))).stranded == ("plan-2",)
+    assert "a plan cannot be set going" in caplog.text
