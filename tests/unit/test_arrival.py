@@ -20,7 +20,18 @@ from contract.store_kit import (
 )
 
 from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Meaning, arrive, hear, meaning_of
-from soorma_ai.core.arrival.effects import LAST, Answered, Effect, KeepEarly, Meet, Put, Resolve, Stop, arrival_of
+from soorma_ai.core.arrival.effects import (
+    LAST,
+    Answered,
+    Effect,
+    KeepEarly,
+    Meet,
+    Put,
+    Replace,
+    Resolve,
+    Stop,
+    arrival_of,
+)
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.wakeups import ABANDONED, ANSWERED, EXPIRED, WAKE_EVENTS
@@ -84,6 +95,29 @@ def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goe
     met = replace(expected, status=MET, met_by="r-1")
     assert arrived(reply("r-1", "q-1"), Found(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
     assert arrived(reply("r-1", "q-1"), Found(met)) == (Answered("q-1"),)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "source", "replaces"),
+    [
+        (False, True, "till", True),
+        (False, False, "till", False),
+        (True, True, "till", False),
+        (True, False, "till", False),
+        (False, True, "another", False),
+    ],
+)
+def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_client_was_told(
+    before: bool, now: bool, source: str, replaces: bool
+) -> None:
+    expected = expectation("q-1", ExpectationKind.CLIENT, status=MET, met_by="r-1")
+    told, came = (
+        reply(f"r-{n}", "q-1", data={"success": worked}).model_copy(update={"source": by})
+        for n, worked, by in ((1, before, "till"), (2, now, source))
+    )
+    effects = arrived(came, Found(expected, replied=told))
+    surplus = Stray("r-2", "work.done", "surplus", "q-1")
+    assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1")) if replaces else (surplus,))
 
 
 @pytest.mark.parametrize(

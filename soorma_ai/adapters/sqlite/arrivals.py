@@ -14,7 +14,7 @@ from soorma_ai.core.arrival.arrival import Found, Heard, Meaning
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind
 
 
 def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -28,11 +28,20 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
     return arrival_of(done)
 
 
+def _replied(db: sqlite3.Connection, expected: Expectation | None) -> EventEnvelope | None:
+    """What a client was answered before; one that cannot be read stands."""
+    if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
+        return None
+    return log.readable_named(db, expected.met_by)
+
+
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
-        case Meaning.NOTHING | Meaning.REPLY | Meaning.WAKES_TASK:
+        case Meaning.NOTHING | Meaning.WAKES_TASK:
             return Found(expected)
+        case Meaning.REPLY:
+            return Found(expected, replied=_replied(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None
             return Found(planner=plans.planner_of(db, heard.plan_id))

@@ -38,6 +38,15 @@ class Meet:
 
 
 @dataclass(frozen=True)
+class Replace:
+    """The expectation is met by this event instead of the one that met it before."""
+
+    expectation_id: str
+    was: str
+    met_by: str
+
+
+@dataclass(frozen=True)
 class Answered:
     """A client is told that its request has its reply."""
 
@@ -91,7 +100,9 @@ class Wake:
 
 
 # A stray is told once, however often its event comes.
-Effect = Put | Open | Meet | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
+Effect = (
+    Put | Open | Meet | Replace | Answered | Stray | KeepEarly | ForgetEarly | Stop | Forbid | SavePlan | Resolve | Wake
+)
 
 
 def arrival_of(done: Sequence[Effect]) -> Arrival:
