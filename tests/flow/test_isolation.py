@@ -313,6 +313,7 @@ async def test_a_context_ends_with_its_handler(platform: Platform) -> None:
         ):
             with pytest.raises(LocalProtocolError, match="has ended, and its context with it"):
                 await call
+        await platform.publish("business-facts", "late.fact", {"from": "outside"})
 
     @worker.on_task("hasty.requested")
     async def handle(task: TaskContext, context: PlatformContext) -> None:

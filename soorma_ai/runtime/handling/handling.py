@@ -76,8 +76,12 @@ class Handling:
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
         return again
 
+    @property
+    def is_closed(self) -> bool:
+        return self._closed_with is not None
+
     def must_be_open(self) -> None:
-        if self._closed_with is not None:
+        if self.is_closed:
             raise LocalProtocolError(
                 f"the handler of {self.event.type!r} has ended, and its context with it; await what it began in it, "
                 "or publish from outside with platform.publish()"
@@ -275,5 +279,6 @@ def in_hand(handling: Handling) -> Generator[None]:
 
 
 def must_be_outside() -> None:
-    if current_handling() is not None:
+    handling = current_handling()
+    if handling is not None and not handling.is_closed:
         raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")
