@@ -164,9 +164,11 @@ class Agent:
 
     async def stopped(self) -> None:
         self._services = None
-        for hook in self._on_shutdown:
-            await self._threads.call(hook)
-        self._threads.close()
+        try:
+            for hook in self._on_shutdown:
+                await self._threads.call(hook)
+        finally:
+            self._threads.close()
 
     def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
