@@ -29,7 +29,7 @@ class Sheltered(asyncio.Task[None]):
     def cancel(self, msg: Any | None = None) -> bool:
         handling = current_handling()
         if handling is not None:
-            if handling.delivery is not self._delivery:
+            if handling.delivery is not self._delivery or handling.is_closed:
                 return False
             self.is_cancelled_inside = True
         return super().cancel(msg)

@@ -33,7 +33,6 @@ async def run_timers(services: Services) -> None:
 async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
     """Do what has become due since `attended`; return the moment until which that was, and the seconds until something
     is. Agents are woken once: one that is busy looks for itself when it has room."""
-    attended = min(attended, services.clock.now())  # clocks step back
     while (due := await services.store.queue.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
         if due > now:
