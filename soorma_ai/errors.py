@@ -29,9 +29,11 @@ SoormaError
     │   ├── RateLimited
     │   └── Outage              of a model that a plan needs           -> the plan rests, which is no attempt
     ├── Overloaded              too much is waiting already
+    ├── HandlerTimeout          a handler did not end in its time
     └── VersionConflict         someone else saved first
         └── LeaseLost             someone else owns the delivery now
 Retry, Reject                 raised by handlers: a say in the outcome, not a fault
+Fatal                         ends whatever waits, and no handling survives it
 """
 
 from datetime import timedelta
@@ -211,6 +213,10 @@ class Overloaded(TransientError):
     code = "overloaded"
 
 
+class HandlerTimeout(TransientError):
+    code = "handler_timeout"
+
+
 class VersionConflict(TransientError):
     """Somebody else saved first. With `counts` it is one of the attempts of the handling that meets it."""
 
@@ -241,3 +247,8 @@ class Reject(Exception):
     def __init__(self, message: str, *, code: str = "rejected") -> None:
         super().__init__(message)
         self.code = code
+
+
+class Fatal(BaseException):
+    """Root of what no handling may survive, such as a call that its recording does not hold: whoever waits waits in
+    vain, and is told. It is no Exception, since clients turn those into errors that are tried again."""

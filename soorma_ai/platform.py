@@ -77,10 +77,6 @@ class Platform(Client):
             raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
         for given in agents:
             _must_be_an_agent(given)
-        names = [*self.services.presence.names, *(agent.name for agent in agents)]
-        twice = sorted({name for name in names if names.count(name) > 1})
-        if twice:
-            raise ConfigError(f"two agents are called {', '.join(twice)}; deliveries are kept by name, so rename one")
         for agent in agents:
             if isinstance(agent, BasePlanner):
                 _give_reasoner(agent)

@@ -1,17 +1,22 @@
 """The base of all agents: a name, and handlers for events."""
 
 from collections.abc import Callable, Iterable, Sequence
+from datetime import timedelta
 from importlib import import_module
 from typing import Any, TypedDict, TypeVar
 
+from typing_extensions import Unpack
+
+from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.typed import Handler, call
+from soorma_ai.agents.threads import Threads
+from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.route import is_pattern
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventTopic, topic_of
 from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinition, EventRole, Registration, Subscription
 from soorma_ai.domain.replies import Failure
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import ConfigError
+from soorma_ai.domain.values import JsonObject, span_of
+from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.replies import tell_requester
@@ -19,6 +24,8 @@ from soorma_ai.runtime.handling.replies import tell_requester
 H = TypeVar("H", bound=Handler)
 T = TypeVar("T")
 Hook = Callable[[], Any]
+
+HANDLER_TIMEOUT = timedelta(hours=1)
 
 EventLike = EventDefinition | str
 
@@ -31,6 +38,7 @@ class AgentOptions(TypedDict, total=False):
     events_produced: Iterable[EventLike]
     tenant_id: str | None
     max_in_flight: int
+    handler_timeout: timedelta
 
 
 class Agent:
@@ -38,7 +46,9 @@ class Agent:
     route and give the function back as it was.
 
     `tenant_id` None is an agent shared by all tenants. `events_produced` are facts it may publish, so that
-    plans can wait for them.
+    plans can wait for them. A handler that has not ended within `handler_timeout` is cancelled, left behind if it goes
+    on nevertheless, and tried again as after any lost connection; plain `def` handlers run in threads of their agent's
+    own.
     """
 
     kind = AgentKind.AGENT
@@ -53,6 +63,7 @@ class Agent:
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
+        handler_timeout: timedelta = HANDLER_TIMEOUT,
     ) -> None:
         if not name:
             raise ConfigError("an agent needs a name: its deliveries are kept under it")
@@ -65,6 +76,7 @@ class Agent:
         self.version = version
         self.tenant_id = tenant_id
         self.max_in_flight = max_in_flight
+        self.handler_timeout = span("handler_timeout", name, handler_timeout)
         self.capabilities = list(several("capabilities", capabilities))
         self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
@@ -72,6 +84,7 @@ class Agent:
         self._on_startup: list[Hook] = []
         self._on_shutdown: list[Hook] = []
         self._services: Services | None = None
+        self._threads = Threads(name)
 
     @property
     def agent_id(self) -> str:
@@ -87,9 +100,10 @@ class Agent:
     def events_produced(self) -> list[str]:
         return [definition.event_name for definition in self._made]
 
-    def on_event(self, event_type: str, topic: EventTopic | str) -> Callable[[H], H]:
+    def on_event(self, event_type: str, topic: EventTopic | str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """The handler gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot, or '*', any
-        type of the topic; of several handlers that fit, the most exact one gets the event."""
+        type of the topic; of several handlers that fit, the most exact one gets the event. For the options see
+        `HandlerOptions`."""
         where = topic_of(topic)
         if event_type in set(EventTopic):
             raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
@@ -97,11 +111,14 @@ class Agent:
         is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
+            hearing = registered(f"on_event({event_type!r})", handler, options)
+
             async def decide(handling: Handling) -> None:
-                await self._hear(handling, handler)
+                await self._hear(handling, hearing)
 
             definition = None if is_a_pattern else EventDefinition(event_name=event_type, topic=where)
-            self._take(Route(where, event_type, decide, self._event_failed), definition)
+            most = most_attempts([hearing])
+            self._take(Route(where, event_type, decide, self._event_failed, attempts=most), definition)
             return handler
 
         return register
@@ -143,12 +160,15 @@ class Agent:
     async def started(self, services: Services) -> None:
         self._services = services
         for hook in self._on_startup:
-            await call(hook)
+            await self._threads.call(hook)
 
     async def stopped(self) -> None:
         self._services = None
-        for hook in self._on_shutdown:
-            await call(hook)
+        try:
+            for hook in self._on_shutdown:
+                await self._threads.call(hook)
+        finally:
+            self._threads.close()
 
     def _take(self, route: Route, definition: EventDefinition | None, role: EventRole = EventRole.TAKES) -> None:
         if any((r.topic, r.event_type) == (route.topic, route.event_type) for r in self._routes):
@@ -157,8 +177,13 @@ class Agent:
         if definition is not None:
             self._taken.append((role, self._described(definition)))
 
-    async def _hear(self, handling: Handling, handler: Handler) -> None:
-        await call(handler, handling.event, PlatformContext(handling))
+    async def _run(self, handling: Handling, handler: Registered, *given: object) -> Any:
+        """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
+        handling.tries = handler.tries
+        return await self._threads.call(handler.function, *given)
+
+    async def _hear(self, handling: Handling, handler: Registered) -> None:
+        await self._run(handling, handler, handling.event, PlatformContext(handling))
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         await tell_requester(handling, failure)
@@ -177,6 +202,14 @@ class Agent:
         """The shape of its result, as its capability tells it."""
         capability = self._capability(event_type)
         return capability.result_schema if capability else None
+
+
+def span(option: str, agent: str, given: object) -> timedelta:
+    """Raise ConfigError for what is no span."""
+    try:
+        return span_of(option, given)
+    except LocalProtocolError as error:
+        raise ConfigError(f"agent {agent}: {error}") from error
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:

@@ -1,6 +1,6 @@
 """The base of all planners: a goal begins a plan, and what the plan waited for carries it on."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
@@ -8,10 +8,13 @@ from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
 
-from soorma_ai.agents.agent import Agent, EventLike, H, definitions_of
+from typing_extensions import Unpack
+
+from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
+from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.typed import Handler, call
+from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
 from soorma_ai.core.plan.triggers import Trigger
@@ -28,7 +31,7 @@ from soorma_ai.domain.registry import (
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
-from soorma_ai.domain.values import JsonObject, clip, json_object, span_of
+from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.flow import Route
@@ -90,6 +93,7 @@ class BasePlanner(Agent):
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
+        handler_timeout: timedelta = HANDLER_TIMEOUT,
         **llm_kwargs: Any,
     ) -> None:
         self._check_names(llm_kwargs, has_model=reasoning_model is not None)
@@ -101,13 +105,14 @@ class BasePlanner(Agent):
             events_produced=events_produced,
             tenant_id=tenant_id,
             max_in_flight=max_in_flight,
+            handler_timeout=handler_timeout,
         )
         if planning_strategy not in ("balanced", "conservative", "aggressive"):
             raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
         if self.needs_model and reasoner is None and not reasoning_model:
             raise ConfigError(without_model(name))
         self.limits = _limits(limits, max_actions)
-        self.reply_timeout = _reply_timeout(name, reply_timeout)
+        self.reply_timeout = None if reply_timeout is None else span("reply_timeout", name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
         self.reasoner = reasoner
         self.model_settings: ModelSettings | None = (
@@ -118,19 +123,22 @@ class BasePlanner(Agent):
         self._strategy = planning_strategy
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._engine = PlanningEngine(self)
-        self.goal_handlers: dict[str, Handler] = {}
-        self._transition_handler: Handler | None = None
+        self.goal_handlers: dict[str, Registered] = {}
+        self._transition_handler: Registered | None = None
         self._context_handler: Handler | None = None
         for goal in definitions_of("goals", goals, EventTopic.ACTION_REQUESTS):
             self._pursue(goal)
         engine = self._engine
         self._routes.append(Route(None, "", engine.go_on, engine.fail, continues=True, rests=engine.rest))
 
-    def on_goal(self, event_type: str, *, state_machine: StateMachine | None = None) -> Callable[[H], H]:
+    def on_goal(
+        self, event_type: str, *, state_machine: StateMachine | None = None, **options: Unpack[HandlerOptions]
+    ) -> Callable[[H], H]:
         """The handler gets `(goal, context)` and makes the plan's first step; the next ones too, if there is an
         `on_transition`, else the planner goes on by itself.
 
-        `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it.
+        `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it. For the
+        options see `HandlerOptions`.
         """
         declared = (states_of(state_machine), initial_of(state_machine)) if state_machine else None
         if declared:
@@ -142,17 +150,18 @@ class BasePlanner(Agent):
                 self.machines[event_type] = declared
             if event_type not in self.goals:
                 self._pursue(EventDefinition(event_name=event_type))
-            self.goal_handlers[event_type] = handler
+            self.goal_handlers[event_type] = registered(f"on_goal({event_type!r})", handler, options)
             return handler
 
         return register
 
-    def on_transition(self) -> Callable[[H], H]:
+    def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """The handler gets `(transition, context)` for everything that a plan of this planner was waiting for, and
-        owns every step from then on. A running plan that it leaves without anything to wait for fails."""
+        owns every step from then on. A running plan that it leaves without anything to wait for fails. For the options
+        see `HandlerOptions`."""
 
         def register(handler: H) -> H:
-            self._transition_handler = handler
+            self._transition_handler = registered("on_transition()", handler, options)
             return handler
 
         return register
@@ -197,6 +206,13 @@ class BasePlanner(Agent):
                 f"{self.reasoner.model} is not known; use a priced model, or limit max_tokens"
             )
 
+    def routes(self) -> Sequence[Route]:
+        """A plan whose first step was put off makes it when it goes on."""
+        stepping = [*self.goal_handlers.values(), *([self._transition_handler] if self._transition_handler else [])]
+        most = most_attempts(stepping)
+        own = (self._begin, self._engine.go_on)
+        return [replace(route, attempts=most) if route.decide in own else route for route in super().routes()]
+
     def registration(self) -> Registration:
         plain = super().registration()
         awaits = [(EventRole.AWAITS, definition) for definition in self._awaits]
@@ -222,12 +238,16 @@ class BasePlanner(Agent):
         """Return what the handler of `custom_context` returns for the plan in hand."""
         if self._context_handler is None:
             return {}
-        given = await call(self._context_handler, await PlanContext.of(handling), PlatformContext(handling))
+        given = await self._threads.call(
+            self._context_handler, await PlanContext.of(handling), PlatformContext(handling)
+        )
         return json_object("the custom context", given)
 
-    def first_step(self, handling: Handling, goal: EventEnvelope) -> Awaitable[None] | None:
+    def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
         handler = self.goal_handlers.get(goal.type)
-        return call(handler, GoalContext.of(handling, goal), PlatformContext(handling)) if handler else None
+        if handler is None:
+            return None
+        return self._run(handling, handler, GoalContext.of(handling, goal), PlatformContext(handling))
 
     @property
     def transition(self) -> Transition | None:
@@ -239,7 +259,7 @@ class BasePlanner(Agent):
             seen = view.seen if view.states else None
             plan = await PlanContext.of(handling)
             what = TransitionContext(seen or handling.event, plan, trigger.text, trigger.data)
-            await call(handler, what, PlatformContext(handling))
+            await self._run(handling, handler, what, PlatformContext(handling))
 
         return transition
 
@@ -249,7 +269,7 @@ class BasePlanner(Agent):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
         await self._engine.begin(handling)
 
-    async def _hear(self, handling: Handling, handler: Handler) -> None:
+    async def _hear(self, handling: Handling, handler: Registered) -> None:
         with suppress(Parked):
             await super()._hear(handling, handler)
 
@@ -272,13 +292,6 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}; did you mean {close[0]!r}?")
             if not has_model:
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
-
-
-def _reply_timeout(name: str, given: timedelta | None) -> timedelta | None:
-    try:
-        return None if given is None else span_of("reply_timeout", given)
-    except LocalProtocolError as error:
-        raise ConfigError(f"planner {name}: {error}") from error
 
 
 def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:

@@ -1,6 +1,6 @@
 """Tools answer: a request comes, the handler returns the result, the reply goes out."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Generic
@@ -8,8 +8,9 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
+from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type, return_type
+from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
 from soorma_ai.domain.events import EventTopic, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
@@ -74,6 +75,7 @@ class Tool(Agent):
         effects: OutsideEffects | str | None = None,
         reconcile: Handler | None = None,
         version: str = "",
+        **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
         """The handler gets `(request, context)` and returns the result.
 
@@ -85,6 +87,8 @@ class Tool(Agent):
         returning, `Retry` or `Reject`, because it raised or because the process was killed, it is not run again:
         `reconcile(request, context)` returns `Done`, `NotDone`, `Failed` or `StillUnknown`, and without it, or when
         it does not know either, a person is asked.
+
+        For the options see `HandlerOptions`.
         """
         outside = self._effects if effects is None else _outside_effects(effects)
         once = outside is OutsideEffects.AT_MOST_ONCE
@@ -104,25 +108,34 @@ class Tool(Agent):
                 irreversible=irreversible,
                 version=version,
             )
+            invoked = registered(f"on_invoke({event_type!r})", handler, options)
             invocation = _Invocation(
-                handler=handler,
-                reconcile=reconcile,
+                run=self._run,
+                handler=invoked,
+                reconcile=Registered(reconcile) if reconcile else None,
                 is_once=once,
                 takes=takes,
                 gives=gives if gives.schema else Shape(None, self._promised(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
-            decide, failed, finds_out = invocation.decide, invocation.failed, reconcile is not None
-            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, decide, failed, finds_out=finds_out), definition)
+            route = Route(
+                EventTopic.ACTION_REQUESTS,
+                event_type,
+                invocation.decide,
+                invocation.failed,
+                finds_out=reconcile is not None,
+                attempts=most_attempts([invoked]),
+            )
+            self._take(route, definition)
             return handler
 
         return register
 
 
-async def _look(reconcile: Handler, request: InvocationContext[Any], context: PlatformContext) -> Finding:
+async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
     """A hook never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
     try:
-        return await call(reconcile, request, context)
+        return await asking()
     except Retry as later:
         raise TransientError(str(later), retry_after=later.after) from later
     except Reject as rejected:
@@ -131,8 +144,9 @@ async def _look(reconcile: Handler, request: InvocationContext[Any], context: Pl
 
 @dataclass(frozen=True)
 class _Invocation:
-    handler: Handler
-    reconcile: Handler | None
+    run: Callable[..., Awaitable[Any]]
+    handler: Registered
+    reconcile: Registered | None
     is_once: bool
     takes: Shape
     gives: Shape
@@ -161,15 +175,15 @@ class _Invocation:
     async def _run(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
         """Run it, for the first time or again: whatever was done outside is done under one key."""
         handling.resolve()
-        return await call(self.handler, request, context)
+        return await self.run(handling, self.handler, request, context)
 
     async def _run_once(self, handling: Handling, request: InvocationContext[Any], context: PlatformContext) -> Any:
         """Run it unless it has begun before; then find out what became of it."""
         finding: Finding = NotDone()
         was_in_doubt = handling.is_in_doubt
         if was_in_doubt:
-            hook = partial(_look, self.reconcile, request, context) if self.reconcile else None
-            finding = await find_out(handling, hook)
+            asking = partial(self.run, handling, self.reconcile, request, context) if self.reconcile else None
+            finding = await find_out(handling, partial(_look, asking) if asking else None)
         match finding:
             case Done(result):
                 handling.resolve()
@@ -184,7 +198,7 @@ class _Invocation:
                     handling.resolve()
                     await must_be_wanted(handling)
                 await handling.begin()
-                return await call(self.handler, request, context)
+                return await self.run(handling, self.handler, request, context)
 
     async def failed(self, handling: Handling, failure: Failure) -> None:
         told = failure_reply(failure.code, failure.message)

@@ -1,6 +1,5 @@
 """Handlers say in their annotations what they take and give; that becomes their schemas."""
 
-import asyncio
 import inspect
 from collections.abc import Callable
 from typing import Any, cast, get_args, get_origin, get_type_hints
@@ -86,19 +85,6 @@ def payload_type(handler: Handler, context_type: type) -> object:
 
 def return_type(handler: Handler) -> object:
     return _hints(handler).get("return")
-
-
-async def call(handler: Handler, *args: object) -> Any:
-    """A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it either: whoever is
-    cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
-    if inspect.iscoroutinefunction(handler):
-        return await handler(*args)
-    thread = asyncio.ensure_future(asyncio.to_thread(handler, *args))
-    try:
-        return await asyncio.shield(thread)
-    except asyncio.CancelledError:
-        await asyncio.wait([thread])
-        raise
 
 
 def _hints(handler: Handler) -> dict[str, object]:

@@ -1,21 +1,22 @@
 """Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
+from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
-from soorma_ai.agents.typed import Handler, Shape, call, event_taken, payload_type
+from soorma_ai.agents.typed import Shape, event_taken, payload_type
 from soorma_ai.core.task import TASK_TIMEOUT, timed_out
 from soorma_ai.domain.effects import Expect
 from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import AgentKind, Approval
-from soorma_ai.domain.replies import Failure
+from soorma_ai.domain.replies import Failure, is_failure
 from soorma_ai.domain.schemas import SchemaSource
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
@@ -33,7 +34,7 @@ class Worker(Agent):
     def __init__(self, name: str, description: str = "", **options: Unpack[AgentOptions]) -> None:
         super().__init__(name, description, **options)
         self._task_handlers: dict[str, _Task] = {}
-        self._result_handlers: dict[str, Handler] = {}
+        self._result_handlers: dict[str, Registered] = {}
         # Without an on_result as well: what an earlier version waited for has to end.
         self._routes.append(Route(None, "", self._continue, self._failed, continues=True))
 
@@ -47,8 +48,10 @@ class Worker(Agent):
         approval: Approval | str | None = None,
         irreversible: bool = False,
         version: str = "",
+        **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """The handler gets `(task, context)` and ends the task itself. `TaskContext[Model]` types `task.data`."""
+        """The handler gets `(task, context)` and ends the task itself. `TaskContext[Model]` types `task.data`. For the
+        options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
@@ -64,17 +67,21 @@ class Worker(Agent):
                 version=version,
             )
             promised = gives if gives.schema else Shape(None, self._promised(event_type))
-            self._task_handlers[event_type] = _Task(handler, takes, promised, completion_of(event_type))
-            self._take(Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed), definition)
+            working = registered(f"on_task({event_type!r})", handler, options)
+            self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
+            most = most_attempts([working])
+            route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed, attempts=most)
+            self._take(route, definition)
             return handler
 
         return register
 
-    def on_result(self, event_type: str) -> Callable[[H], H]:
+    def on_result(self, event_type: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """The handler gets `(result, context)` for every answer of this name that one of this worker's tasks waits
         for, and for its absence when the time is over. Stacked, one handler takes several.
 
         `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
+        For the options see `HandlerOptions`.
         """
         if event_type in set(EventTopic):
             raise ConfigError(f"on_result({event_type!r}) is a topic; name the event")
@@ -82,7 +89,7 @@ class Worker(Agent):
         def register(handler: H) -> H:
             if event_type in self._result_handlers:
                 raise ConfigError(f"{self.name} has two handlers for the result {event_type!r}; keep one")
-            self._result_handlers[event_type] = handler
+            self._result_handlers[event_type] = registered(f"on_result({event_type!r})", handler, options)
             return handler
 
         return register
@@ -106,6 +113,10 @@ class Worker(Agent):
         tenant_id = self.tenant_id or Lineage.tenant_id
         lineage = await lineage_of(self._services, tenant_id, plan_id, goal_id)
         return await send_task(self._services, self.name, definition, data, lineage)
+
+    def routes(self) -> Sequence[Route]:
+        most = most_attempts(self._result_handlers.values())
+        return [replace(route, attempts=most) if route.continues else route for route in super().routes()]
 
     @property
     def events_consumed(self) -> list[str]:
@@ -137,10 +148,10 @@ class Worker(Agent):
             await self._hand_over(self._result_handlers[name], _result(name, met, event.data, task), task)
         await in_hand.save()
 
-    async def _hand_over(self, handler: Handler, given: object, task: TaskContext[Any]) -> None:
+    async def _hand_over(self, handler: Registered, given: object, task: TaskContext[Any]) -> None:
         """Raise LocalProtocolError for a question whose answer nobody would take."""
         handling = task.in_hand.handling
-        await call(handler, given, PlatformContext(handling, task.in_hand, task))
+        await self._run(handling, handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]
         if deaf := [name for name in asked if name not in self._result_handlers]:
             raise LocalProtocolError(f"{self.name} has no handler for the answer: register on_result({deaf[0]!r})")
@@ -197,7 +208,7 @@ class Worker(Agent):
 
 @dataclass(frozen=True)
 class _Task:
-    handler: Handler
+    handler: Registered
     takes: Shape
     gives: Shape
     default_event: str
@@ -212,7 +223,7 @@ def _result(name: str, met: Expectation, came: JsonObject, task: TaskContext[Any
         return ResultContext(name, met.id, said, said, True, None, task)
     info = task.sub_tasks.get(met.id)
     data = came if info is None or info.result is None else info.result
-    if data.get("success") is False:
+    if is_failure(data):
         error = data.get("error")
         message = error.get("message") if isinstance(error, dict) else error
         return ResultContext(name, met.id, data, None, False, str(message or "failed"), task)

@@ -74,7 +74,8 @@ class CommandRunner:
         """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile."""
         reason: Exception | None = None
         for _ in range(MOST_TRIES):
-            owner = owner_of(self._path)
+            # Where somebody has removed the file that names it, the owner shows when one wants to become it.
+            owner = owner_of(self._path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
             self.has_owner = owner is not None
             try:
                 if owner is not None:

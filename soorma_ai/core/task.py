@@ -11,7 +11,7 @@ from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.replies import failure_reply
+from soorma_ai.domain.replies import failure_reply, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
@@ -112,7 +112,7 @@ def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:
 
 def put_result(sub_task: SubTaskInfo, reply: JsonObject) -> None:
     sub_task.result = reply
-    sub_task.status = "failed" if reply.get("success") is False else "completed"
+    sub_task.status = "failed" if is_failure(reply) else "completed"
 
 
 def end(

@@ -20,7 +20,11 @@ def content_of(data: JsonObject) -> Json:
     """Return the result or the error of a reply; of an event in another form, all of its data."""
     if "success" not in data and "result" not in data:
         return data
-    return data.get("error") if data.get("success") is False else data.get("result")
+    return data.get("error") if is_failure(data) else data.get("result")
+
+
+def is_failure(data: JsonObject) -> bool:
+    return data.get("success") is False
 
 
 def success_reply(result: Json) -> JsonObject:

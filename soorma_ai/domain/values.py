@@ -4,7 +4,7 @@ import hashlib
 import json
 import reprlib
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Generic, TypeAlias, TypeVar, cast
@@ -21,6 +21,7 @@ T = TypeVar("T")
 
 _OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
 MOST_LEVELS = 100
+MOST_OF_A_MESSAGE = 10_000
 LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
 UNSTORABLE = (
     f"it is nested deeper than {MOST_LEVELS} levels, or holds text that is no Unicode, far too long a number, "
@@ -108,6 +109,30 @@ def _can_be_spelled(value: Json) -> bool:
 
 def clip(text: str, size: int) -> str:
     return text if len(text) <= size else f"{text[: size - 1]}…"
+
+
+def message_of(error: BaseException) -> str:
+    """Return what an error says, as text that can be stored and is not endless, however it was made."""
+    try:
+        said = str(error)
+    except BaseException:
+        said = "(it has no words that can be printed)"
+    return clip(said.encode("utf-8", "backslashreplace").decode().replace("\0", "\\x00"), MOST_OF_A_MESSAGE)
+
+
+def account_of(error: BaseException) -> str:
+    """Return the name of an error's class, and what it says."""
+    said = message_of(error)
+    return f"{type(error).__name__}: {said}" if said else type(error).__name__
+
+
+def leaves(error: BaseException) -> Iterator[BaseException]:
+    """Yield the errors that a group holds, at whatever depth; one that is no group is its own."""
+    if isinstance(error, BaseExceptionGroup):
+        for one in cast("BaseExceptionGroup[BaseException]", error).exceptions:
+            yield from leaves(one)
+    else:
+        yield error
 
 
 def value_at(value: Json, pointer: str) -> Json:

@@ -8,7 +8,9 @@ from soorma_ai.domain.events import EventEnvelope
 
 
 class Clock(Protocol):
-    def now(self) -> datetime: ...
+    def now(self) -> datetime:
+        """The moment. It may jump forward, and never goes back while the process lives."""
+        ...
 
     def monotonic(self) -> float: ...
 

@@ -1,8 +1,7 @@
 """The flow, all seven words: an event arrives, is routed, a handler gets a context and decides; the decision is
 validated, executed in one transaction, and published."""
 
-import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -12,10 +11,21 @@ from soorma_ai.core.delivery.route import route
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
-from soorma_ai.errors import LeaseLost, NotFound, ProtocolError, Reject, Retry, SoormaError, VersionConflict
+from soorma_ai.domain.values import account_of
+from soorma_ai.errors import (
+    ConfigError,
+    LeaseLost,
+    NotFound,
+    ProtocolError,
+    Reject,
+    Retry,
+    SoormaError,
+    VersionConflict,
+)
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.runtime.handling.execute import execute, validate
+from soorma_ai.runtime.handling.hand import Hand
 from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.replies import tell_requester
@@ -26,68 +36,68 @@ class Route:
     """One handler of an agent. `decide` records what is to happen; `failed` records what the requester is told.
 
     `rests` records that what it needs is away. `finds_out`: one that must not run twice, and that looks what happened
-    when it is handed over again.
+    when it is handed over again. `attempts` is how often it may be handed over without an end before it counts as what
+    kills the process.
     """
 
     topic: EventTopic | None
     event_type: str
-    decide: Callable[[Handling], Awaitable[None]]
+    decide: Callable[[Handling], Coroutine[Any, Any, None]]
     failed: Callable[[Handling, Failure], Awaitable[None]]
     continues: bool = False
     finds_out: bool = False
     rests: Callable[[Handling], Awaitable[None]] | None = None
+    attempts: int = MAX_ATTEMPTS
 
 
-async def handle(delivery: Delivery, routes: Sequence[Route], services: Services) -> None:
+async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> None:
     """One delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
+    delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services)
     disposal = Disposal(Ack())
     try:
         if found is None:
             raise NotFound(f"{delivery.agent} has no handler for {delivery.event.type!r} any more")
-        if delivery.attempt > MAX_ATTEMPTS:
+        if delivery.attempt > found.attempts:
             disposal = dispose_of_spent(delivery.attempt, in_doubt=handling.is_in_doubt)
         else:
-            with in_hand(handling):
-                await _decide(found.decide(handling))
+            await _decide(hand, handling, found)
             await validate(handling)
     except Exception as error:
         disposal = _dispose(handling, found, error)
-        handling.forget()
+        handling = handling.anew()
         expected = isinstance(error, SoormaError | Retry | Reject)
-        warn("delivery_failed", bug=None if expected else error, **_fields(delivery, repr(error)))
+        warn("delivery_failed", bug=None if expected else error, **_fields(delivery, error))
     disposal = await last_word(handling, disposal)
     try:
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
-    except LeaseLost:
-        warn("lease_lost", **_fields(delivery, "another owner handles it"))
+    except LeaseLost as lost:
+        warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
-        handling.forget()
-        await execute(handling, RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
-    except ProtocolError as refused:
-        warn("effects_refused", **_fields(delivery, repr(refused)))
+        await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
+    except (ProtocolError, ConfigError) as refused:
+        warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
 
 
-async def _decide(deciding: Awaitable[None]) -> None:
-    """A handler that is cancelled from outside is interrupted. One that lets out the cancellation of something inside
-    it has failed like any other."""
+async def _decide(hand: Hand, handling: Handling, found: Route) -> None:
+    """Run the handler; its context ends with it, so that nothing that it left behind records on it any more."""
     try:
-        await deciding
-    except asyncio.CancelledError as error:
-        task = asyncio.current_task()
-        if task is None or task.cancelling():
-            raise
-        raise RuntimeError("the handler let out the CancelledError of something that it awaited") from error
+        with in_hand(handling):
+            await hand.run(found.decide(handling))
+        handling.close()
+    except BaseException:
+        handling.discard()
+        raise
 
 
 def _dispose(handling: Handling, found: Route | None, error: Exception) -> Disposal:
     attempt = handling.delivery.attempt
     if handling.is_in_doubt:
         return dispose_in_doubt(error, attempt, can_find_out=found is not None and found.finds_out)
-    return dispose(error, attempt)
+    return dispose(error, attempt, handling.tries)
 
 
 async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
@@ -100,23 +110,23 @@ async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> 
         await found.rests(handling)
 
 
-async def _give_up(handling: Handling, found: Route | None, refused: ProtocolError) -> None:
-    """Give up what was recorded and never can be stored. If the requester cannot be told either, nobody is."""
+async def _give_up(handling: Handling, found: Route | None, refused: Exception) -> None:
+    """Give up what was recorded and never can be stored: it is refused, or what it touches cannot be read. If the
+    requester cannot be told either, nobody is."""
     disposal = await last_word(handling, _dispose(handling, found, refused))
-    handling.forget()
+    telling = handling.anew()
     try:
-        await _tell(handling, found, disposal)
-        await execute(handling, disposal.disposition)
-    except ProtocolError:
-        handling.forget()
-        await execute(handling, disposal.disposition)
+        await _tell(telling, found, disposal)
+        await execute(telling, disposal.disposition)
+    except (ProtocolError, ConfigError):
+        await execute(handling.anew(), disposal.disposition)
 
 
-def _fields(delivery: Delivery, reason: str) -> dict[str, Any]:
+def _fields(delivery: Delivery, error: Exception) -> dict[str, Any]:
     return {
         "agent": delivery.agent,
         "event_type": delivery.event.type,
         "event_id": delivery.event.id,
         "attempt": delivery.attempt,
-        "reason": reason,
+        "reason": account_of(error),
     }

@@ -18,7 +18,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 from soorma_ai.adapters.litellm.faults import find_secrets, scrub
 from soorma_ai.adapters.litellm.guard import cassette_in_place, is_loopback
 from soorma_ai.domain.values import Json, JsonObject, clip
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, Fatal
 
 Mode = Literal["replay", "record", "live"]
 
@@ -50,8 +50,8 @@ _DIFFERENCES_SHOWN = 6
 _SHOWN = 160
 
 
-class UnmatchedModelCall(BaseException):
-    """A call that no recording answers. It is no Exception: clients turn those into errors that are tried again."""
+class UnmatchedModelCall(Fatal):
+    """A call that no recording answers."""
 
 
 class UnplayedModelCalls(AssertionError):

@@ -297,6 +297,15 @@ def test_a_second_application_is_told_who_owns_the_store(busy: Busy) -> None:
     assert len(run.stderr.splitlines()) == 1
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks a database itself")
+def test_an_owner_is_reached_though_somebody_removed_the_file_that_names_it(busy: Busy) -> None:
+    shop, process = busy
+    shop.store.with_name(f"{shop.store.name}.owner").unlink()
+    result = shop("plans", "cancel", shop.plan("order.check")["plan_id"])
+    assert (result.exit_code, result.stdout[:20]) == (ERROR, "it had ended already")
+    assert process.poll() is None
+
+
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_an_owner_killed_while_it_answers_does_not_lose_or_double_the_answer(shop: Shop, moment: str) -> None:
     wait = shop.wait("payment.charge")

@@ -2,13 +2,14 @@ import fcntl
 import os
 import resource
 import signal
+import sqlite3
 import stat
 import subprocess
 import sys
 import tempfile
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,9 @@ if child == 0:
     print("forked", os.getpid(), flush=True)
 sys.stdin.read()
 """
+
+
+locks_of_files = pytest.mark.skipif(sys.platform != "linux", reason="only Linux locks a database itself")
 
 
 @contextmanager
@@ -113,6 +117,40 @@ def test_a_forked_child_neither_keeps_nor_drops_the_lock_of_its_parent(database:
             assert owner_of(database) is None, "the child kept it"
         finally:
             os.kill(child, signal.SIGKILL)
+
+
+def remove_its_file(database: Path) -> None:
+    database.with_name(f"{database.name}.owner").unlink()
+
+
+@locks_of_files
+def test_whoever_removes_the_lock_file_of_another_process_does_not_become_the_owner(database: Path) -> None:
+    with another_process(TAKE_AND_STAY, database) as (process, _):
+        remove_its_file(database)
+        with pytest.raises(
+            AlreadyOwned, match=r"another process \(whose \.owner file somebody has removed\)"
+        ) as refused:
+            Owner.take(database, purpose="second")
+        assert refused.value.info.socket == database.with_name(f"{database.name}.sock")
+        process.kill()
+        process.wait()
+        Owner.take(database, purpose="third").release()
+
+
+@locks_of_files
+def test_whoever_removes_the_lock_file_in_its_own_process_does_not_become_the_owner_twice(database: Path) -> None:
+    with Owner.take(database, purpose="first"), closing(sqlite3.connect(database)) as store:
+        store.execute("PRAGMA journal_mode = WAL")
+        store.execute("CREATE TABLE one (n)")
+        for _ in range(2):
+            remove_its_file(database)
+            with pytest.raises(AlreadyOwned, match=r"this process \(first\) already"):
+                Owner.take(database, purpose="second")
+        locks = Path("/proc/locks").read_text().splitlines()
+        assert [line for line in locks if "POSIX" in line and f":{database.stat().st_ino} " in line], (
+            "SQLite's own stay"
+        )
+    Owner.take(database, purpose="third").release()
 
 
 def test_nobody_owns_a_file_that_was_never_owned_and_looking_leaves_no_trace(tmp_path: Path) -> None:

@@ -1,16 +1,19 @@
-"""A row that cannot be read is set aside, told and listed, and those beside it are not held up by it."""
+"""A row that cannot be read is set aside, told and listed, and holds up none beside it; damage is told as that."""
 
 import logging
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from store_kit import (
+    LEASE,
     NOW,
     awaiting_payment,
     claimed,
     do,
     drain,
     end,
+    entry,
     event,
     expectation,
     fact,
@@ -19,21 +22,27 @@ from store_kit import (
     in_line,
     later,
     opened,
+    plan,
     redrive,
     replied,
+    reply,
     running,
+    step,
     unsent_ids,
     wait,
 )
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.expecting.wakeups import EXPIRED
-from soorma_ai.domain.effects import DeadLetter, Expect, Schedule
+from soorma_ai.domain.effects import AppendStep, DeadLetter, Expect, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.letters import NOBODY
-from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+from soorma_ai.domain.limits import Charge
+from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 
+KEY = MemoryKey("default", "plan-1", "key")
 DAMAGES = {
     "no JSON": "'{'",
     "no UTF-8": "CAST(x'FF' AS TEXT)",
@@ -184,3 +193,85 @@ async def test_a_redriven_letter_keeps_that_it_was_started_and_forgets_its_crash
     (again,) = await claimed(store)
     assert again.started
     assert await store.database.write(lambda db: db.execute("SELECT crashes FROM inbox").fetchone()) == (0,)
+
+
+LOOKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
+    lambda s: s.plans.plans(tenant_id="default", status=None, root_plan_id=None, limit=9),
+    lambda s: s.plans.plan("plan-1"),
+    lambda s: s.plans.steps("plan-1"),
+    lambda s: s.plans.expectations(only_open=False),
+    lambda s: s.plans.decisions("plan-1"),
+    lambda s: s.plans.spent("plan-1"),
+    lambda s: s.registry.agents(NOW),
+    lambda s: s.registry.live_events("default", NOW),
+    lambda s: s.registry.definitions("default", "order.paid"),
+    lambda s: s.events.events(),
+    lambda s: s.events.handed(["a", "b"]),
+    lambda s: s.letters.dead_letters(None, 9),
+    lambda s: s.memory.recall(KEY),
+    lambda s: s.memory.sessions("default", 9),
+    lambda s: s.queue.next_due(["worker"], NOW),
+]
+WORKS: list[Callable[[SqliteStore], Awaitable[object]]] = [
+    lambda s: s.queue.unsent(9),
+    lambda s: s.queue.claim("worker", later(99), LEASE, 9),
+    lambda s: s.queue.fire(later(99), 9),
+    lambda s: s.queue.sweep(later(99)),
+    lambda s: s.queue.arrive([reply("r-1", "q-1")], NOW),
+]
+
+
+async def fill(path: Path) -> None:
+    """Make a file with something in every table."""
+    async with opened(SqliteStore(path)) as store:
+        await store.registry.register([awaiting_payment()], NOW)
+        await running(store, expectation("q-1"), wait("w-1"))
+        (delivery, *_) = await in_hand(store, *"abcdefgh")
+        await end(store, delivery, DeadLetter("no"))
+        await do(store, Schedule("t-1", later(60), event("tick"), guards="w-1"), AppendStep(step(1)))
+        charge = Charge("plan-1", 1, 2, 0.5)
+        await store.plans.settle(charge, charge, entry())
+        session = SessionSummary("s-1", 0, NOW, NOW, "ann", None, {})
+        await store.memory.memorize([StoreMemory(KEY, [1, 2]), OpenSession("default", session)], NOW)
+        await store.queue.send([event("z")], None, NOW)
+
+
+def places_of(file: Path, apart: int) -> list[int]:
+    """Return all of the header, and places all over the file."""
+    return [*range(100), *range(100, file.stat().st_size, apart)]
+
+
+def damage_at(place: int, whole: Path, damaged: Path) -> None:
+    content = bytearray(whole.read_bytes())
+    content[place] ^= (0xFF, 0x01, 0x80)[place % 3]
+    for left in damaged.parent.glob(f"{damaged.name}*"):
+        left.unlink()
+    damaged.write_bytes(content)
+
+
+@pytest.mark.parametrize("read_only", [False, True], ids=["its owner", "who looks"])
+async def test_wherever_a_byte_is_damaged_it_is_told_as_that_or_by_nobody(tmp_path: Path, read_only: bool) -> None:
+    whole, damaged = tmp_path / "whole.db", tmp_path / "damaged.db"
+    await fill(whole)
+    looks = LOOKS if read_only else [*LOOKS, *WORKS]
+    told = 0
+    for place in places_of(whole, 1009 if read_only else 5003):
+        damage_at(place, whole, damaged)
+        store = SqliteStore(damaged, read_only=read_only)
+        for look in [lambda s: s.open(NOW), *looks]:
+            try:
+                await look(store)
+            except ConfigError:
+                told += 1
+                break
+        await store.close()
+    assert told > 20
+
+
+async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    await do(store, *(SavePlan(plan(f"plan-{n}"), None) for n in (1, 2)))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}' WHERE plan_id = 'plan-1'"))
+    assert (await store.queue.sweep(later(99))).stranded == ("plan-2",)
+    assert "a plan cannot be set going" in caplog.text

@@ -72,6 +72,15 @@ async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -
     assert (await store.queue.arrive([reply("r-1", "q-1")], NOW)).answered == {"q-1"}, "whoever missed it is told again"
 
 
+async def test_a_client_that_was_told_of_a_failure_finds_the_success_that_comes_later(store: Store) -> None:
+    expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
+    await store.queue.send([event("q-1")], expected, NOW)
+    failed, worked = reply("r-1", "q-1", data={"success": False}), reply("r-2", "q-1", data={"success": True})
+    for came, met_by, answered in ((failed, "r-1", {"q-1"}), (worked, "r-2", {"q-1"}), (failed, "r-2", frozenset())):
+        assert (await store.queue.arrive([came], NOW)).answered == answered
+        assert (await find(store, "q-1")).met_by == met_by
+
+
 async def test_a_second_reply_is_surplus_and_told_once(store: Store) -> None:
     await replied(store, 1)
     arrival = await store.queue.arrive([reply("r-2", "q-1")], NOW)

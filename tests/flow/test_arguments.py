@@ -136,6 +136,30 @@ async def test_a_client_is_told_what_it_gave(
     assert told in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("act", "told"),
+    [
+        (lambda: Tool("t", handler_timeout=timedelta(0)), "agent t: handler_timeout="),
+        (lambda: planner([], handler_timeout="1h"), "agent orders: handler_timeout='1h': give a number of seconds"),
+        (lambda: on_invoke(attempts=0), "on_invoke('a.requested'), attempts=0: give a number from 1"),
+        (lambda: on_invoke(attempts=True), "attempts=True: give a number from 1"),
+        (lambda: on_invoke(retry_on=["ValueError"]), "retry_on=['ValueError']: give classes of exceptions"),
+        (lambda: on_invoke(retry_on=(ValueError, KeyboardInterrupt)), "give classes of exceptions"),
+        (lambda: Worker("w").on_result("a.done", attempts=0)(print), "on_result('a.done'), attempts=0"),
+        (lambda: Planner("p").on_goal("g", attempts=0)(print), "on_goal('g'), attempts=0"),
+        (lambda: Planner("p").on_transition(attempts=0)(print), "on_transition(), attempts=0"),
+    ],
+)
+def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        act()
+    assert told in str(refused.value)
+
+
+def on_invoke(**options: Any) -> Any:
+    return Tool("t").on_invoke("a.requested", **options)(lambda request, context: None)
+
+
 @pytest.mark.parametrize("who", [{"tenant_id": ""}, {"user_id": ""}, {"tenant_id": None}])
 async def test_somebody_has_a_name_and_a_tenant(platform: Platform, who: Any) -> None:
     ((name, given),) = who.items()

@@ -19,7 +19,7 @@ from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import files, migrations
 from soorma_ai.adapters.sqlite.file.schema import VERSION
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError
+from soorma_ai.errors import ConfigError, SoormaError
 from soorma_ai.testing.clock import START, VirtualClock
 
 HERE = Path(__file__).parent
@@ -217,7 +217,7 @@ async def test_a_plan_that_cannot_be_read_keeps_no_file_from_being_brought_forwa
         db.commit()
     async with Platform(f"sqlite:///{older}", clock=VirtualClock(START + timedelta(hours=1))) as platform:
         assert (await platform.plan(other)).status == status
-        with pytest.raises(LocalProtocolError, match=r"cannot be read|Could not decode"):
+        with pytest.raises(ConfigError, match=r"cannot be read|damaged"):
             await platform.plan(damaged)
         pruned = await platform.prune(timedelta(days=1))
         assert pruned.plans == 0

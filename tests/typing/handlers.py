@@ -35,7 +35,14 @@ class Receipt(BaseModel):
     receipt: str
 
 
-payments = Tool("payments", "Takes money.", version="1.2.0", max_in_flight=8, events_produced=["payment.made"])
+payments = Tool(
+    "payments",
+    "Takes money.",
+    version="1.2.0",
+    max_in_flight=8,
+    events_produced=["payment.made"],
+    handler_timeout=timedelta(minutes=5),
+)
 carrier = Worker("carrier")
 watch = Agent("watch")
 
@@ -88,7 +95,7 @@ async def ship(task: TaskContext[Order], context: PlatformContext) -> None:
     await task.complete(Receipt(receipt="r"))
 
 
-@carrier.on_task("shipment.asked")
+@carrier.on_task("shipment.asked", retry_on=(LookupError, ValueError), attempts=3)
 async def look(task: TaskContext, context: PlatformContext) -> None:
     assert_type(task.data, dict[str, Any])
     await task.complete({"days": 4})
@@ -103,7 +110,7 @@ async def note(event: EventEnvelope, context: PlatformContext) -> None:
     assert_type(reply_key, str)
 
 
-@watch.on_event("*", topic="notification-events")
+@watch.on_event("*", topic="notification-events", retry_on=OSError)
 async def note_all(event: EventEnvelope, context: PlatformContext) -> None:
     await context.bus.publish("billing-events", "noted", {"id": event.id})
 

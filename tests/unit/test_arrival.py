@@ -28,6 +28,7 @@ from soorma_ai.core.arrival.effects import (
     KeepEarly,
     Meet,
     Put,
+    Replace,
     Resolve,
     Stop,
     arrival_of,
@@ -117,6 +118,29 @@ def test_a_reply_counts_only_from_whom_the_request_was_handed_to_or_the_platform
     effects = arrived(came, Found(expected, was_handed=was_handed))
     assert (effects == (Stray("r-1", "work.done", "unasked", "q-1"),)) is not counts
     assert (Meet("q-1", "r-1") in effects) is counts
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "source", "replaces"),
+    [
+        (False, True, "till", True),
+        (False, False, "till", False),
+        (True, True, "till", False),
+        (True, False, "till", False),
+        (False, True, "another", False),
+    ],
+)
+def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_client_was_told(
+    before: bool, now: bool, source: str, replaces: bool
+) -> None:
+    expected = expectation("q-1", ExpectationKind.CLIENT, status=MET, met_by="r-1")
+    told, came = (
+        reply(f"r-{n}", "q-1", data={"success": worked}).model_copy(update={"source": by})
+        for n, worked, by in ((1, before, "till"), (2, now, source))
+    )
+    effects = arrived(came, Found(expected, was_handed=True, replied=told))
+    surplus = Stray("r-2", "work.done", "surplus", "q-1")
+    assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1")) if replaces else (surplus,))
 
 
 @pytest.mark.parametrize(

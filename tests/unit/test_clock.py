@@ -3,6 +3,7 @@ from datetime import timedelta
 
 import pytest
 
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.testing.clock import START, VirtualClock
 
 MICROSECOND = timedelta(microseconds=1)
@@ -28,3 +29,22 @@ def test_a_sleeper_wakes_at_its_moment_however_the_float_is_rounded(seconds: flo
         await asleep
 
     asyncio.run(sleeps())
+
+
+@pytest.mark.parametrize(
+    ("wall", "went"),
+    [
+        ([0, 1, 2], [0, 1, 2]),
+        ([0, 1, -3598, -3597], [0, 1, 2, 3]),
+        ([0, 1, 7202, 7203], [0, 1, 7202, 7203]),
+        ([0, -1000, 2, 5000], [0, 1, 2, 5000]),
+    ],
+    ids=["as time passes", "put back an hour", "slept two hours", "put back, put right, put forward"],
+)
+def test_the_clock_never_goes_back_nor_stands_still_and_follows_when_it_is_put_forward(
+    wall: list[int], went: list[int]
+) -> None:
+    seconds = iter(wall)
+    ticks = iter(range(len(wall)))
+    clock = SystemClock(wall=lambda: next(seconds) * 10**9, monotonic=lambda: next(ticks) * 10**9)
+    assert [clock.now().timestamp() for _ in wall] == went

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Disposal, dispose, dispose_of_spent
+from soorma_ai.core.delivery.disposition import LONGEST_ASKED, MAX_ATTEMPTS, Disposal, Tries, dispose, dispose_of_spent
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
 from soorma_ai.errors import (
     ConfigError,
@@ -32,6 +32,7 @@ LATER = "(tried 5 times; it may work later)"
         (RemoteProtocolError("off"), "remote_protocol", "off (asking again in the same way will not help)"),
         (NotFound("gone"), "not_found", "gone (asking again will not help)"),
         (TransientError("busy"), "unavailable", f"busy {LATER}"),
+        (ConnectionResetError("gone"), "unavailable", f"ConnectionResetError: gone {LATER}"),
         (RateLimited("slow down"), "rate_limited", f"slow down {LATER}"),
         (VersionConflict("late"), "version_conflict", f"late {LATER}"),
         (Retry("not yet"), "spent", f"not yet {LATER}"),
@@ -48,7 +49,9 @@ def test_a_hopeless_end_is_told_with_a_code_and_whether_asking_again_may_help(
     assert settled.disposition == DeadLetter(reason, undone=said_so), "a person needs no such advice"
 
 
-@pytest.mark.parametrize("error", [TransientError("busy"), Retry("not yet"), VersionConflict("late")])
+@pytest.mark.parametrize(
+    "error", [TransientError("busy"), Retry("not yet"), VersionConflict("late"), ConnectionResetError("gone")]
+)
 def test_nobody_is_told_while_it_is_still_tried(error: Exception) -> None:
     settled = dispose(error, MAX_ATTEMPTS - 1)
     assert isinstance(settled.disposition, RetryAfter)
@@ -75,3 +78,38 @@ def test_what_may_kill_the_agent_is_not_to_be_asked_for_again() -> None:
     assert settled.failure is not None
     advice = "(it may be what kills the agent; do not ask for it again)"
     assert (settled.failure.code, settled.failure.message) == ("spent", f"handed over 5 times without an end {advice}")
+
+
+@pytest.mark.parametrize(
+    ("error", "tries", "attempt", "is_over"),
+    [
+        (TransientError("busy"), Tries(attempts=2), 1, False),
+        (TransientError("busy"), Tries(attempts=2), 2, True),
+        (Retry("not yet"), Tries(attempts=9), 8, False),
+        (Retry("not yet"), Tries(attempts=9), 9, True),
+        (KeyError("x"), Tries(), 1, True),
+        (KeyError("x"), Tries(retry_on=(LookupError,)), 1, False),
+        (KeyError("x"), Tries(retry_on=(LookupError,)), 5, True),
+        (NotFound("x"), Tries(retry_on=(NotFound,)), 1, False),
+        (Reject("no"), Tries(retry_on=(Exception,)), 1, True),
+        (VersionConflict("late"), Tries(attempts=1), 4, False),
+    ],
+)
+def test_a_handlers_own_word_on_its_tries_counts(error: Exception, tries: Tries, attempt: int, is_over: bool) -> None:
+    settled = dispose(error, attempt, tries)
+    assert isinstance(settled.disposition, RetryAfter) is not is_over
+    assert (settled.failure is not None) is is_over
+
+
+@pytest.mark.parametrize(
+    ("asked", "given"),
+    [
+        (timedelta(seconds=-9), timedelta(0)),
+        (timedelta(hours=1), timedelta(hours=1)),
+        (timedelta.max, LONGEST_ASKED),
+        (None, timedelta(seconds=4)),
+    ],
+)
+def test_a_pause_that_is_asked_for_is_kept_within_what_there_can_be(asked: timedelta | None, given: timedelta) -> None:
+    settled = dispose(Retry("not yet", after=asked), 4)
+    assert settled.disposition == RetryAfter(given, "not yet", undone=True)

@@ -5,7 +5,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.domain.values import Json, JsonObject, clip, compact, derived_id, digest, value_at
+from soorma_ai.domain.values import (
+    MOST_OF_A_MESSAGE,
+    Json,
+    JsonObject,
+    account_of,
+    clip,
+    compact,
+    derived_id,
+    digest,
+    leaves,
+    message_of,
+    value_at,
+)
 
 scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 documents = st.recursive(
@@ -96,3 +108,36 @@ def test_clipped_text_is_never_longer_than_asked_and_says_that_it_was_clipped(te
 def test_a_pointer_or_a_dotted_path_finds_what_is_there_and_none_where_nothing_is(path: str, found: Json) -> None:
     document: Json = {"order": {"id": "o-1", "items": [{"sku": "a"}, {"sku": "b"}]}, "a/b": 1, "m~n": 2, "~1": 3}
     assert value_at(document, path) == found
+
+
+class Mute(Exception):
+    """Has no words, not even about that."""
+
+    def __str__(self) -> str:
+        raise Mute
+
+
+@pytest.mark.parametrize(
+    ("error", "said", "account"),
+    [
+        (ValueError("boom"), "boom", "ValueError: boom"),
+        (KeyboardInterrupt(), "", "KeyboardInterrupt"),
+        (Mute(), "(it has no words that can be printed)", "Mute: (it has no words that can be printed)"),
+        (ValueError("\ud800\0é"), "\\ud800\\x00é", "ValueError: \\ud800\\x00é"),
+    ],
+    ids=["plain", "empty", "mute", "no Unicode"],
+)
+def test_whatever_an_error_is_it_says_something_that_can_be_stored(
+    error: BaseException, said: str, account: str
+) -> None:
+    assert (message_of(error), account_of(error)) == (said, account)
+
+
+def test_an_errors_message_is_not_endless() -> None:
+    assert len(message_of(ValueError("x" * 10**6))) == MOST_OF_A_MESSAGE
+
+
+def test_the_leaves_of_a_group_are_its_errors_at_whatever_depth() -> None:
+    one, two = ValueError(), KeyboardInterrupt()
+    assert list(leaves(BaseExceptionGroup("", [one, BaseExceptionGroup("", [two])]))) == [one, two]
+    assert list(leaves(one)) == [one]

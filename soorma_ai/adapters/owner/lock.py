@@ -1,6 +1,7 @@
 """One owner per SQLite file: the process that may write it, and where the others can ask it.
 
-The lock is an flock on a small file next to the database. It falls with its process, however that ends.
+The lock is an flock on a small file next to the database, which says who the owner is, and where there are such locks
+(Linux) one on the database itself, for whoever removes the small file. Both fall with their process, however it ends.
 """
 
 import fcntl
@@ -8,6 +9,8 @@ import hashlib
 import json
 import os
 import stat
+import struct
+import sys
 import tempfile
 import time
 import weakref
@@ -24,6 +27,11 @@ from soorma_ai.errors import ConfigError
 _LONGEST_SOCKET_PATH = 100
 _MOST_LOOKS = 1000
 _APART = "sock"
+# Far behind the bytes that SQLite locks, and any that a file can have.
+_GUARDED_BYTE = 2**62
+
+# By inode, so that this process never opens and closes what it owns already.
+_owned: "dict[tuple[int, int], OwnerInfo]" = {}
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,8 @@ class AlreadyOwned(ConfigError):
         if info.pid == os.getpid():
             owner = f"this process ({info.purpose}) already: use the platform that is open, or another file"
         else:
-            owner = (
-                f"process {info.pid} ({info.purpose}): stop it, or use another file; "
-                "`soorma` commands reach it by themselves"
-            )
+            who = f"process {info.pid}" if info.pid else "another process"
+            owner = f"{who} ({info.purpose}): stop it, or use another file; `soorma` commands reach it by themselves"
         super().__init__(f"{database} is owned by {owner}")
         self.info = info
 
@@ -53,8 +59,9 @@ class AlreadyOwned(ConfigError):
 class Owner(AbstractContextManager["Owner"]):
     """Holds the lock of one database file until `release`, or until its process ends."""
 
-    def __init__(self, descriptor: int, info: OwnerInfo) -> None:
+    def __init__(self, descriptor: int, info: OwnerInfo, guard: int | None = None) -> None:
         self._descriptor: int | None = descriptor
+        self._guard = guard
         self.info = info
         let_go = weakref.WeakMethod(self.let_go)
         os.register_at_fork(after_in_child=lambda: (inherited := let_go()) and inherited())
@@ -64,16 +71,21 @@ class Owner(AbstractContextManager["Owner"]):
         """Take the lock. Raise AlreadyOwned when another owner lives, ConfigError when there can be no lock here."""
         database = _real_path(database)
         descriptor = _open(database, os.O_RDWR | os.O_CREAT)
+        guard = None
         try:
             if not _lock(descriptor, database):
                 raise AlreadyOwned(database, _read(descriptor, database))
             info = OwnerInfo(os.getpid(), purpose, _socket_of(database))
             _make_private(info.socket.parent, database)
+            guard = _guard(database, info)
             _write(descriptor, info, database)
         except BaseException:
             os.close(descriptor)
+            if guard is not None:
+                _owned.pop(_inode(guard), None)
+                os.close(guard)
             raise
-        return cls(descriptor, info)
+        return cls(descriptor, info, guard)
 
     def release(self) -> None:
         if self._descriptor is None:
@@ -87,9 +99,12 @@ class Owner(AbstractContextManager["Owner"]):
 
     def let_go(self) -> None:
         """Close this process's hold alone: a forked child that kept it would outlive its parent as the owner."""
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        if self._guard is not None:
+            _owned.pop(_inode(self._guard), None)
+        for descriptor in (self._descriptor, self._guard):
+            if descriptor is not None:
+                os.close(descriptor)
+        self._descriptor = self._guard = None
 
     def __exit__(self, *_: object) -> None:
         self.release()
@@ -154,6 +169,41 @@ def _try(descriptor: int, kind: int, database: Path) -> bool:
             f"the file system of {database} has no locks ({error.strerror}): put the database on a local disk"
         ) from error
     return True
+
+
+def _guard(database: Path, info: OwnerInfo) -> int | None:
+    """Lock the database itself, and return what holds that lock; None where there is no such lock, or where the file
+    cannot be opened, as its store will tell. Raise AlreadyOwned.
+
+    The lock belongs to the descriptor and not to the process, and touches none of the bytes that SQLite locks. To close
+    any descriptor of the file drops the locks of SQLite in this process, so this is closed after the store.
+    """
+    if sys.platform != "linux":
+        return None
+    with suppress(OSError):
+        if (owner := _owned.get(_inode(database))) is not None:
+            raise AlreadyOwned(database, owner)
+    try:
+        descriptor = os.open(database, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    except OSError:
+        return None
+    wanted = struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, _GUARDED_BYTE, 1, 0)
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, wanted)
+    except BlockingIOError as error:
+        os.close(descriptor)
+        removed = OwnerInfo(0, "whose .owner file somebody has removed", _socket_of(database))
+        raise AlreadyOwned(database, removed) from error
+    except OSError:  # a file system without such locks
+        os.close(descriptor)
+        return None
+    _owned[_inode(descriptor)] = info
+    return descriptor
+
+
+def _inode(file: int | Path) -> tuple[int, int]:
+    found = os.fstat(file) if isinstance(file, int) else file.stat()
+    return found.st_dev, found.st_ino
 
 
 def _write(descriptor: int, info: OwnerInfo, database: Path) -> None:

@@ -15,7 +15,7 @@ from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.untaken import id_when_let_go
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind
 from soorma_ai.domain.registry import RegisteredEvent
 
 
@@ -50,6 +50,13 @@ def hand_over(
     return arrival_of(done), seqs[-1] if len(seqs) == limit else None
 
 
+def _replied(db: sqlite3.Connection, expected: Expectation | None) -> EventEnvelope | None:
+    """What a client was answered before; one that cannot be read stands."""
+    if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
+        return None
+    return log.readable_named(db, expected.met_by)
+
+
 def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
@@ -58,7 +65,8 @@ def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
         case Meaning.REPLY:
             assert expected is not None
             asked = (expected.id, id_when_let_go(expected.id))
-            return Found(expected, was_handed=inbox.was_handed(db, event.source, asked))
+            was_handed = inbox.was_handed(db, event.source, asked)
+            return Found(expected, was_handed=was_handed, replied=_replied(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None
             return Found(planner=plans.planner_of(db, heard.plan_id))

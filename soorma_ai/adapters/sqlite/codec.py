@@ -2,6 +2,7 @@
 
 import sqlite3
 from datetime import UTC, datetime
+from enum import StrEnum
 from functools import cached_property, lru_cache
 from typing import Generic, TypeVar
 
@@ -13,9 +14,10 @@ from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import ConfigError
 
 T = TypeVar("T")
+E = TypeVar("E", bound=StrEnum)
 
 
 class Codec(Generic[T]):
@@ -31,14 +33,12 @@ class Codec(Generic[T]):
         return self._adapter.dump_json(record, warnings="error").decode()
 
     def record(self, text: str) -> T:
-        """Raise LocalProtocolError for what this version cannot read."""
+        """Raise ConfigError for what this version cannot read."""
         try:
             return self._adapter.validate_json(text)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
-            raise LocalProtocolError(
-                f"a stored {self._kind.__name__} cannot be read ({fault['msg']}): restore it from a backup"
-            ) from error
+            raise _unreadable(self._kind.__name__, fault["msg"]) from error
 
 
 PLAN = Codec(PlanRecord)
@@ -73,4 +73,20 @@ def epoch(moment: datetime) -> float:
 
 
 def moment(seconds: float) -> datetime:
-    return datetime.fromtimestamp(seconds, UTC)
+    """Raise ConfigError for what is none."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (TypeError, ValueError, OverflowError, OSError) as error:
+        raise _unreadable("moment", error) from error
+
+
+def known(kind: type[E], text: str) -> E:
+    """Return the member of this name. Raise ConfigError where there is none."""
+    try:
+        return kind(text)
+    except ValueError as error:
+        raise _unreadable(kind.__name__, error) from error
+
+
+def _unreadable(what: str, why: object) -> ConfigError:
+    return ConfigError(f"a stored {what} cannot be read ({why}): restore the file from a backup")

@@ -31,6 +31,8 @@ def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about:
             expectations.insert(db, expectation)
         case decided.Meet(expectation_id, met_by):
             return close(db, expectation_id, ExpectationStatus.MET, now, met_by=met_by)
+        case decided.Replace(expectation_id, was, met_by):
+            return expectations.replace_met(db, expectation_id, was, met_by)
         case Stray():
             return expectations.tell_stray(db, effect, now)
         case decided.KeepEarly(stray):

@@ -9,7 +9,7 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import inbox
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Swept
 
 _LOG = logging.getLogger("soorma_ai.store")
@@ -42,6 +42,6 @@ def _read(body: str) -> PlanRecord | None:
     """One that cannot be read holds up no other."""
     try:
         return PLAN.record(body)
-    except LocalProtocolError as error:
+    except ConfigError as error:
         _LOG.warning("a plan cannot be set going", extra={"reason": str(error)})
         return None

@@ -131,6 +131,7 @@ class TaskContext(Generic[T]):
         if isinstance(share, bool) or not isinstance(share, int | float) or not 0 <= share <= 1:
             raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
         handling, services = self.in_hand.handling, self.in_hand.handling.services
+        handling.must_be_open()
         now = services.clock.now()
         data = {"task_id": self.task_id, "plan_id": self.plan_id, "progress": progress, "message": message}
         event = new_event(

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from soorma_ai.core.arrival.effects import Answered, Effect, Hasten, KeepEarly, Meet, Put, Resolve, Stop
+from soorma_ai.core.arrival.effects import Answered, Effect, Hasten, KeepEarly, Meet, Put, Replace, Resolve, Stop
 from soorma_ai.core.arrival.meeting import fits, owner_of
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.arrival.untaken import keep
@@ -20,6 +20,7 @@ from soorma_ai.core.expecting.replies import is_reply
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.domain.replies import is_failure
 
 KEPT_EARLY = timedelta(hours=24)
 GIVEN_UP = "whoever delegated it waits for it no more"
@@ -54,11 +55,13 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """Rows behind the names. `was_handed`: the agent that replies got the request. `planner` is the agent of the plan,
-    with its tenant; `resting` the event of the delivery in doubt, with the fence under which its handler began."""
+    """Rows behind the names. `was_handed`: the agent that replies got the request. `replied` is what a client was
+    answered before; `planner` is the agent of the plan, with its tenant; `resting` the event of the delivery in doubt,
+    with the fence under which its handler began."""
 
     expected: Expectation | None = None
     was_handed: bool = False
+    replied: EventEnvelope | None = None
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
@@ -112,7 +115,7 @@ def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tu
         case Meaning.GIVES_UP, Expectation() as given_up:
             return _abandon(given_up, found)
         case Meaning.REPLY, Expectation() as expected:
-            return _meet_reply(expected, event, is_from_asked=found.was_handed or event.source == SYSTEM)
+            return _meet_reply(expected, found, event)
         case Meaning.MAY_BE_AWAITED, _ if not found.has_met_wait:
             return _meet_wait(heard, found.waits, event, now)
         case _:
@@ -154,10 +157,12 @@ def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Ef
     return (Resolve(question.agent, owner_of(question)),) if is_present else ()
 
 
-def _meet_reply(expected: Expectation, event: EventEnvelope, *, is_from_asked: bool) -> tuple[Effect, ...]:
+def _meet_reply(expected: Expectation, found: Found, event: EventEnvelope) -> tuple[Effect, ...]:
     """Meet it by a reply of those who were asked, or the platform's about them. One that comes again still met it."""
-    if not is_from_asked:
+    if not (found.was_handed or event.source == SYSTEM):
         return (Stray(event.id, event.type, "unasked", expected.id),)
+    if found.replied is not None and _makes_good(found.replied, event):
+        return Replace(expected.id, found.replied.id, event.id), Answered(expected.id)
     is_open = expected.status is ExpectationStatus.OPEN
     if not is_open and (expected.status, expected.met_by) != (ExpectationStatus.MET, event.id):
         reason = "surplus" if expected.status is ExpectationStatus.MET else "late"
@@ -166,6 +171,11 @@ def _meet_reply(expected: Expectation, event: EventEnvelope, *, is_from_asked: b
     if expected.kind is ExpectationKind.CLIENT:
         return (*meets, Answered(expected.id))
     return (*meets, Put(expected.agent, owner_of(expected)))
+
+
+def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
+    """Tell whether an agent that failed a client has succeeded since, as one whose dead letter was redriven does."""
+    return before.source == event.source and is_failure(before.data) and not is_failure(event.data)
 
 
 def _meet_wait(heard: Heard, waits: Iterable[Expectation], event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:

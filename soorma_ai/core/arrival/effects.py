@@ -38,6 +38,15 @@ class Meet:
 
 
 @dataclass(frozen=True)
+class Replace:
+    """The expectation is met by this event instead of the one that met it before."""
+
+    expectation_id: str
+    was: str
+    met_by: str
+
+
+@dataclass(frozen=True)
 class Answered:
     """A client is told that its request has its reply."""
 
@@ -119,6 +128,7 @@ Effect = (
     Put
     | Open
     | Meet
+    | Replace
     | Answered
     | Stray
     | KeepEarly

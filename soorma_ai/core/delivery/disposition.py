@@ -3,9 +3,11 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
+from soorma_ai.core.delivery.transient import may_pass
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, account_of, message_of
 from soorma_ai.errors import (
     ConfigError,
     ContentFiltered,
@@ -26,8 +28,21 @@ from soorma_ai.errors import (
 MAX_ATTEMPTS = 5
 FIRST_DELAY = timedelta(milliseconds=500)
 LONGEST_DELAY = timedelta(minutes=1)
+LONGEST_ASKED = timedelta(seconds=LONGEST_WAIT_SECONDS)
 
 _FAULT = "a fault in the agent: asking again will not help"
+
+
+@dataclass(frozen=True)
+class Tries:
+    """A handler's own word on being tried again: how often it is handed a delivery, and its errors, beside those that
+    are known, that may be gone the next time."""
+
+    attempts: int = MAX_ATTEMPTS
+    retry_on: tuple[type[Exception], ...] = ()
+
+
+USUAL = Tries()
 
 
 @dataclass(frozen=True)
@@ -40,32 +55,35 @@ class Disposal:
     rests: bool = False
 
 
-def dispose(error: Exception, attempt: int) -> Disposal:
+def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
     """`attempt` counts from 1."""
+    said = message_of(error)
     match error:
         case Retry():
-            return _again(error, error.after, attempt, "spent", undone=True)
+            return _again(said, error.after, attempt, tries.attempts, "spent", undone=True)
         case VersionConflict():
-            return _again(error, timedelta(0), attempt, error.code)
+            return _again(said, timedelta(0), attempt, max(tries.attempts, MAX_ATTEMPTS), error.code)
         case Outage():
             pause = LONGEST_DELAY if error.retry_after is None else error.retry_after
-            return Disposal(RetryAfter(pause, str(error), counts=False), rests=True)
+            return Disposal(RetryAfter(pause, said, counts=False), rests=True)
         case TransientError():
-            return _again(error, error.retry_after, attempt, error.code)
+            return _again(said, error.retry_after, attempt, tries.attempts, error.code)
         case Reject():
-            return Disposal(Ack(), Failure(error.code, str(error)))
+            return Disposal(Ack(), Failure(error.code, said))
         case OutcomeUnknown():
-            return Disposal(InDoubt(str(error)))
+            return Disposal(InDoubt(said))
         case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
-            return Disposal(Ack(), Failure(error.code, str(error), ends_plan=True))
+            return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
+        case _ if isinstance(error, tries.retry_on) or may_pass(error):
+            return _again(account_of(error), None, attempt, tries.attempts, TransientError.code)
         case RemoteProtocolError():
-            return _hopeless(error.code, str(error), "asking again in the same way will not help")
+            return _hopeless(error.code, said, "asking again in the same way will not help")
         case LocalProtocolError() | ConfigError():
-            return _hopeless(error.code, str(error), _FAULT)
+            return _hopeless(error.code, said, _FAULT)
         case SoormaError():
-            return _hopeless(error.code, str(error), "asking again will not help")
+            return _hopeless(error.code, said, "asking again will not help")
         case _:
-            return _hopeless("handler_error", f"{type(error).__name__}: {error}", _FAULT)
+            return _hopeless("handler_error", account_of(error), _FAULT)
 
 
 def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> Disposal:
@@ -75,8 +93,8 @@ def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> D
         return dispose(error, attempt)
     if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
         asked = error.retry_after if isinstance(error, TransientError) else None
-        return Disposal(RetryAfter(asked if asked is not None else _backoff(attempt), str(error)))
-    return Disposal(InDoubt(f"{type(error).__name__}: {error}"))
+        return Disposal(RetryAfter(_delay(asked, attempt), message_of(error)))
+    return Disposal(InDoubt(account_of(error)))
 
 
 def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
@@ -99,14 +117,17 @@ def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStat
     return None
 
 
-def _again(error: Exception, asked: timedelta | None, attempt: int, code: str, *, undone: bool = False) -> Disposal:
-    if attempt >= MAX_ATTEMPTS:
-        return _hopeless(code, str(error), f"tried {attempt} times; it may work later", undone=undone)
-    return Disposal(RetryAfter(asked if asked is not None else _backoff(attempt), str(error), undone))
+def _again(said: str, asked: timedelta | None, attempt: int, most: int, code: str, *, undone: bool = False) -> Disposal:
+    if attempt >= most:
+        often = "once" if attempt == 1 else f"{attempt} times"
+        return _hopeless(code, said, f"tried {often}; it may work later", undone=undone)
+    return Disposal(RetryAfter(_delay(asked, attempt), said, undone))
 
 
-def _backoff(attempt: int) -> timedelta:
-    return min(FIRST_DELAY * 2 ** (attempt - 1), LONGEST_DELAY)
+def _delay(asked: timedelta | None, attempt: int) -> timedelta:
+    if asked is None:
+        return min(FIRST_DELAY * 2 ** min(attempt - 1, 16), LONGEST_DELAY)
+    return min(max(asked, timedelta(0)), LONGEST_ASKED)
 
 
 def _hopeless(code: str, what: str, advice: str, *, undone: bool = False) -> Disposal:

@@ -259,8 +259,8 @@ class Client:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
         (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
 
-        Whoever asked was told of the failure when the letter died, and that reply stands: a plan that went on does
-        not take a second one, and `request` with the same `idempotency_key` goes on finding the first.
+        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
+        `request` with the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
         return await redrive(self.services, self.person, letter_id)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 
+from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.expecting.wakeups import ANSWERED
@@ -46,11 +47,9 @@ class Handling:
         self.delivery = delivery
         self.services = services
         self._begun_under = delivery.started
+        self._closed_with: tuple[Effect, ...] | None = None
         self.taken_up: str | None = None
-        self.forget()
-
-    def forget(self) -> None:
-        """Undo all that was recorded."""
+        self.tries = Tries()
         self._effects: list[Effect] = []
         # A redriven delivery makes other events than it made before it died: its requester was told of the failure
         # under the first ordinal then, and one id may not stand for two contents.
@@ -60,10 +59,40 @@ class Handling:
         self._stored_version: int | None = None
         self._touched = False
         self._values: PlanValues | None = None
-        self.memory = MemoryInHand(self.services.store.memory)
+        self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
+
+    def close(self) -> None:
+        """End the context: what is recorded by now counts, and nothing can be recorded any more."""
+        self._closed_with = self.effects
+
+    def discard(self) -> None:
+        """End the context, and nothing of it counts."""
+        self._closed_with = ()
+
+    def anew(self) -> "Handling":
+        """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known."""
+        again = Handling(self.delivery, self.services)
+        again._begun_under, again.taken_up = self._begun_under, self.taken_up
+        return again
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed_with is not None
+
+    def must_be_open(self) -> None:
+        if self.is_closed:
+            raise LocalProtocolError(
+                f"the handler of {self.event.type!r} has ended, and its context with it; await what it began in it, "
+                "or publish from outside with platform.publish()"
+            )
+
+    @property
+    def memory(self) -> MemoryInHand:
+        self.must_be_open()
+        return self._memory
 
     def checkpoint(self) -> Callable[[], None]:
         """Return what undoes all that is recorded from now on."""
@@ -72,7 +101,7 @@ class Handling:
         def roll_back() -> None:
             del self._effects[recorded:]
             self._plan, self._touched, self._values = plan, touched, None
-            self.memory = MemoryInHand(self.services.store.memory)
+            self._memory = MemoryInHand(self.services.store.memory)
 
         return roll_back
 
@@ -110,6 +139,7 @@ class Handling:
 
     async def begin(self) -> None:
         """Write down that a handler begins that must not run twice."""
+        self.must_be_open()
         await self.services.store.queue.begin(self.delivery)
         self._begun_under = self.delivery.fence
 
@@ -130,7 +160,9 @@ class Handling:
     @property
     def effects(self) -> tuple[Effect, ...]:
         """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
-        recorded = (*self._effects, *self.memory.changes)
+        if self._closed_with is not None:
+            return self._closed_with
+        recorded = (*self._effects, *self._memory.changes)
         changes = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
         if self._plan is None or not (self._touched or changes):
             return recorded
@@ -151,6 +183,7 @@ class Handling:
 
     def record(self, *effects: Effect) -> None:
         """Record effects. What a plan remembers goes into its working copy, which tells at the end what has changed."""
+        self.must_be_open()
         for effect in effects:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
@@ -162,10 +195,12 @@ class Handling:
         self._effects = list(effects)
 
     def moment(self) -> Moment:
+        self.must_be_open()
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
 
     def next_call(self) -> int:
         """The ordinal of a model call in this handling."""
+        self.must_be_open()
         return next(self._calls)
 
     @property
@@ -180,6 +215,7 @@ class Handling:
 
     def load(self, plan: PlanRecord) -> None:
         """A stored plan as the working copy."""
+        self.must_be_open()
         self._plan, self._stored_version, self._touched = plan, plan.version, False
 
     def take_up(self, plan: PlanRecord) -> None:
@@ -202,6 +238,7 @@ class Handling:
         return self._values
 
     def apply(self, outcome: Outcome) -> None:
+        self.must_be_open()
         self._plan, self._touched = outcome.plan, True
         self.record(*outcome.effects)
 
@@ -261,5 +298,6 @@ def in_hand(handling: Handling) -> Generator[None]:
 
 
 def must_be_outside() -> None:
-    if current_handling() is not None:
+    handling = current_handling()
+    if handling is not None and not handling.is_closed:
         raise LocalProtocolError("inside a handler, use its context: what platform.* does there would act at once")

@@ -8,16 +8,19 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
 from datetime import timedelta
+from math import inf
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.flow import Route, handle
+from soorma_ai.runtime.handling.hand import Hand, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.signals import until
 
 LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5
+SHORTEST_SLEEP = 0.001
 SUSPECTS = ""
 
 
@@ -39,14 +42,18 @@ async def finish_claim(
 
 
 class Consumer:
-    def __init__(self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int) -> None:
+    """Handles the deliveries of one agent. `limit` is how long a handler may take."""
+
+    def __init__(
+        self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int, limit: timedelta
+    ) -> None:
         self.agent = agent
-        self.in_hand: dict[asyncio.Task[None], Delivery] = {}
+        self.in_hand: dict[Sheltered, Hand] = {}
         self._routes = routes
         self._services = services
         self._most = max_in_flight
+        self._limit = limit
         self.is_draining = False
-        self._at_work: set[tuple[int, int]] = set()
 
     async def run(self) -> None:
         woken = self._services.signals.agent(self.agent)
@@ -57,21 +64,29 @@ class Consumer:
             if len(taken) == 0 or len(self.in_hand) >= self._most:
                 await until(woken, self._services.clock, None)
 
+    async def keep_limits(self) -> None:
+        """End handlers whose time is over. None that begins while this sleeps can be due before it wakes."""
+        clock = self._services.clock
+        while True:
+            now = clock.monotonic()
+            for hand in list(self.in_hand.values()):
+                if hand.due <= now:
+                    hand.time_out()
+            soonest = min((hand.due for hand in self.in_hand.values()), default=inf)
+            await clock.sleep(max(min(soonest - now, self._limit.total_seconds()), SHORTEST_SLEEP))
+
     def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
-        task = asyncio.create_task(self._handle(delivery), name=f"{self.agent}:{delivery.event.type}")
-        self.in_hand[task] = delivery
+        hand = Hand(delivery, self._limit, self._services.clock)
+        task = hand.give(self._handle(hand))
+        self.in_hand[task] = hand
         task.add_done_callback(self._forget)
         return task
 
     def interrupt(self, is_meant: Callable[[Delivery], bool]) -> None:
-        """End these handlings where they are. Nothing of them happened; if still ours, they are handed over again.
-
-        One that has not begun will see what has changed, and could not give its delivery back; one that is giving it
-        back already is left alone.
-        """
-        for task, delivery in list(self.in_hand.items()):
-            if is_meant(delivery) and _claim_key(delivery) in self._at_work:
-                task.cancel()
+        """End these handlings where they are. Nothing of them happened; if still ours, they are handed over again."""
+        for hand in list(self.in_hand.values()):
+            if is_meant(hand.delivery):
+                hand.interrupt()
 
     async def drain(self) -> None:
         """Take nothing more, and finish what is in hand."""
@@ -85,7 +100,7 @@ class Consumer:
         if room <= 0:
             return []
         services = self._services
-        held = [delivery.seq for delivery in self.in_hand.values()]
+        held = [hand.delivery.seq for hand in self.in_hand.values()]
         try:
             claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
             return await finish_claim(claiming, services, lambda: self.is_draining)
@@ -95,19 +110,19 @@ class Consumer:
             services.signals.agent(self.agent).set()
             return []
 
-    async def _handle(self, delivery: Delivery) -> None:
-        self._at_work.add(_claim_key(delivery))
+    async def _handle(self, hand: Hand) -> None:
+        hand.begin()
         try:
-            await handle(delivery, self._routes, self._services)
+            await handle(hand, self._routes, self._services)
         except TransientError as error:
             # The claim stands until its lease ends; then the delivery is handed over again.
             warn("commit_failed", agent=self.agent, reason=error)
         except asyncio.CancelledError:
-            self._at_work.discard(_claim_key(delivery))
-            await self._give_back(delivery)
+            hand.end()
+            await self._give_back(hand.delivery)
             raise
         finally:
-            self._at_work.discard(_claim_key(delivery))
+            hand.end()
 
     async def _give_back(self, delivery: Delivery) -> None:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
@@ -116,7 +131,7 @@ class Consumer:
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 
-    def _forget(self, task: asyncio.Task[None]) -> None:
+    def _forget(self, task: Sheltered) -> None:
         self.in_hand.pop(task, None)
         self._services.signals.agent(self.agent).set()
         broke = None if task.cancelled() else task.exception()
@@ -150,7 +165,3 @@ async def handle_suspects(services: Services, consumer_of: Callable[[str], Consu
 async def _claim_suspect(services: Services) -> list[Delivery]:
     found = await services.store.queue.claim_suspect(services.presence.names, services.clock.now(), LEASE)
     return [found] if found else []
-
-
-def _claim_key(delivery: Delivery) -> tuple[int, int]:
-    return delivery.seq, delivery.fence

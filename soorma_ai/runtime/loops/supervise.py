@@ -3,14 +3,17 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack
+from datetime import timedelta
 from typing import Protocol
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED
 from soorma_ai.core.plan.lifecycle import is_overdue
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.registry import Registration
+from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Bus, Delivery
 from soorma_ai.runtime.flow import Route
+from soorma_ai.runtime.handling.hand import GRACE_SECONDS, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
@@ -26,6 +29,7 @@ class Consuming(Protocol):
 
     name: str
     max_in_flight: int
+    handler_timeout: timedelta
 
     def routes(self) -> Sequence[Route]: ...
 
@@ -42,13 +46,21 @@ class Supervisor:
         self._bus = bus
         self._agents: list[Consuming] = []
         self._consumers: dict[str, Consumer] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: list[Sheltered] = []
+        self._names: list[str] = []
+        self._has_begun = False
 
     async def start(self, agents: Sequence[Consuming]) -> None:
-        """Start agents. Consumption begins when all are registered and have started; when one cannot, none has."""
+        """Start agents. Consumption begins when all are registered and have started; when one cannot, none has.
+
+        Raise ConfigError for two agents of one name, of which the other may be just starting.
+        """
         services = self._services
-        await services.store.registry.register([agent.registration() for agent in agents], services.clock.now())
         async with AsyncExitStack() as undoing:
+            for agent in agents:
+                self._take_name(agent.name)
+                undoing.callback(self._names.remove, agent.name)
+            await services.store.registry.register([agent.registration() for agent in agents], services.clock.now())
             undoing.push_async_callback(services.store.registry.leave, [agent.name for agent in agents])
             for agent in agents:
                 await agent.started(services)
@@ -57,7 +69,8 @@ class Supervisor:
         for agent in agents:
             self._agents.append(agent)
             services.presence.add(agent.name)
-        if not self._tasks:
+        if not self._has_begun:
+            self._has_begun = True
             await self._bus.subscribe(self._arrive)
             self._run("relay", lambda: relay(services, self._bus))
             self._run("timers", lambda: run_timers(services))
@@ -66,31 +79,47 @@ class Supervisor:
             self._run("sweep", lambda: keep_sweeping(services))
             self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
         for agent in agents:
-            consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight)
+            consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight, agent.handler_timeout)
             self._consumers[agent.name] = consumer
             self._run(f"consume:{agent.name}", consumer.run)
+            self._run(f"limits:{agent.name}", consumer.keep_limits)
         services.signals.outbox.set()
         services.signals.timers.set()
         self._run("hand over", lambda: hand_over(services))
         services.signals.agent(SUSPECTS).set()
 
     async def stop(self) -> None:
-        """Finish what is in hand; what takes too long is cancelled and handed over again later."""
+        """Finish what is in hand; what takes too long is cancelled and handed over again later, and what does not end
+        then either is left behind."""
         if self._consumers:
-            draining = asyncio.gather(*(consumer.drain() for consumer in self._consumers.values()))
-            await asyncio.wait([draining], timeout=DRAIN_SECONDS)
-            draining.cancel()
-        left = [task for consumer in self._consumers.values() for task in consumer.in_hand]
-        for task in (*self._tasks, *left):
-            task.cancel()
-        await asyncio.gather(*self._tasks, *left, return_exceptions=True)
+            draining = [asyncio.ensure_future(consumer.drain()) for consumer in self._consumers.values()]
+            _, slow = await asyncio.wait(draining, timeout=DRAIN_SECONDS)
+            for one in slow:
+                one.cancel()
+        hands = {task: hand for consumer in self._consumers.values() for task, hand in consumer.in_hand.items()}
+        for task in self._tasks:
+            task.stop()
+        for hand in hands.values():
+            hand.stop()
+        if hands:
+            await asyncio.wait(hands, timeout=GRACE_SECONDS)
+        for task, hand in hands.items():
+            if not task.done():
+                hand.leave()
+        await asyncio.gather(*self._tasks, *hands, return_exceptions=True)
         async with AsyncExitStack() as stopping:
             stopping.push_async_callback(self._services.store.registry.leave, self._services.presence.names)
             for agent in reversed(self._agents):
-                stopping.push_async_callback(agent.stopped)
+                stopping.push_async_callback(_let_go, agent)
+
+    def _take_name(self, name: str) -> None:
+        if name in self._names:
+            raise ConfigError(f"two agents are called {name}; deliveries are kept by name, so rename one")
+        self._names.append(name)
 
     def _in_hand(self) -> list[Delivery]:
-        return [delivery for consumer in self._consumers.values() for delivery in consumer.in_hand.values()]
+        hands = [hand for consumer in self._consumers.values() for hand in consumer.in_hand.values()]
+        return [hand.delivery for hand in hands if not hand.has_ended]
 
     def _interrupt(self, deliveries: Sequence[Delivery]) -> None:
         for consumer in self._consumers.values():
@@ -116,15 +145,32 @@ class Supervisor:
                 )
 
     def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        self._tasks.append(asyncio.create_task(self._keep_running(name, work), name=name))
+        self._tasks.append(Sheltered(self._keep_running(name, work), name))
 
     async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Run a loop again when it breaks, which is a bug and is reported."""
         while True:
             try:
                 await work()
+            except asyncio.CancelledError:
+                task = asyncio.current_task()
+                if task is None or task.cancelling():
+                    raise
+                # A handler has cancelled what this was waiting for.
+                warn("loop_cancelled", loop=name)
             except Exception as error:
                 warn("loop_broke", bug=error, loop=name)
                 await self._services.clock.sleep(PAUSE_AFTER_FAULT)
             else:
                 return
+
+
+async def _let_go(agent: Consuming) -> None:
+    """Tell an agent that it has ended. A hook of its own that does not end is left behind."""
+    stopping = asyncio.ensure_future(agent.stopped())
+    done, _ = await asyncio.wait([stopping], timeout=DRAIN_SECONDS)
+    if not done:
+        stopping.cancel()
+        warn("hook_left_behind", agent=agent.name, reason="its on_shutdown did not end")
+        return
+    stopping.result()

@@ -34,7 +34,6 @@ async def run_timers(services: Services) -> None:
 async def _attend(services: Services, attended: datetime) -> tuple[datetime, float]:
     """Do what has become due since `attended`; return the moment until which that was, and the seconds until something
     is. Agents are woken once: one that is busy looks for itself when it has room."""
-    attended = min(attended, services.clock.now())  # clocks step back
     while (due := await services.store.queue.next_due(services.presence.names, attended)) is not None:
         now = services.clock.now()
         if due > now:
@@ -60,9 +59,10 @@ async def keep_leases(
         except TransientError as error:
             warn("renew_failed", reason=error)
             continue
-        if len(kept) < len(mine):
-            still_ours = {delivery.seq for delivery in kept}
-            lost = [delivery for delivery in mine if delivery.seq not in still_ours]
+        # One that was committed meanwhile is ours no more, and has lost nothing.
+        at_work = {_claim_key(delivery) for delivery in in_hand()} - {_claim_key(delivery) for delivery in kept}
+        lost = [delivery for delivery in mine if _claim_key(delivery) in at_work]
+        if lost:
             warn("leases_lost", count=len(lost))
             interrupt(lost)
 
@@ -96,3 +96,7 @@ async def _sweep(services: Services) -> None:
         services.signals.wake_agents()
     for plan_id in swept.stranded:
         warn("plan_stranded", plan_id=plan_id, reason="nothing was coming for it; it is handled again")
+
+
+def _claim_key(delivery: Delivery) -> tuple[int, int]:
+    return delivery.seq, delivery.fence

@@ -91,7 +91,7 @@ def _verify(copy: Path, source: Path) -> None:
     try:
         with closing(sqlite3.connect(f"{copy.absolute().as_uri()}?immutable=1", uri=True)) as made:
             told: str = made.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         raise files.unusable(error, source) from error
     if told != "ok":
         raise ConfigError(f"{source} is damaged, and so would be its backup ({told}); restore an older one")

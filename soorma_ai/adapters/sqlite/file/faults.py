@@ -1,10 +1,11 @@
 """Errors of sqlite3, in our words."""
 
+import json
 import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from pydantic_core import PydanticSerializationError
+from pydantic_core import PydanticSerializationError, ValidationError
 
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 
@@ -20,12 +21,15 @@ _MAY_COME_BACK = {
     sqlite3.SQLITE_PROTOCOL: "the file's locks are contended",
 }
 _CANNOT_BE_WRITTEN = (OverflowError, ValueError, PydanticSerializationError)
+_CANNOT_BE_READ = (UnicodeDecodeError, json.JSONDecodeError, ValidationError)
 
 
 def mapped(error: Exception) -> Exception:
     """An error of our tree for what a library raised; anything else as it is."""
     if isinstance(error, sqlite3.Error):
         return _of_sqlite(error)
+    if isinstance(error, _CANNOT_BE_READ):
+        return _damaged(error)
     if isinstance(error, _CANNOT_BE_WRITTEN):
         return LocalProtocolError(f"this value cannot be stored: {error}; give JSON values and 64-bit integers")
     return error
@@ -43,10 +47,15 @@ def _of_sqlite(error: sqlite3.Error) -> SoormaError:
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code in _MAY_COME_BACK:
         return StoreUnavailable(f"the store cannot be used now: {_MAY_COME_BACK[code]} ({error})")
-    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return ConfigError(f"the store's file is damaged ({error}): stop its owner and restore the file from a backup")
     if code == sqlite3.SQLITE_CONSTRAINT:
         return VersionConflict(f"somebody else wrote this row first ({error})")
     if isinstance(error, sqlite3.ProgrammingError) and "closed" in str(error):
         return StoreUnavailable("the store is closed")
-    return LocalProtocolError(f"the store refused a statement: {error}")
+    if isinstance(error, sqlite3.ProgrammingError | sqlite3.InterfaceError | sqlite3.DataError):
+        return LocalProtocolError(f"the store refused a statement: {error}")
+    # The statements are known to be right, so what they meet is not what was written.
+    return _damaged(error)
+
+
+def _damaged(error: Exception) -> ConfigError:
+    return ConfigError(f"the store's file is damaged ({error}): stop its owner and restore the file from a backup")

@@ -56,7 +56,7 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
 def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Generator[None]:
     try:
         yield
-    except sqlite3.Error as error:
+    except (sqlite3.Error, UnicodeDecodeError) as error:
         connection.close()
         raise unusable(error, path) from error
     except ConfigError:
@@ -81,6 +81,10 @@ def _prepare(connection: sqlite3.Connection, path: Path | None) -> None:
     connection.execute("PRAGMA cache_size = -16384")
     if version < VERSION:
         migrate(connection, version)
+    # One that cannot be written is told here, and not by what is written first.
+    connection.execute("BEGIN IMMEDIATE")
+    connection.execute(f"PRAGMA user_version = {VERSION}")
+    connection.execute("ROLLBACK")
 
 
 def _version(connection: sqlite3.Connection, path: Path | None) -> int:
@@ -92,6 +96,8 @@ def _version(connection: sqlite3.Connection, path: Path | None) -> int:
         return 0
     if application != APPLICATION_ID:
         raise ConfigError(f"{path} is the database of another program; give the store a file of its own")
+    if version < 1:
+        raise _damaged(path, f"its schema is {version}")
     if version > VERSION:
         raise ConfigError(
             f"{path} was written by a newer version: its schema is {version}, this one knows {VERSION}; "
@@ -100,12 +106,16 @@ def _version(connection: sqlite3.Connection, path: Path | None) -> int:
     return version
 
 
-def unusable(error: sqlite3.Error, path: Path | None) -> Exception:
+def unusable(error: sqlite3.Error | UnicodeDecodeError, path: Path | None) -> Exception:
     code: int = getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF
     if code == sqlite3.SQLITE_NOTADB:
         return ConfigError(f"{path} is not an SQLite database; move it away, or give the store another path")
-    if code == sqlite3.SQLITE_CORRUPT:
-        return ConfigError(f"{path} is damaged ({error}); restore it from a backup, or move it away to start afresh")
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_ERROR):
+        return _damaged(path, error)
     if code in (sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return ConfigError(f"{path} cannot be written ({error}); give a file in a writable directory")
     return mapped(error)
+
+
+def _damaged(path: Path | None, why: object) -> ConfigError:
+    return ConfigError(f"{path} is damaged ({why}); restore it from a backup, or move it away to start afresh")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sqlite.codec import epoch, known, moment
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import NOBODY, LetterStatus
@@ -125,7 +125,7 @@ def _letter(db: sqlite3.Connection, row: tuple[Any, ...]) -> DeadLetterRow:
         plan_id=plan_id or event.plan_id,
         root_plan_id=root_plan_id or event.root_plan_id,
         came_for=plan_id,
-        plan_status=PlanStatus(status) if status else None,
+        plan_status=known(PlanStatus, status) if status else None,
         unreadable=unreadable,
     )
 

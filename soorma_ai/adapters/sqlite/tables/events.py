@@ -63,6 +63,11 @@ def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
         return None
 
 
+def readable_named(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
+    stored = _find(db, event_id)
+    return readable(db, stored[0]) if stored else None
+
+
 def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
     """Events to look at: what cannot be read is stood in for."""
     try:

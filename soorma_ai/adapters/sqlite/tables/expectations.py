@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch, moment
+from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch, known, moment
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
@@ -49,7 +49,7 @@ def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | N
 
 def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus | None:
     row = db.execute("SELECT status FROM expectation WHERE id = ?", (expectation_id,)).fetchone()
-    return ExpectationStatus(row[0]) if row else None
+    return known(ExpectationStatus, row[0]) if row else None
 
 
 def listed(
@@ -139,7 +139,12 @@ def close(
     # It needs its timers no more, nor the names it was found by.
     db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
     db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
-    return ExpectationKind(changed[0])
+    return known(ExpectationKind, changed[0])
+
+
+def replace_met(db: sqlite3.Connection, expectation_id: str, was: str, met_by: str) -> bool:
+    query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ?"
+    return db.execute(query, (met_by, expectation_id, was)).rowcount == 1
 
 
 def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
@@ -194,7 +199,7 @@ def _found(db: sqlite3.Connection, rest: str, values: Sequence[object] | Mapping
     for body, status, closed_at, met_by, answer in db.execute(f"{_SELECT} {rest}", values).fetchall():
         yield replace(
             EXPECTATION.record(body),
-            status=ExpectationStatus(status),
+            status=known(ExpectationStatus, status),
             closed_at=None if closed_at is None else moment(closed_at),
             met_by=met_by,
             answer=None if answer is None else ANSWER.record(answer),

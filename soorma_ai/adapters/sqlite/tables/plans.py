@@ -4,7 +4,7 @@ import json
 import sqlite3
 from collections.abc import Sequence
 
-from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row
+from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row, known
 from soorma_ai.adapters.sqlite.tables import memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.history import JoinProgress, Step
@@ -141,7 +141,7 @@ def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
 
 def status(db: sqlite3.Connection, plan_id: str | None) -> PlanStatus | None:
     row = db.execute("SELECT status FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
-    return PlanStatus(row[0]) if row else None
+    return known(PlanStatus, row[0]) if row else None
 
 
 def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:

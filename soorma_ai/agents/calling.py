@@ -1,0 +1,52 @@
+"""What the decorators of handlers have in common: how often a handler is tried, and for what."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TypedDict, cast
+
+from soorma_ai.agents.typed import Handler
+from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
+from soorma_ai.errors import ConfigError
+
+
+class HandlerOptions(TypedDict, total=False):
+    """Options of every handler's decorator.
+
+    What may be gone the next time is tried again, after a growing pause: `Retry` and `TransientError`, lost connections
+    and time-outs, and the errors of `retry_on`, a class or a tuple of them. `attempts` counts all tries, the first one
+    included, and is 5 if it is not given.
+    """
+
+    retry_on: type[Exception] | tuple[type[Exception], ...]
+    attempts: int
+
+
+@dataclass(frozen=True)
+class Registered:
+    """A handler, as its decorator was given it."""
+
+    function: Handler
+    tries: Tries = USUAL
+
+
+def registered(what: str, handler: Handler, options: HandlerOptions) -> Registered:
+    return Registered(handler, tries_of(what, options))
+
+
+def tries_of(what: str, options: HandlerOptions) -> Tries:
+    """Raise ConfigError, which calls the decorator `what`."""
+    attempts: object = options.get("attempts", MAX_ATTEMPTS)
+    if not isinstance(attempts, int) or isinstance(attempts, bool) or attempts < 1:
+        raise ConfigError(f"{what}, attempts={attempts!r}: give a number from 1")
+    given: object = options.get("retry_on", ())
+    kinds = tuple(cast("tuple[object, ...]", given)) if isinstance(given, tuple) else (given,)
+    for kind in kinds:
+        if not isinstance(kind, type) or not issubclass(kind, Exception):
+            raise ConfigError(f"{what}, retry_on={given!r}: give classes of exceptions, as in retry_on=(OSError,)")
+    return Tries(attempts, cast("tuple[type[Exception], ...]", kinds))
+
+
+def most_attempts(handlers: Iterable[Registered]) -> int:
+    """Return how often a delivery to any of these may be handed over; fewer tries are no reason to set aside earlier
+    what was in hand when the process ended."""
+    return max(MAX_ATTEMPTS, *(handler.tries.attempts for handler in handlers), 0)

@@ -1,0 +1,93 @@
+"""Threads of one agent, for its handlers that are a plain `def`."""
+
+import asyncio
+import inspect
+import queue
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from contextvars import copy_context
+from functools import partial
+from typing import Any
+
+from soorma_ai.agents.typed import Handler
+
+Job = Callable[[], bool]
+
+
+class Threads:
+    """As many threads as handlers are at work at once, so that none waits for one that never returns, of this agent or
+    another. They are daemons: none keeps the process from ending."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._is_open = True
+        self._idle: list[queue.SimpleQueue[Job]] = []
+
+    async def call(self, handler: Handler, *given: object) -> Any:
+        """A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it either: whoever
+        is cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
+        if inspect.iscoroutinefunction(handler):
+            return await handler(*given)
+        working = self._give(partial(copy_context().run, handler, *given))
+        try:
+            result, error = await asyncio.shield(working)
+        except asyncio.CancelledError:
+            await asyncio.wait([working])
+            raise
+        if error is not None:
+            raise error
+        return result
+
+    def close(self) -> None:
+        """Dismiss the idle threads; the others go when they are done."""
+        self._is_open = False
+        for jobs in self._idle:
+            jobs.put(lambda: False)
+        self._idle.clear()
+
+    def _give(self, work: Callable[[], Any]) -> "asyncio.Future[tuple[Any, BaseException | None]]":
+        self._is_open = True
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[tuple[Any, BaseException | None]] = loop.create_future()
+        jobs = self._idle.pop() if self._idle else self._start()
+
+        def job() -> bool:
+            outcome = _outcome(work)
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+                loop.call_soon_threadsafe(self._settle, jobs, done, outcome)
+                return True
+            return False
+
+        jobs.put(job)
+        return done
+
+    def _settle(
+        self,
+        jobs: queue.SimpleQueue[Job],
+        done: "asyncio.Future[tuple[Any, BaseException | None]]",
+        outcome: tuple[Any, BaseException | None],
+    ) -> None:
+        if self._is_open:
+            self._idle.append(jobs)
+        else:
+            jobs.put(lambda: False)
+        if not done.done():
+            done.set_result(outcome)
+
+    def _start(self) -> queue.SimpleQueue[Job]:
+        jobs: queue.SimpleQueue[Job] = queue.SimpleQueue()
+        threading.Thread(target=_work, args=[jobs], name=f"soorma-{self._name}", daemon=True).start()
+        return jobs
+
+
+def _work(jobs: queue.SimpleQueue[Job]) -> None:
+    while jobs.get()():
+        pass
+
+
+def _outcome(work: Callable[[], Any]) -> tuple[Any, BaseException | None]:
+    try:
+        return work(), None
+    except BaseException as error:
+        return None, error
