@@ -23,7 +23,7 @@ _MOST = 10**15
 
 
 @dataclass
-class _Node:
+class _Looks:
     """Numbers of the schemas that are looked at for the same value, and of those for what is in it: of each group, one
     for any one place."""
 
@@ -72,7 +72,7 @@ def _most(groups: list[list[int]], below: list[int]) -> int:
     return sum(max((below[one] for one in group), default=0) for group in groups)
 
 
-def _from_the_inside(nodes: list[_Node]) -> list[int]:
+def _from_the_inside(nodes: list[_Looks]) -> list[int]:
     """Return all nodes, each behind those that are looked at for the same value; a way back to itself is left out."""
     found: dict[int, None] = {}
     for start in range(len(nodes)):
@@ -92,7 +92,7 @@ class _Reader:
         self._document = document
         self._numbers: dict[int, int] = {}
         self._named: dict[str, Json] = {}
-        self.nodes: list[_Node] = [_Node()]  # the first stands for all that lead nowhere
+        self.nodes: list[_Looks] = [_Looks()]  # the first stands for all that lead nowhere
         self._ahead: list[JsonObject] = []
         self._collect_names(document)
         self.root = (self._number(document) or [0])[0]
@@ -106,7 +106,7 @@ class _Reader:
             return [0]
         if id(schema) not in self._numbers:
             self._numbers[id(schema)] = len(self.nodes)
-            self.nodes.append(_Node())
+            self.nodes.append(_Looks())
             self._ahead.append(schema)
         return [self._numbers[id(schema)]]
 

@@ -46,7 +46,7 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class Part:
+class EventPart:
     """An event as it is offered: the lines that a prompt tells of it, and what its payload looks like."""
 
     named: str
@@ -58,18 +58,18 @@ class Part:
         return len(self.named) + len(self.told)
 
 
-def part_of(definition: EventDefinition, name: str) -> Part:
+def part_of(definition: EventDefinition, name: str) -> EventPart:
     """Return the part of an event that is offered under this name."""
     return _part(Same(definition), name)
 
 
 @lru_cache(maxsize=4096)
-def _part(same: Same[EventDefinition], name: str) -> Part:
+def _part(same: Same[EventDefinition], name: str) -> EventPart:
     about: JsonObject = {"called": name}
     if description := same.it.description:
         about["description"] = clip(description, ENTRY_CHARS // 2)
     payload = show(same.it.payload_schema)
-    return Part(fence(about, ENTRY_CHARS), payload, fence(payload.told, FENCE_CHARS))
+    return EventPart(fence(about, ENTRY_CHARS), payload, fence(payload.told, FENCE_CHARS))
 
 
 @dataclass(frozen=True)
