@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from soorma_ai.domain.expressions import MOST_STEPS, Term, Size, cost_of, parse, size_of, uses_in
+from soorma_ai.domain.expressions import MOST_STEPS, Size, Term, cost_of, parse, size_of, uses_in
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 
