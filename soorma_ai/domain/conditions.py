@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Protocol
 
-from soorma_ai.domain.expressions import MOST_STEPS, Part, Size, cost_of, parse, size_of, uses_in
+from soorma_ai.domain.expressions import MOST_STEPS, Size, Term, cost_of, parse, size_of, uses_in
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError
 
@@ -25,7 +25,7 @@ class _Program(Protocol):
 class _Condition:
     """An expression that can be evaluated; `uses` are the fields of values that it looks at."""
 
-    structure: Part
+    structure: Term
     uses: frozenset[tuple[str, str]]
     program: _Program
 
@@ -35,14 +35,14 @@ class _Condition:
 
     def evaluate(self, values: Mapping[str, Json]) -> object:
         """Return what it comes to. Raise one of `_UNDECIDED`, of which RuntimeError where it would take too long."""
-        seen = {name: self._seen_of(name, values[name]) for name in self.names if name in values}
+        seen = {name: self._narrow(name, values[name]) for name in self.names if name in values}
         cost = cost_of(self.structure, {name: size_of(value) for name, value in seen.items()})
         if cost > MOST_STEPS:
             raise RuntimeError(f"it may take {cost} steps over this data, {MOST_STEPS} are possible")
         with _without_panic():
             return self.program.execute(seen)
 
-    def _seen_of(self, name: str, value: Json) -> Json:
+    def _narrow(self, name: str, value: Json) -> Json:
         """Return no more of a value than is looked at."""
         if (name, "") in self.uses or not isinstance(value, dict):
             return value
@@ -86,14 +86,14 @@ def holds(expression: str, values: Mapping[str, Json]) -> bool:
 def any_of(expressions: Sequence[str]) -> str:
     """Return one condition that holds where any of these does; where that would be too large a one, `ALWAYS`."""
     distinct = list(dict.fromkeys(expressions))
-    if len(distinct) == 1:
-        return distinct[0]
+    if ALWAYS in distinct or len(distinct) == 1:
+        return ALWAYS if ALWAYS in distinct else distinct[0]
     joined = " || ".join(f"({expression}\n)" for expression in distinct)  # it may end with a comment
     try:
         _compile(joined)
     except ConfigError:
         return ALWAYS
-    return ALWAYS if ALWAYS in distinct else joined
+    return joined
 
 
 def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:

@@ -7,6 +7,7 @@ stopped in the middle.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from soorma_ai.domain.values import Json
 
@@ -55,13 +56,16 @@ class Size:
     items: int = 0
 
 
+Kind = Literal["name", "literal", "field", "list", "choice", "plus", "comparison", "logic", "match", "call", "loop"]
+
+
 @dataclass(frozen=True)
-class Part:
+class Term:
     """A part of an expression. `word` is a name, a literal, what a loop does, or the field of a value that is looked
     at; `binds` are a loop's variables."""
 
-    kind: str
-    parts: tuple["Part", ...] = ()
+    kind: Kind
+    parts: tuple["Term", ...] = ()
     word: str = ""
     binds: tuple[str, ...] = ()
     levels: int = field(init=False)
@@ -79,14 +83,14 @@ class Part:
         object.__setattr__(self, "loops", loops)
 
 
-def parse(expression: str) -> Part:
+def parse(expression: str) -> Term:
     """Return the structure of an expression. Raise Unreadable."""
     if len(expression) > MOST_CHARS:
         raise Unreadable(f"it has {len(expression)} characters, {MOST_CHARS} are possible")
     return _Parser(_tokens_of(expression)).read()
 
 
-def uses_in(part: Part) -> set[tuple[str, str]]:
+def uses_in(part: Term) -> set[tuple[str, str]]:
     """Return the values that an expression looks at, by name and field; an empty field is all of the value. The
     variables of its loops are none of them."""
     if part.kind == "name":
@@ -114,13 +118,13 @@ def size_of(value: Json) -> Size:
     return Size(nodes, items)
 
 
-def cost_of(part: Part, sizes: Mapping[str, Size]) -> int:
+def cost_of(part: Term, sizes: Mapping[str, Size]) -> int:
     """Return the most steps that it takes over values of these sizes, each of which is handed over."""
     given = sum(size.nodes for size in sizes.values())
     return given * _STEPS_TO_HAND_OVER + _weigh(part, sizes)[0]
 
 
-def _weigh(part: Part, sizes: Mapping[str, Size]) -> tuple[int, Size]:
+def _weigh(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
     """Return the cost of a part, and the size of its value."""
     match part.kind:
         case "name":
@@ -154,7 +158,7 @@ def _weigh(part: Part, sizes: Mapping[str, Size]) -> tuple[int, Size]:
             return cost + nodes, Size(nodes, items)
 
 
-def _weigh_loop(part: Part, sizes: Mapping[str, Size]) -> tuple[int, Size]:
+def _weigh_loop(part: Term, sizes: Mapping[str, Size]) -> tuple[int, Size]:
     """The items of a list share its nodes. So where an item's cost grows faster than its size, it is the most when one
     of them has all the nodes and the others none; all bodies are weighed at these two ends."""
     over, *bodies = part.parts
@@ -198,8 +202,8 @@ def _tokens_of(expression: str) -> list[tuple[str, str]]:
         at = token.end()
         if token.lastgroup not in (None, "gap"):
             found.append((token.lastgroup or "", token[0]))
-    if len(found) > MOST_TOKENS:
-        raise Unreadable(f"it has {len(found)} words and signs, {MOST_TOKENS} are possible")
+        if len(found) > MOST_TOKENS:
+            raise Unreadable(f"it has more than {MOST_TOKENS} words and signs")
     return [*found, ("end", "")]
 
 
@@ -211,7 +215,7 @@ class _Parser:
         self._at = 0
         self._level = 0
 
-    def read(self) -> Part:
+    def read(self) -> Term:
         part = self._expression()
         self._must("")
         return part
@@ -229,7 +233,7 @@ class _Parser:
         if self._take(sign) is None:
             raise Unreadable(f"{found or 'its end'!r} stands where {sign or 'its end'!r} is wanted")
 
-    def _expression(self) -> Part:
+    def _expression(self) -> Term:
         self._level += 1
         if self._level > MOST_LEVELS:
             raise Unreadable(f"it is nested deeper than {MOST_LEVELS} levels")
@@ -237,40 +241,40 @@ class _Parser:
         if self._take("?"):
             yes = self._expression()
             self._must(":")
-            part = Part("choice", (part, yes, self._expression()))
+            part = Term("choice", (part, yes, self._expression()))
         self._level -= 1
         return part
 
-    def _operation(self, rank: int) -> Part:
+    def _operation(self, rank: int) -> Term:
         if rank == len(_RANKS):
             return self._value()
         parts, signs = [self._operation(rank + 1)], set[str]()
         while sign := self._take(*_RANKS[rank]):
             signs.add(sign)
             parts.append(self._operation(rank + 1))
-        return Part(_kind_of(signs), tuple(parts)) if signs else parts[0]
+        return Term(_kind_of(signs), tuple(parts)) if signs else parts[0]
 
-    def _value(self) -> Part:
+    def _value(self) -> Term:
         while self._take("!", "-"):
             pass
         part = self._primary()
         while sign := self._take(".", "[", "{"):
             if sign == "[":
                 self._take("?")
-                part = Part("field", (part, self._expression()))
+                part = Term("field", (part, self._expression()))
                 self._must("]")
             elif sign == "{":
-                part = Part("list", (part, *self._entries("}")))
+                part = Term("list", (part, *self._entries("}")))
             else:
                 part = self._member(part)
         return part
 
-    def _member(self, part: Part) -> Part:
+    def _member(self, part: Term) -> Term:
         self._take("?")
         name = self._name()
         if self._take("("):
             return _call(name, (part, *self._entries(")")))
-        return part if part.kind == "field" else Part("field", (part,), name)
+        return part if part.kind == "field" else Term("field", (part,), name)
 
     def _name(self) -> str:
         kind, text = self._tokens[self._at]
@@ -279,24 +283,24 @@ class _Parser:
         self._at += 1
         return text
 
-    def _primary(self) -> Part:
+    def _primary(self) -> Term:
         kind, text = self._tokens[self._at]
         if kind in ("text", "number") or (kind == "name" and text in _WORDS):
             self._at += 1
-            return Part("literal", word=text)
+            return Term("literal", word=text)
         if self._take("("):
             part = self._expression()
             self._must(")")
             return part
         if sign := self._take("[", "{"):
-            return Part("list", self._entries("]" if sign == "[" else "}"))
+            return Term("list", self._entries("]" if sign == "[" else "}"))
         self._take(".")
         name = self._name()
-        return _call(name, self._entries(")")) if self._take("(") else Part("name", word=name)
+        return _call(name, self._entries(")")) if self._take("(") else Term("name", word=name)
 
-    def _entries(self, closing: str) -> tuple[Part, ...]:
+    def _entries(self, closing: str) -> tuple[Term, ...]:
         """Read what stands in brackets; an object's keys and values are entries alike."""
-        found: list[Part] = []
+        found: list[Term] = []
         while not self._take(closing):
             self._take("?")
             found.append(self._expression())
@@ -306,7 +310,7 @@ class _Parser:
         return tuple(found)
 
 
-def _kind_of(signs: set[str]) -> str:
+def _kind_of(signs: set[str]) -> Kind:
     """Return what the signs between operands of one rank make of them."""
     if "+" in signs:
         return "plus"
@@ -315,18 +319,18 @@ def _kind_of(signs: set[str]) -> str:
     return "comparison" if signs & {*_RANKS[2]} else "logic"
 
 
-def _call(name: str, given: tuple[Part, ...]) -> Part:
+def _call(name: str, given: tuple[Term, ...]) -> Term:
     if name == "matches":
         if len(given) != 2 or given[1].kind != "literal":
             raise Unreadable("the pattern of matches() has to be written out, as in payload.code.matches('^A')")
-        return Part("match", given)
+        return Term("match", given)
     if name in _LOOPS and len(given) > 2:
         binds = _bound(given[1:-1])
-        return Part("loop", (given[0], *given[1 + len(binds) :]), name, binds)
-    return Part("call", given, name)
+        return Term("loop", (given[0], *given[1 + len(binds) :]), name, binds)
+    return Term("call", given, name)
 
 
-def _bound(leading: Iterable[Part]) -> tuple[str, ...]:
+def _bound(leading: Iterable[Term]) -> tuple[str, ...]:
     """Return the names that stand alone before what a loop looks at: its variables."""
     found: list[str] = []
     for part in leading:

@@ -19,13 +19,16 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, clip, compact, follow, is_storable
+from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, clip, compact, follow, is_storable
+from soorma_ai.domain.visits import depth_of, visits_by_depth
 from soorma_ai.errors import ConfigError
 
 SchemaSource = Mapping[str, Json] | type
 
 ANY_OBJECT: JsonObject = {"type": "object"}
 MAX_REPORTED = 8
+MOST_VISITS = 10_000_000  # of parts of a schema, to know whether a value fits: about a tenth of a second
+MOST_TOLD = 10_000  # to tell where it does not, which takes far longer for each
 
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d[Tt])?\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d(:\d\d)?)?", re.ASCII)
 _SPAN = re.compile(
@@ -113,7 +116,8 @@ def check_schema(document: JsonObject) -> None:
         raise ConfigError(f"a JSON Schema cannot be used: {UNSTORABLE}")
     if fault := _fault_of_draft(document):
         raise ConfigError(f"{fault}; write the schema in 2020-12")
-    _validator(compact(document))
+    if _checker(compact(document)).most_levels < 0:
+        raise ConfigError("a JSON Schema whose references branch into so many alternatives cannot be checked in time")
 
 
 def violations(
@@ -123,8 +127,13 @@ def violations(
 
     `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be.
     """
+    checker = _checker(compact(document))
+    visits = checker.visits(value)
+    if visits > MOST_TOLD:
+        fault = None if passing else checker.fault_without_a_place(value, visits)
+        return [fault] if fault else []
     found: dict[Violation, None] = {}  # in order, each once
-    for error in _validator(compact(document)).iter_errors(value):
+    for error in checker.validator.iter_errors(value):
         faults = [
             f for f in _closest_faults(error) if passing is None or not passing(f.kind.name, cast(Json, f.instance))
         ]
@@ -160,12 +169,41 @@ def _fault_of_draft(document: JsonObject) -> str:
     return ""
 
 
+@dataclass(frozen=True)
+class _Checker:
+    """A validator, and how often it may look at parts of its schema for values by their depth."""
+
+    validator: jsonschema_rs.Draft202012Validator
+    visits_at: tuple[int, ...]
+
+    @property
+    def most_levels(self) -> int:
+        """Levels of the deepest values that can be checked; below 0 where no value can be."""
+        found = (depth for depth, visits in enumerate(self.visits_at) if visits > MOST_VISITS)
+        return next(found, MOST_LEVELS + 1) - 1
+
+    def visits(self, value: Json) -> int:
+        if max(self.visits_at) <= MOST_TOLD:
+            return 0
+        return self.visits_at[min(depth_of(value), len(self.visits_at) - 1)]
+
+    def fault_without_a_place(self, value: Json, visits: int) -> Violation | None:
+        """Return what is wrong with a value for which it would take too long to say where."""
+        if visits > MOST_VISITS:
+            depth, most = f"{depth_of(value)} levels", f"at most {self.most_levels} levels"
+            words = "it is nested deeper than can be checked, since alternatives of the schema lead back to it"
+            return Violation("$", "nesting", json.dumps(depth), json.dumps(most), words)
+        if self.validator.is_valid(value):
+            return None
+        return Violation("$", "schema", clip(json.dumps(value), 120), '"the schema"', "it does not fit the schema")
+
+
 @lru_cache(maxsize=4096)
-def _validator(spelled: str) -> jsonschema_rs.Draft202012Validator:
+def _checker(spelled: str) -> _Checker:
     try:
-        return jsonschema_rs.Draft202012Validator(
-            json.loads(spelled), validate_formats=True, formats=_FORMATS, offline=True
-        )
+        document = json.loads(spelled)
+        validator = jsonschema_rs.Draft202012Validator(document, validate_formats=True, formats=_FORMATS, offline=True)
+        return _Checker(validator, visits_by_depth(document))
     except (jsonschema_rs.ValidationError, jsonschema_rs.ReferencingError, ValueError) as error:
         reason = str(error).partition("\n")[0]
         raise ConfigError(f"malformed JSON Schema {clip(spelled, 200)}: {reason}") from error

@@ -139,7 +139,7 @@ class Plans(Protocol):
 
     async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
 
-    async def marked_steps(self, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+    async def steps_with(self, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
         """Steps with one of these fingerprints, in order."""
         ...
 

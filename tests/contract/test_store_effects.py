@@ -116,9 +116,9 @@ async def test_repeats_are_counted_by_plan_and_fingerprint(store: Store) -> None
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
     assert await store.plans.repeats("plan-1", "a") == 2
     assert await store.plans.repeats("plan-1", "c") == 0
-    marked = await store.plans.marked_steps("plan-1", ["a", "c"])
+    marked = await store.plans.steps_with("plan-1", ["a", "c"])
     assert [step.fingerprint for step in marked] == ["a", "a"] and marked[0].ordinal < marked[1].ordinal
-    assert await store.plans.marked_steps("plan-2", ["b"]) == []
+    assert await store.plans.steps_with("plan-2", ["b"]) == []
 
 
 async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, reduce
 
 from soorma_ai.core.deciding.fence import ENTRY_CHARS, FENCE_CHARS, fence
-from soorma_ai.core.schema.bounded import Shown, show
+from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.portable import is_too_large, object_schema
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -46,11 +46,10 @@ class Awaited:
 
 
 @dataclass(frozen=True)
-class Part:
-    """An event as it is offered: the lines that a prompt tells of it, and what its payload looks like."""
+class EventPart:
+    """An event as a prompt tells of it: its name and what it does, and its schema; both between fences."""
 
     named: str
-    payload: Shown
     told: str
 
     @property
@@ -58,18 +57,17 @@ class Part:
         return len(self.named) + len(self.told)
 
 
-def part_of(definition: EventDefinition, name: str) -> Part:
+def part_of(definition: EventDefinition, name: str) -> EventPart:
     """Return the part of an event that is offered under this name."""
     return _part(Same(definition), name)
 
 
 @lru_cache(maxsize=4096)
-def _part(same: Same[EventDefinition], name: str) -> Part:
+def _part(same: Same[EventDefinition], name: str) -> EventPart:
     about: JsonObject = {"called": name}
     if description := same.it.description:
         about["description"] = clip(description, ENTRY_CHARS // 2)
-    payload = show(same.it.payload_schema)
-    return Part(fence(about, ENTRY_CHARS), payload, fence(payload.told, FENCE_CHARS))
+    return EventPart(fence(about, ENTRY_CHARS), fence(show(same.it.payload_schema).told, FENCE_CHARS))
 
 
 @dataclass(frozen=True)

@@ -276,7 +276,7 @@ class Handling:
         """Return the notes of the plan's steps that carry one of these fingerprints."""
         if not marks:
             return {}
-        stored = await self.services.store.plans.marked_steps(self.plan.plan_id, marks)
+        stored = await self.services.store.plans.steps_with(self.plan.plan_id, marks)
         found = (*stored, *self.steps_recorded)
         return {mark: step.note for mark in marks for step in found if step.fingerprint == mark}
 

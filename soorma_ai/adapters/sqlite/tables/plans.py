@@ -97,7 +97,7 @@ def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
     ).fetchone()[0]
 
 
-def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+def steps_with(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
     found = db.execute(
         "SELECT body FROM step WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?))",
         (plan_id, json.dumps(list(fingerprints))),
