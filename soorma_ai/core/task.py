@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
+from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
@@ -60,6 +61,7 @@ def delegate(
     definition: EventDefinition | None = None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
     """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
+    check_address(request.response_event, response_topic)
     event_id = moment.event_id(request.event_type)
     event = moment.event(
         task.lineage,
@@ -125,7 +127,9 @@ def end(
         asked = [expectation for expectation in open_now if expectation.kind is ExpectationKind.REPLY]
         closed += [Publish(wake_for(ABANDONED, expectation, moment.now)) for expectation in asked]
     data: JsonObject = {"task_id": task.task_id, **answer}
-    event = moment.event(task.lineage, task.answer_topic, task.answer_event, data, correlation_id=task.answer_key)
+    event = moment.event(
+        task.lineage, task.answer_topic, task.answer_event, data, correlation_id=task.answer_key, answers=task.task_id
+    )
     return (*closed, Publish(event), EndTask(task.agent, task.task_id))
 
 

@@ -96,13 +96,16 @@ def any_of(expressions: Sequence[str]) -> str:
     return joined
 
 
-def applies(expression: str, payload: JsonObject, context: JsonObject) -> bool:
-    """Tell whether an approval is needed; it is where that cannot be decided (a field is missing, say), or not in
-    time."""
+def applies(expression: str, payload: JsonObject, context: JsonObject | None) -> bool:
+    """Tell whether an approval is needed; it is where that cannot be decided (a field is missing, say, or there is no
+    context to look at), or not in time."""
     if expression == ALWAYS:
         return True
     try:
-        return _compile(expression).evaluate({"payload": payload, "context": context}) is not False
+        condition = _compile(expression)
+        if context is None and "context" in condition.names:
+            return True
+        return condition.evaluate({"payload": payload, "context": context or {}}) is not False
     except _UNDECIDED:
         return True
 

@@ -101,6 +101,9 @@ class EventEnvelope(BaseModel):
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
     target: str | None = None
+    # Set by the framework: the request that a reply answers; nobody defined a request when it was published.
+    answers: str | None = None
+    unchecked: bool | None = None
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:
@@ -146,6 +149,7 @@ def new_event(
     subject: str | None = None,
     dataschema: str | None = None,
     target: str | None = None,
+    answers: str | None = None,
 ) -> EventEnvelope:
     """Make an event with this lineage. With `reply_to` it is a request: the reply key becomes its correlation id.
 
@@ -170,6 +174,7 @@ def new_event(
             subject=subject,
             dataschema=dataschema,
             target=target,
+            answers=answers,
             **vars(lineage),
         )
     except ValidationError as error:

@@ -45,6 +45,10 @@ class Approval:
             check_schema(self.response_schema)
         if self.on_expiry not in ("approve", "reject"):
             raise ConfigError(f"Approval(on_expiry={self.on_expiry!r}): give 'approve' or 'reject'")
+        if self.on_expiry == "approve" and self.approvers:
+            raise ConfigError(
+                f"Approval(on_expiry='approve', approvers={self.approvers!r}): silence would answer for them"
+            )
         if fault := ladder_fault(self.reminders, self.escalate_after, self.escalate_to):
             raise ConfigError(f"Approval: {fault}")
 
@@ -109,6 +113,8 @@ class EventDefinition(Frozen):
     def _is_well_named(self) -> Self:
         if not self.event_name or self.event_name in set(EventTopic):
             raise ConfigError(f"event_name={self.event_name!r}: give the event's own name; topics are no events")
+        if self.irreversible and self.approval is not None and self.approval.on_expiry == "approve":
+            raise ConfigError(f"{self.event_name!r} is irreversible: silence (on_expiry='approve') cannot let it go")
         if not self.version:
             object.__setattr__(self, "version", self._version_of_content)
         if self.irreversible and self.approval is None:

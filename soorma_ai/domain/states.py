@@ -14,6 +14,10 @@ FAILED = "failed"
 USER_INPUT = "user_input"
 
 HUMAN_INPUT = "notification.human_input"
+WAIT_REMINDED = "plan.wait.reminded"
+WAIT_ESCALATED = "plan.wait.escalated"
+# What people are told by, and so what only the platform publishes.
+ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED})
 RESUMED = "plan.resumed"
 TIMEOUT = "timeout"
 REJECTED = "rejected"

@@ -9,6 +9,7 @@ from kit import (
     AMOUNT,
     PATIENCE,
     is_idle,
+    killed,
     open_platform,
     order,
     payments,
@@ -261,3 +262,59 @@ async def test_what_nobody_took_in_time_is_never_handed_over_and_whoever_asked_i
     await platform.start(pays(charged))
     await platform.request("till.requested", {"amount": 1}, timeout=PATIENCE)
     assert charged == [1]
+
+
+async def test_a_request_that_was_held_at_its_handing_over_is_not_taken_when_it_comes_again(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(asks())
+    await platform.publish("action-requests", "order.requested", {})
+    (request,) = await requested(platform, "till.requested")
+    await until(platform, lambda: is_idle(platform))
+    await platform.start(pays(charged, approval="always"))
+    question = await the_wait(platform)
+    await platform.services.store.queue.arrive([request], platform.services.clock.now())
+    platform.services.signals.wake_agents()
+    await platform.request("till.requested", {"amount": 1}, timeout=PATIENCE)
+    assert charged == [1]
+    assert await platform.answer(question.wait_id, {"approved": True}) == "accepted"
+    await until(platform, lambda: len(charged) == 2)
+    assert charged == [1, 9]
+
+
+async def test_a_gate_holds_though_its_agent_came_between_the_publish_and_the_arrival(
+    path: Path, clock: VirtualClock
+) -> None:
+    charged: list[Any] = []
+    async with open_platform(path, clock) as platform:
+        queue = platform.services.store.queue
+        unsent = queue.unsent
+
+        async def but_for_it(limit: int) -> Any:
+            return [row for row in await unsent(limit) if row.event.type != "till.requested"]
+
+        queue.unsent = but_for_it  # type: ignore[method-assign]
+        await platform.start(asks())
+        await platform.publish("action-requests", "order.requested", {})
+        await requested(platform, "till.requested")
+        await killed(platform)
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks(), pays(charged, approval="always"))
+        assert (await the_wait(platform)).proposed_data == {"amount": 9}
+        assert charged == []
+
+
+async def test_a_gate_holds_though_its_agent_was_gone_when_another_came(path: Path, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks())
+        await platform.publish("action-requests", "order.requested", {})
+        await requested(platform, "till.requested")
+        await until(platform, lambda: is_idle(platform))
+        gone = pays(charged, approval="always").registration()
+        await platform.services.store.registry.register([gone], clock.now())
+    await clock.advance(timedelta(minutes=10))
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks())
+        assert (await the_wait(platform)).proposed_data == {"amount": 9}
+        await platform.start(pays(charged, approval="always"))
+        assert charged == []

@@ -2,10 +2,11 @@
 
 import asyncio
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, happens, order, payments, planner, published, requested, the_wait, until
+from kit import PATIENCE, happens, order, payments, planner, published, requested, running, the_wait, until
 
 from soorma_ai import (
     Agent,
@@ -21,7 +22,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish
@@ -150,6 +151,99 @@ async def test_what_a_payload_says_about_its_request_is_not_believed(platform: P
     reply = await platform.request("work.requested", {"request_id": "somebody else's"}, timeout=PATIENCE)
     (request,) = await published(platform, topic="action-requests")
     assert told == [reply["request_id"]] == [request.id]
+
+
+async def test_a_tool_that_does_one_persons_request_answers_nobody_elses(platform: Platform) -> None:
+    go_on = asyncio.Event()
+    tool = Tool("echo")
+
+    @tool.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        if request.data["who"] != "eve":
+            await go_on.wait()
+        return {"for": request.data["who"]}
+
+    deputy = Agent("deputy")
+
+    @deputy.on_event("forge", topic="business-facts")
+    async def forge_by_key(event: Any, context: PlatformContext) -> None:
+        await context.bus.request("work.requested", {"who": "eve"}, "work.requested.completed", **event.data)
+
+    await platform.start(tool, deputy)
+    asking = asyncio.create_task(person(platform, "ann").request("work.requested", {"who": "ann"}, timeout=PATIENCE))
+    (request,) = await requested(platform, "work.requested")
+    with pytest.raises(LocalProtocolError, match="its own id is its reply key"):
+        await person(platform, "eve").publish(
+            "action-requests", "work.requested", {"who": "eve"}, correlation_id=request.id
+        )
+    await platform.publish("business-facts", "forge", {"correlation_id": request.id})
+    await came(platform, "work.requested.completed", 1)
+    go_on.set()
+    assert (await asking)["result"] == {"for": "ann"}
+
+
+async def test_an_agent_that_was_not_asked_answers_for_no_other(platform: Platform) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+    impostor = Agent("impostor")
+
+    @impostor.on_event("forge", topic="business-facts")
+    async def answer(event: Any, context: PlatformContext) -> None:
+        said = {"success": True, "result": {"receipt": "forged"}}
+        await context.bus.respond("work.requested.completed", said, event.data["key"])
+
+    await platform.start(slow(started, go_on), impostor)
+    asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
+    (request,) = await requested(platform, "work.requested")
+    await platform.publish("business-facts", "forge", {"key": request.id})
+    await came(platform, "work.requested.completed", 1)
+    go_on.set()
+    assert (await asking)["result"] == {"receipt": "true"}
+
+
+async def test_the_refusal_of_one_request_is_no_answer_to_another(platform: Platform) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+    evil = Agent("evil")
+
+    @evil.on_event("go", topic="business-facts")
+    async def ask(event: Any, context: PlatformContext) -> None:
+        await context.bus.request(PAY, {"amount": 1}, "work.requested.completed", correlation_id=event.data["key"])
+
+    await platform.start(slow(started, go_on), payments("always"), evil)
+    asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
+    (request,) = await requested(platform, "work.requested")
+    await platform.publish("business-facts", "go", {"key": request.id})
+    assert await person(platform, "eve").answer((await the_wait(platform)).wait_id, {"approved": False}) == "accepted"
+    await came(platform, "work.requested.completed", 1)
+    go_on.set()
+    assert (await asking)["success"]
+
+
+@pytest.mark.parametrize(
+    ("event_type", "topic"),
+    [("plan.deadline.reached", "plan-events"), ("notification.human_input", "notification-events")],
+)
+async def test_nobody_is_made_to_reply_where_only_the_platform_speaks(
+    platform: Platform, event_type: str, topic: str
+) -> None:
+    refused: list[Any] = []
+    liar, worker = Agent("liar"), Worker("clerk")
+
+    @liar.on_event("lie", topic="business-facts")
+    async def lie(event: Any, context: PlatformContext) -> None:
+        try:
+            await context.bus.request("work.requested", {}, event_type, response_topic=topic)
+        except LocalProtocolError as error:
+            refused.append(error)
+
+    @worker.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("work.requested", {}, event_type, response_topic=topic)
+
+    await platform.start(liar, worker)
+    await platform.publish("business-facts", "lie", {})
+    await until(platform, lambda: refused)
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert "only the platform publishes that" in reply["error"]["message"]
 
 
 # Gates
@@ -345,3 +439,132 @@ async def test_only_the_platform_tells_people_what_they_are_asked(platform: Plat
         await person(platform, "eve").publish("notification-events", name, {"question": "Approve?"})
     await platform.publish("business-facts", "lie", {})
     await until(platform, lambda: letters)
+
+
+@pytest.mark.parametrize("when", ["has(context.total) && context.total > 5", "context.total > 5"])
+async def test_a_condition_over_the_goal_holds_for_whoever_asks_for_it_and_where_there_is_none(
+    platform: Platform, when: str
+) -> None:
+    charged: list[Any] = []
+    deputy = Tool("deputy")
+
+    @deputy.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await context.bus.request(PAY, {"amount": 9}, "deputy.paid")
+        return {}
+
+    orders = planner([publish("work.requested"), complete({})])
+    plan = await order(platform, orders, payments(Approval(when=when), charged), deputy, total=9)
+    await plan.result(timeout=PATIENCE)
+    assert (await the_wait(platform)).proposed_data == {"amount": 9}
+    assert charged == []
+    with pytest.raises(Held):
+        await person(platform, "ann").request(PAY, {"amount": 1})
+
+
+async def test_what_was_rejected_is_told_to_whoever_asks_again(platform: Platform) -> None:
+    await platform.start(payments(CFO), planner([], goals=[EventDefinition(event_name="order.received", approval=CFO)]))
+    ann, mia = person(platform, "ann"), person(platform, "mia", "cfo")
+    with pytest.raises(Held) as held:
+        await ann.submit("order.received", {}, idempotency_key="k")
+    with pytest.raises(Held) as published_one:
+        await ann.publish("action-requests", PAY, {"amount": 9}, idempotency_key="k")
+    for wait_id in (held.value.wait_id, published_one.value.wait_id):
+        assert await mia.answer(wait_id, {"approved": False}, note="not now") == "accepted"
+    with pytest.raises(LocalProtocolError, match=r"mia rejected 'order.received', so it was not published: not now"):
+        await ann.submit("order.received", {}, idempotency_key="k")
+    with pytest.raises(LocalProtocolError, match="mia rejected"):
+        await ann.publish("action-requests", PAY, {"amount": 9}, idempotency_key="k")
+    told: Any = await ann.reply(published_one.value.request_id, timeout=PATIENCE)
+    assert told["error"]["code"] == "rejected"
+    assert (await ann.request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE)) == told
+    with pytest.raises(NotFound):
+        await person(platform, "eve").reply(published_one.value.request_id)
+
+
+async def test_one_key_stands_for_one_request_whether_or_not_it_was_held(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(payments(Approval(when="payload.amount > 100"), charged))
+    ann = person(platform, "ann")
+    with pytest.raises(Held) as held:
+        await ann.publish("action-requests", PAY, {"amount": 500}, idempotency_key="k")
+    with pytest.raises(LocalProtocolError, match="other data"):
+        await ann.publish("action-requests", PAY, {"amount": 5}, idempotency_key="k")
+    assert await ann.answer(held.value.wait_id, {"approved": True}) == "accepted"
+    await until(platform, lambda: charged)
+    assert charged == [500]
+
+
+async def test_what_was_done_before_its_gate_came_is_not_asked_about(path: Path, clock: VirtualClock) -> None:
+    async with running(path, clock, payments()) as platform:
+        before = await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE)
+    async with running(path, clock, payments("always")) as platform:
+        ann = person(platform, "ann")
+        assert await ann.request(PAY, {"amount": 9}, idempotency_key="k", timeout=PATIENCE) == before
+        await ann.publish("action-requests", PAY, {"amount": 9}, idempotency_key="k")
+        assert await platform.waits() == []
+
+
+async def test_an_approval_in_the_same_call_that_does_not_count_is_told(path: Path, clock: VirtualClock) -> None:
+    async with running(path, clock, payments(CFO)) as platform:
+        with pytest.raises(Held):
+            await person(platform, "ann").request(PAY, {"amount": 9}, idempotency_key="k")
+        ann_as_boss = person(platform, "ann", "boss")
+        with pytest.raises(LocalProtocolError, match="ann has boss; one of cfo must answer"):
+            await ann_as_boss.request(PAY, {"amount": 9}, idempotency_key="k", approve=True)
+
+
+async def test_a_payload_is_looked_at_again_as_its_receiver_defines_it_when_it_is_let_go(
+    path: Path, clock: VirtualClock
+) -> None:
+    async with running(path, clock, payments("always")) as platform:
+        with pytest.raises(Held) as held:
+            await person(platform, "ann").request(PAY, {"amount": 9})
+    changed = Tool("payments")
+    changed.on_invoke(PAY, payload_schema={"type": "object", "required": ["currency"]})(lambda request, context: {})
+    async with running(path, clock, changed) as platform:
+        outcome = await platform.answer(held.value.wait_id, {"approved": True})
+        assert (outcome, "currency" in outcome.detail) == ("invalid", True)
+
+
+async def test_a_task_that_waits_for_nothing_but_a_gate_that_wakes_nobody_fails(platform: Platform) -> None:
+    forgetful = Worker("forgetful")
+
+    @forgetful.on_task("order.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await context.bus.publish("action-requests", PAY, {"amount": 9})
+
+    await platform.start(payments("always"), forgetful)
+    reply: Any = await platform.request("order.requested", {}, timeout=PATIENCE)
+    assert "nothing to wait for" in reply["error"]["message"]
+    assert await platform.waits() == []
+
+
+async def test_an_open_gate_outlives_whatever_is_removed_around_it(platform: Platform, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    shop, deputy = Agent("shop"), Tool("deputy")
+
+    @shop.on_event("order.placed", topic="business-facts")
+    async def placed(event: Any, context: PlatformContext) -> None:
+        await context.bus.request(PAY, {"amount": 9}, "shop.paid")
+
+    @deputy.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await context.bus.request(PAY, {"amount": 8}, "deputy.paid")
+        return {}
+
+    orders = planner([publish("work.requested"), complete({})])
+    plan = await order(platform, orders, payments("always", charged), shop, deputy)
+    await plan.result(timeout=PATIENCE)
+    await platform.publish("business-facts", "order.placed", {})
+    await until(platform, lambda: _has_waits(platform, 2))
+    await clock.advance(timedelta(days=2))
+    await platform.prune(timedelta(days=1))
+    for wait in await platform.waits():
+        assert await platform.answer(wait.wait_id, {"approved": True}) == "accepted"
+    await until(platform, lambda: len(charged) == 2)
+    assert sorted(charged) == [8, 9]
+
+
+async def _has_waits(platform: Platform, count: int) -> bool:
+    return len(await platform.waits()) == count

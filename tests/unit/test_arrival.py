@@ -35,6 +35,7 @@ from soorma_ai.core.arrival.effects import (
 )
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.core.delivery.doubts import doubt_id
+from soorma_ai.core.expecting.replies import id_when_let_go
 from soorma_ai.core.expecting.wakeups import (
     ABANDONED,
     ANSWERED,
@@ -118,6 +119,17 @@ def test_a_reply_counts_only_from_whom_the_request_was_handed_to_or_the_platform
     effects = arrived(came, Found(expected, was_handed=was_handed))
     assert (effects == (Stray("r-1", "work.done", "unasked", "q-1"),)) is not counts
     assert (Meet("q-1", "r-1") in effects) is counts
+
+
+@pytest.mark.parametrize("source", ["worker", SYSTEM])
+@pytest.mark.parametrize(
+    ("answers", "counts"), [("q-1", True), (id_when_let_go("q-1"), True), (None, True), ("q-2", False)]
+)
+def test_a_reply_counts_for_the_request_that_it_answers_and_for_no_other_of_the_same_key(
+    source: str, answers: str | None, counts: bool
+) -> None:
+    came = reply("r-1", "q-1", source=source).model_copy(update={"answers": answers})
+    assert (Meet("q-1", "r-1") in arrived(came, Found(expectation("q-1"), was_handed=True))) is counts
 
 
 @pytest.mark.parametrize(

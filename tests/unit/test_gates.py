@@ -55,7 +55,7 @@ def test_a_request_is_held_where_its_approval_applies_or_that_cannot_be_decided(
 def test_a_held_request_is_a_question_bound_to_its_payload_and_known_by_the_requests_id() -> None:
     effects = held()
     gate, (told,) = opened_by(effects), published(effects)
-    assert (gate.id, gate.kind, gate.task_id, gate.plan_id) == (gate_id(request()), "gate", "t-1", None)
+    assert (gate.id, gate.kind, gate.task_id, gate.plan_id) == (gate_id("pay-1"), "gate", "t-1", None)
     assert gate.deadline == NOW + HOUR
     wait = Wait.of(gate)
     assert wait is not None

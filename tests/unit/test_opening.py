@@ -72,6 +72,8 @@ def test_a_question_is_announced_with_what_the_asker_adds_and_the_platforms_own_
         "wait_id": "x-1",
         "kind": "reply",
         "plan_id": "p-1",
+        "task_id": None,
+        "request_id": None,
         "response_event": "part.completed",
         "allowed_decisions": ["respond"],
         "response_schema": {"type": "object"},

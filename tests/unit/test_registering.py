@@ -70,7 +70,7 @@ def test_events_have_one_order_and_those_of_the_gone_are_left_out_when_only_the_
         assert [one.agent for one in events_of(rows, [], only_live=True)] == ["z", "z"]
 
 
-CFO = Approval(approvers=("cfo",), timeout=timedelta(hours=2), on_expiry="approve")
+CFO = Approval(approvers=("cfo",), timeout=timedelta(hours=2))
 INTERN = Approval(when="payload.amount > 5", approvers=("intern",))
 BIG = Approval(when="payload.amount > 100", approvers=("cfo",))
 

@@ -77,7 +77,9 @@ def test_who_expects_the_reply_has_a_deadline_and_whoever_else_asked_is_told_at_
     [
         (None, NOW, True),
         (None, NOW + WEEK, False),
-        (expectation(id="q-1"), NOW + WEEK, True),
+        (expectation(id="q-1", deadline=NOW + WEEK), NOW + WEEK, False),
+        (expectation(id="q-1", deadline=NOW + WEEK), NOW + HOUR, True),
+        (expectation(id="q-1", deadline=None), NOW + WEEK, True),
         (expectation(id="q-1", status="closed"), NOW, False),
         (expectation(id="q-1", status="expired"), NOW, False),
         (expectation(id="q-1", status="met"), NOW, False),

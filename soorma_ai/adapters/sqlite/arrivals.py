@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
@@ -13,8 +14,7 @@ from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Found, Heard, Meaning
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
-from soorma_ai.core.arrival.untaken import id_when_let_go
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind
 from soorma_ai.domain.registry import RegisteredEvent
 
@@ -26,7 +26,10 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
         seq, event = log.record(db, came)
         log.arrived(db, seq)
         heard = arrival.hear(event, routes.index(db))
-        done += apply(db, arrival.arrive(heard, _found(db, event, heard), event, now), now, seq)
+        found = _found(db, event, heard)
+        if event.topic is EventTopic.ACTION_REQUESTS:
+            found = replace(found, was_untaken=inbox.was_untaken(db, seq))
+        done += apply(db, arrival.arrive(heard, found, event, now), now, seq)
     return arrival_of(done)
 
 
@@ -42,12 +45,19 @@ def hand_over(
             continue
         key = event.tenant_id, event.type
         if key not in registered:
-            live = registry.live_events(db, event.tenant_id, now)
-            registered[key] = [one for one in live if one.definition.event_name == event.type]
+            registered[key] = _of_type(registry.live_events(db, event.tenant_id, now), event.type) or _of_type(
+                registry.known_events(db, event.tenant_id), event.type
+            )
         takers = arrival.hear(event, index).takers
+        plan = plans.plan(db, event.plan_id) if event.plan_id is not None else None
+        context = plan.goal_data if plan else None
         expected = expectations.find(db, event.correlation_id) if event.correlation_id is not None else None
-        done += apply(db, untaken.hand_over(event, registered[key], expected, takers, now), now, seq)
+        done += apply(db, untaken.hand_over(event, registered[key], expected, takers, now, context), now, seq)
     return arrival_of(done), seqs[-1] if len(seqs) == limit else None
+
+
+def _of_type(registered: Sequence[RegisteredEvent], event_type: str) -> list[RegisteredEvent]:
+    return [one for one in registered if one.definition.event_name == event_type]
 
 
 def _replied(db: sqlite3.Connection, expected: Expectation | None) -> EventEnvelope | None:
@@ -64,8 +74,7 @@ def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
             return Found(expected)
         case Meaning.REPLY:
             assert expected is not None
-            asked = (expected.id, id_when_let_go(expected.id))
-            was_handed = inbox.was_handed(db, event.source, asked)
+            was_handed = inbox.was_handed(db, event.source, arrival.ids_of_request(expected))
             return Found(expected, was_handed=was_handed, replied=_replied(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None

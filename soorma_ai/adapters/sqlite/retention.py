@@ -47,7 +47,7 @@ def _may_come(event: str) -> str:
     return f"""(
         {event}.time >= :before
         OR EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = {event}.seq)
-        OR EXISTS (SELECT 1 FROM untaken WHERE untaken.event_seq = {event}.seq)
+        OR EXISTS (SELECT 1 FROM untaken WHERE untaken.event_seq = {event}.seq AND is_over = 0)
         OR EXISTS (SELECT 1 FROM early WHERE early.event_seq = {event}.seq AND early.expires > :now)
         OR EXISTS (
             SELECT 1 FROM inbox
@@ -60,6 +60,7 @@ def _is_needed(event: str) -> str:
     """Tell whether a plan that stays needs it, which it began or woke, or a task that it began."""
     return f"""(
         EXISTS (SELECT 1 FROM task WHERE task.task_id = {event}.id) OR
+        EXISTS (SELECT 1 FROM expectation AS gate WHERE gate.task_id = {event}.id AND gate.status = 'open') OR
         EXISTS (
             SELECT 1 FROM inbox JOIN plan ON plan.plan_id = inbox.owner
             WHERE inbox.event_seq = {event}.seq AND plan.root_plan_id NOT IN {_GOING}
@@ -107,6 +108,7 @@ LIVE = (
         OR (plan_id = root_plan_id AND status NOT IN (SELECT value FROM json_each(:statuses)))
     )""",
     f"SELECT 1 FROM expectation WHERE plan_id IN {_PLANS} AND status = 'open'",
+    f"SELECT 1 FROM expectation WHERE root_plan_id IN {_ROOTS} AND status = 'open'",
     f"SELECT 1 FROM task WHERE root_plan_id IN {_ROOTS}",
     f"SELECT 1 FROM inbox WHERE owner IN {_PLANS} AND state IN ('blocked', 'queued', 'leased', 'in_doubt')",
     f"""SELECT 1 FROM expectation
@@ -155,6 +157,7 @@ _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
 _REMOVE_EVENTS = (
     f"DELETE FROM inbox WHERE event_seq IN {_SEQS}",
     f"DELETE FROM early WHERE event_seq IN {_SEQS}",
+    f"DELETE FROM untaken WHERE event_seq IN {_SEQS}",
     f"DELETE FROM stray WHERE event_id IN {_IDS}",
     f"DELETE FROM expectation WHERE id IN {_IDS} AND plan_id IS NULL",
     f"DELETE FROM expectation WHERE task_id IN {_IDS}",

@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
-from soorma_ai.core.expecting.opening import ANNOUNCEMENTS
+from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
 from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.states import ANNOUNCEMENTS, HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
@@ -53,6 +53,7 @@ class BusClient:
         event_id = moment.event_id(event_type)
         reply_to = None
         if response_event:
+            check_address(response_event, topic_of(response_topic))
             reply_to = ReplyAddress(correlation_id or event_id, response_event, topic_of(response_topic))
         event = moment.event(
             self._handling.working_lineage,
@@ -63,9 +64,16 @@ class BusClient:
             correlation_id=correlation_id,
             reply_to=reply_to,
             subject=subject,
+            answers=self._answers(correlation_id),
         )
         self._handling.record(Publish(event))
         return event_id
+
+    def _answers(self, correlation_id: str | None) -> str | None:
+        """The request in hand, where its reply key is used: so no request of another is answered by it."""
+        request = self._handling.event
+        is_its_key = correlation_id is not None and correlation_id in (request.correlation_id, request.id)
+        return request.id if is_its_key and request.topic is EventTopic.ACTION_REQUESTS else None
 
     async def _ask(self, data: JsonObject) -> str:
         if self._task is None:

@@ -16,7 +16,7 @@ from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
-from soorma_ai.core.expecting.replies import is_reply
+from soorma_ai.core.expecting.replies import id_when_let_go, is_reply
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
@@ -34,6 +34,7 @@ class Heard:
     about, the plan that it wakes, the keys under which a wait may be open."""
 
     takers: tuple[Put, ...] = ()
+    listeners: tuple[Put, ...] = ()
     expectation_id: str | None = None
     plan_id: str | None = None
     keys: tuple[str, ...] = ()
@@ -55,12 +56,14 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """Rows behind the names. `was_handed`: the agent that replies got the request. `replied` is what a client was
+    """Rows behind the names. `was_handed`: the agent that replies got the request. `was_untaken`: nobody took this
+    request when it came first, and it is handed over in another way. `replied` is what a client was
     answered before; `planner` is the agent of the plan, with its tenant; `resting` the event of the delivery in doubt,
     with the fence under which its handler began."""
 
     expected: Expectation | None = None
     was_handed: bool = False
+    was_untaken: bool = False
     replied: EventEnvelope | None = None
     planner: tuple[str, str] | None = None
     has_met_wait: bool = False
@@ -71,16 +74,17 @@ class Found:
 
 
 def hear(event: EventEnvelope, index: Index) -> Heard:
-    takers = index.takers(event)
+    takers, listeners = index.takers(event)
     if _is_wake_up(event):
         if event.plan_id is None or event.type == ABANDONED:
-            return Heard(takers, expectation_id=event.subject)
-        return Heard(takers, plan_id=event.plan_id)
+            return Heard(takers, listeners, expectation_id=event.subject)
+        return Heard(takers, listeners, plan_id=event.plan_id)
     if event.topic in _FROM_INSIDE:
-        is_untaken = event.topic is EventTopic.ACTION_REQUESTS and not index.is_taken(event)
-        return Heard(takers, expectation_id=event.correlation_id, is_untaken=is_untaken)
+        is_request = event.topic is EventTopic.ACTION_REQUESTS
+        is_untaken = is_request and (event.unchecked is True or not index.is_taken(event))
+        return Heard(takers, listeners, event.correlation_id, is_untaken=is_untaken)
     keys = keys_of_event(event, index.definitions(event.tenant_id, event.type))
-    return Heard(takers, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
+    return Heard(takers, listeners, event.correlation_id, None, keys, index.is_awaited(event.tenant_id, event.type))
 
 
 def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None) -> Meaning:
@@ -99,9 +103,17 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
 
 def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
-    meets = (*_meet(heard, found, event, now), *(keep(event, found.expected) if heard.is_untaken else ()))
-    puts = {put.agent: put for put in (*heard.takers, *meets) if isinstance(put, Put)}
+    meets = _meet(heard, found, event, now)
+    takers = () if heard.is_untaken or found.was_untaken else heard.takers
+    if heard.is_untaken and not found.was_untaken:
+        meets = (*meets, *keep(event, found.expected))
+    puts = {put.agent: put for put in (*heard.listeners, *takers, *meets) if isinstance(put, Put)}
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
+
+
+def ids_of_request(expected: Expectation) -> tuple[str, ...]:
+    """Ids under which the request was handed over whose reply is expected."""
+    return expected.id, id_when_let_go(expected.id)
 
 
 def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
@@ -159,7 +171,8 @@ def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Ef
 
 def _meet_reply(expected: Expectation, found: Found, event: EventEnvelope) -> tuple[Effect, ...]:
     """Meet it by a reply of those who were asked, or the platform's about them. One that comes again still met it."""
-    if not (found.was_handed or event.source == SYSTEM):
+    is_about_it = event.answers is None or event.answers in ids_of_request(expected)
+    if not (is_about_it and (found.was_handed or event.source == SYSTEM)):
         return (Stray(event.id, event.type, "unasked", expected.id),)
     if found.replied is not None and _makes_good(found.replied, event):
         return Replace(expected.id, found.replied.id, event.id), Answered(expected.id)

@@ -26,22 +26,24 @@ class Index:
                 self._known[definition.event_name].append((one, role, definition))
                 self._roles[one.agent, definition.topic, definition.event_name].add(role)
 
-    def takers(self, event: EventEnvelope) -> tuple[Put, ...]:
-        """Into whose inbox it goes: agents of its tenant, and shared ones, that subscribe to it; a goal, in the line of
-        the plan that begins with it. With a target, of those that do what it asks for only the one of that name, or
-        those of that capability; who only listens hears it all the same."""
-        found: dict[str, Put] = {}
+    def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
+        """Into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with a
+        target, only the one of that name, or those of that capability), a goal in the line of the plan that begins with
+        it; and of those that only listen."""
+        takers: dict[str, Put] = {}
+        listeners: dict[str, Put] = {}
         for pattern in patterns_of(event.type):
             for one in self._listening.get((event.topic, pattern), ()):
-                roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
-                does_it = not roles.isdisjoint(TAKEN)
-                if does_it and event.target is not None and not _is_meant(one, event.target):
+                if one.tenant_id not in (None, event.tenant_id):
                     continue
-                if one.tenant_id in (None, event.tenant_id):
+                roles = self._roles.get((one.agent, event.topic, event.type), _NO_ROLES)
+                if roles.isdisjoint(TAKEN):
+                    listeners[one.agent] = Put(one.agent, event.id)
+                elif event.target is None or _is_meant(one, event.target):
                     is_goal = EventRole.TAKES_AS_GOAL in roles
                     owner, priority = (plan_id_of(event.id, one.agent), LAST) if is_goal else (event.id, FIRST)
-                    found[one.agent] = Put(one.agent, owner, priority)
-        return tuple(found.values())
+                    takers[one.agent] = Put(one.agent, owner, priority)
+        return tuple(takers.values()), tuple(listeners.values())
 
     def is_taken(self, request: EventEnvelope) -> bool:
         """Tell whether an agent does what the request asks; who listens by a pattern does not."""

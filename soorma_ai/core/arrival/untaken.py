@@ -8,13 +8,13 @@ from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Ope
 from soorma_ai.core.deciding.offer import request_in
 from soorma_ai.core.expecting.gates import approval_for, hold
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, earliest
-from soorma_ai.core.expecting.replies import is_open_reply, refuse
+from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, refuse
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Stray
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import derived_id
+from soorma_ai.domain.values import JsonObject
 
 INVALID_REQUEST = "invalid_request"
 
@@ -36,22 +36,23 @@ def hand_over(
     expected: Expectation | None,
     takers: Iterable[Put],
     now: datetime,
+    context: JsonObject | None = None,
 ) -> tuple[Effect, ...]:
     """Hand it to its takers as these register it; where it does not fit or must be approved, tell or ask as when it is
-    published. Nothing of it is done for who waits no more."""
+    published. Nothing of it is done for who waits no more. `context` is the data of the goal that it is asked for."""
     definition, drop = request_in(registered, request.type), DropUntaken(timer_of(request))
-    if not (is_open_reply(expected) if expected is not None else now < _end(request)):
+    if not _is_waited_for(request, expected, now):
         return (drop,)
     if definition is None:
-        return (drop, *takers)
+        return ()
     if faults := violations(definition.payload_schema, request.data):
         message = f"request {request.type!r} does not fit its receiver's schema: {describe(faults)}"
         return (drop, Wake(refuse(request, INVALID_REQUEST, message, now)))
-    approval = approval_for(definition, request.data, {})
+    approval = approval_for(definition, request.data, context)
     if approval is None:
         return (drop, *takers)
     # Its id is in the log; what people let go comes under another one, with the same reply key.
-    again = request.model_copy(update={"id": id_when_let_go(request.id)})
+    again = request.model_copy(update={"id": id_when_let_go(request.id), "unchecked": None})
     waiter = Waiter(SYSTEM, request.lineage, request.deadline, longest=LONGEST_WAIT)
     held = hold(again, definition, approval, waiter, Moment(request, SYSTEM, now, count()))
     return (drop, *(_at_once(effect) for effect in held if isinstance(effect, Expect | Publish | Schedule)))
@@ -61,8 +62,10 @@ def timer_of(request: EventEnvelope) -> str:
     return f"untaken:{request.id}"
 
 
-def id_when_let_go(request_id: str) -> str:
-    return derived_id("let go", request_id)
+def _is_waited_for(request: EventEnvelope, expected: Expectation | None, now: datetime) -> bool:
+    if expected is None:
+        return now < _end(request)
+    return is_open_reply(expected) and (expected.deadline is None or now < expected.deadline)
 
 
 def _end(request: EventEnvelope) -> datetime:

@@ -24,8 +24,9 @@ APPROVAL_ANSWER: JsonObject = {
 }
 
 
-def approval_for(definition: EventDefinition, data: JsonObject, context: JsonObject) -> Approval | None:
-    """Return the approval without which this request is not published. `context` is the goal's data, if any."""
+def approval_for(definition: EventDefinition, data: JsonObject, context: JsonObject | None) -> Approval | None:
+    """Return the approval without which this request is not published. `context` is the data of the goal that it is
+    asked for; where it is for none, a condition over that asks a person."""
     approval = definition.approval
     return approval if approval and applies(approval.when, data, context) else None
 
@@ -45,9 +46,9 @@ def question_about(proposal: Proposal, approval: Approval) -> Ask:
     )
 
 
-def gate_id(request: EventEnvelope) -> str:
+def gate_id(request_id: str) -> str:
     """The gate of a request that no plan holds: asked again, it is the same."""
-    return derived_id("gate", request.id)
+    return derived_id("gate", request_id)
 
 
 def hold(
@@ -63,7 +64,7 @@ def hold(
         request=request,
     )
     spec = ExpectationSpec(
-        gate_id(request),
+        gate_id(request.id),
         ExpectationKind.GATE,
         request.type,
         topic=EventTopic.NOTIFICATION_EVENTS,

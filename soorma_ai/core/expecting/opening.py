@@ -10,13 +10,9 @@ from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, ReplyAddress, caused_id, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Join
 from soorma_ai.domain.people import Ask
-from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.states import HUMAN_INPUT, WAIT_ESCALATED, WAIT_REMINDED
 from soorma_ai.domain.values import Json, JsonObject, derived_id
 
-WAIT_REMINDED = "plan.wait.reminded"
-WAIT_ESCALATED = "plan.wait.escalated"
-# What people are told by, and so what only the platform publishes.
-ANNOUNCEMENTS = frozenset({HUMAN_INPUT, WAIT_REMINDED, WAIT_ESCALATED})
 # For whoever names no deadline: nothing may be waited for without end.
 LONGEST_WAIT = timedelta(days=7)
 
@@ -29,6 +25,7 @@ class EventFields(TypedDict, total=False):
     subject: str | None
     dataschema: str | None
     target: str | None
+    answers: str | None
 
 
 @dataclass(frozen=True)
@@ -154,14 +151,14 @@ def _announcement(
     question is answered by an event under the announcement's correlation id, too."""
     decisions: list[Json] = list(ask.allowed_decisions)
     held = ask.proposal.request if ask.proposal else None
-    owner = {"plan_id": opened.plan_id, "task_id": opened.task_id, "request_id": held.id if held else None}
+    owner: JsonObject = {"plan_id": opened.plan_id, "task_id": opened.task_id, "request_id": held.id if held else None}
     data: JsonObject = {
         **(about or {}),
         "question": ask.message,
         "reason": ask.reason,
         "wait_id": opened.id,
         "kind": opened.kind,
-        **{name: id for name, id in owner.items() if id},
+        **owner,
         "response_event": opened.event_type,
         "response_schema": ask.response_schema,
         "allowed_decisions": decisions,
@@ -169,7 +166,7 @@ def _announcement(
         "digest": ask.proposal.digest if ask.proposal else None,
     }
     topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
-    key = next(filter(None, owner.values()), None)
+    key = opened.plan_id or opened.task_id or (held.id if held else None)
     return moment.event(lineage, topic, HUMAN_INPUT, data, event_id=event_id, subject=opened.id, correlation_id=key)
 
 

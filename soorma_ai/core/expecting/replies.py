@@ -6,8 +6,9 @@ from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, completio
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.replies import content_of, failure_reply
 from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import JsonObject, derived_id
-from soorma_ai.errors import InvalidResult
+from soorma_ai.errors import InvalidResult, LocalProtocolError
 
 _MET_BY_REPLY = (ExpectationKind.REPLY, ExpectationKind.CHILD, ExpectationKind.CLIENT)
 
@@ -37,7 +38,19 @@ def refuse(request: EventEnvelope, code: str, message: str, now: datetime) -> Ev
         time=now,
         correlation_id=key,
         causation_id=request.causation_id,
+        answers=request.id,
     )
+
+
+def id_when_let_go(request_id: str) -> str:
+    """The id under which people let go a request whose own id was in the log before."""
+    return derived_id("let go", request_id)
+
+
+def check_address(event_type: str, topic: EventTopic) -> None:
+    """Raise LocalProtocolError for an address of replies at which only the platform speaks."""
+    if topic is EventTopic.PLAN_EVENTS or event_type in ANNOUNCEMENTS:
+        raise LocalProtocolError(f"no reply can be {event_type!r} on {topic}: only the platform publishes that")
 
 
 def as_promised(reply: EventEnvelope, promised: JsonObject) -> EventEnvelope:

@@ -132,7 +132,9 @@ def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation]
         "status": ended.status,
         **said,
     }
-    event = moment.event(ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key)
+    event = moment.event(
+        ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key, answers=ended.goal_id
+    )
     return (*closed, Unschedule(_timer_of(ended)), Publish(event))
 
 

@@ -6,20 +6,22 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 
 from soorma_ai.core.expecting.answers import decision_meant
-from soorma_ai.core.expecting.opening import ANNOUNCEMENTS, ExpectationSpec, Waiter, expectation_of
+from soorma_ai.core.expecting.gates import gate_id
+from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, completion_of, new_event, topic_of
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, request_of, take_answer, take_in, take_request
+from soorma_ai.runtime.client.intake import check_data, reply_of, request_of, take_answer, take_in, take_request
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
@@ -95,11 +97,8 @@ class Client:
         event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
         given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
         event = request_of(definition, given, event_id, lineage, now, None)
-        spec = ExpectationSpec(
-            event.id, ExpectationKind.CLIENT, completion_of(event.type), subject=event.type, dataschema=event.dataschema
-        )
         waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
-        expectation = expectation_of(waiter, spec, event.time)
+        expectation = expectation_of(waiter, reply_of(event), event.time)
         with self.services.signals.awaiting(event.id) as answered:
             await take_request(self.services, self.person, event, definition, expectation, approve=approve)
             return await self._reply_within(expectation, answered, at_most, is_new=idempotency_key is None)
@@ -109,7 +108,7 @@ class Client:
         must_be_outside()
         expectation = await self.services.store.plans.expectation(request_id)
         is_request = expectation is not None and expectation.kind is ExpectationKind.CLIENT
-        if expectation is None or not is_request or expectation.tenant_id != self.person.tenant_id:
+        if expectation is None or not is_request or not await self._is_own(expectation):
             raise NotFound(f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id")
         with self.services.signals.awaiting(request_id) as answered:
             return await self._reply_within(expectation, answered, seconds(timeout))
@@ -135,8 +134,11 @@ class Client:
         if event_type in ANNOUNCEMENTS:
             raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
         if where is EventTopic.ACTION_REQUESTS:
-            if plan_id is not None:
-                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
+            if plan_id is not None or correlation_id is not None:
+                raise LocalProtocolError(
+                    "a request from outside belongs to no plan, and its own id is its reply key: "
+                    "leave plan_id= and correlation_id= out"
+                )
             definition = await self._request_type(event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
@@ -330,6 +332,16 @@ class Client:
             if left <= 0:
                 raise DeadlineExceeded(f"no reply to {expectation.subject!r} came within {at_most} s")
             await until(answered, self.services.clock, left)
+
+    async def _is_own(self, asked: Expectation) -> bool:
+        """Tell whether this person made the request, now held or published; the trusted operator made all of them."""
+        if asked.tenant_id != self.person.tenant_id or self.person.roles is None:
+            return asked.tenant_id == self.person.tenant_id
+        request = await self.services.store.events.event(asked.id)
+        gate = None if request else await self.services.store.plans.expectation(gate_id(asked.id))
+        held = gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
+        made = request or held
+        return made is not None and made.user_id == self.person.user_id
 
     async def _reply(self, request_id: str) -> EventEnvelope | None:
         store = self.services.store

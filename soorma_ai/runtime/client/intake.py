@@ -7,11 +7,11 @@ from itertools import count
 from typing import Any
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
-from soorma_ai.core.expecting.gates import approval_for, hold_recorded
-from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, opened_by
+from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, opened_by
 from soorma_ai.domain.effects import Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
-from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import describe, violations
@@ -88,42 +88,71 @@ async def take_request(
     """Store a request from outside. Raise Held where people must approve it first.
 
     The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
-    Raise LocalProtocolError for who may not.
+    Raise LocalProtocolError for who may not, and for a request that was rejected and expects no reply.
     """
-    approval = approval_for(definition, event.data, {})
-    if approval is None:
+    store = services.store
+    gate = await store.plans.expectation(gate_id(event.id)) if definition.approval is not None else None
+    if gate is not None:
+        await _ask_again(services, person, event, gate, expectation, approve=approve)
+        return
+    approval = approval_for(definition, event.data, None)
+    if approval is None or await store.events.event(event.id) is not None:
         await take_in(services, event, expectation)
         return
     await _must_have_room(services, event)
-    queue, now = services.store.queue, services.clock.now()
-    asked = (Publish(event), *([Expect(expectation)] if expectation else []))
+    now = services.clock.now()
     waiter = Waiter(CLIENT, event.lineage, event.deadline, longest=LONGEST_WAIT)
+    reply = expectation or expectation_of(waiter, reply_of(event), now)
+    asked = (Publish(event), Expect(reply))
     held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
-    gate = opened_by(held)
-    yes = Answer(derived_id("yes", gate.id), {"approved": True}, AnswerDecision.APPROVE, person.user_id, now)
-    says_yes = approve or person.roles is None
-    if says_yes:
-        _must_count(judge_answer(gate, yes, person, now), event, person)
-        passed = replace(gate, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
-        if await queue.open((Expect(passed), *asked), now):
-            return
-    elif await queue.open(held, now):
-        raise Held(event.type, gate.id, event.id)
-    await _ask_again(services, person, event, gate, yes if says_yes else None)
+    opened, yes = opened_by(held), _yes(gate_id(event.id), person, now)
+    if approve or person.roles is None:
+        _must_count(judge_answer(opened, yes, person, now), event, person)
+        passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
+        is_new = await store.queue.open((Expect(passed), *asked), now)
+    elif is_new := await store.queue.open(held, now):
+        raise Held(event.type, opened.id, event.id)
+    if not is_new:
+        # Somebody was first with the same key: what became of that stands.
+        await take_request(services, person, event, definition, expectation, approve=approve)
+
+
+def reply_of(request: EventEnvelope) -> ExpectationSpec:
+    """The reply that a client expects."""
+    name = completion_of(request.type)
+    return ExpectationSpec(
+        request.id, ExpectationKind.CLIENT, name, subject=request.type, dataschema=request.dataschema
+    )
 
 
 async def _ask_again(
-    services: Services, person: Person, event: EventEnvelope, gate: Expectation, yes: Answer | None
+    services: Services,
+    person: Person,
+    event: EventEnvelope,
+    gate: Expectation,
+    expectation: Expectation | None,
+    *,
+    approve: bool,
 ) -> None:
     """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
-    stored = await services.store.plans.expectation(gate.id) or gate
-    held = stored.ask.proposal if stored.ask else None
+    held, now = gate.ask.proposal if gate.ask else None, services.clock.now()
     if held is None or held.digest != digest(event.data):
         raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
-    if stored.status is ExpectationStatus.OPEN:
-        if yes is None:
+    if gate.status is ExpectationStatus.OPEN:
+        if not approve and person.roles is not None:
             raise Held(event.type, gate.id, event.id)
-        await take_answer(services.store, gate.id, yes, person, services.clock.now())
+        outcome = await take_answer(services.store, gate.id, _yes(gate.id, person, now), person, now)
+        if outcome == INVALID:
+            raise LocalProtocolError(f"{person.user_id} cannot approve {event.type!r}: {outcome.detail}")
+    elif gate.answer is not None and gate.answer.decision is AnswerDecision.REJECT and expectation is None:
+        said = f": {gate.answer.note}" if gate.answer.note else ""
+        raise LocalProtocolError(f"{gate.answer.user_id} rejected {event.type!r}, so it was not published{said}")
+    elif gate.answer is None and expectation is None and gate.ask and gate.ask.on_expiry is AnswerDecision.REJECT:
+        raise LocalProtocolError(f"nobody approved {event.type!r} in time, so it was not published")
+
+
+def _yes(wait_id: str, person: Person, now: datetime) -> Answer:
+    return Answer(derived_id("yes", wait_id), {"approved": True}, AnswerDecision.APPROVE, person.user_id, now)
 
 
 def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) -> None:

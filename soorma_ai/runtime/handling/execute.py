@@ -1,13 +1,16 @@
 """The only doer: one transaction for everything a handling recorded."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from itertools import count
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
-from soorma_ai.core.expecting.opening import LONGEST_WAIT, Waiter
+from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter
 from soorma_ai.domain.effects import Disposition, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
@@ -40,21 +43,35 @@ async def must_be_wanted(handling: Handling) -> None:
 
 async def validate(handling: Handling) -> None:
     """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
-    that a person must approve."""
+    that a person must approve. What nobody takes is marked, to be looked at when it is handed over."""
     services = handling.services
-    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
+    published = [effect for effect in handling.effects if isinstance(effect, Publish)]
     for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
         event, now = effect.event, services.clock.now()
         definition = await request_type(services.store.registry, event.tenant_id, event.type, now)
         if definition is None:
+            marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
+            handling.rewrite(marked if one is effect else one for one in handling.effects)
             continue
         if faults := violations(definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
-        approval = None if effect.is_cleared else approval_for(definition, event.data, {})
+        if effect.is_cleared:
+            continue
+        approval = approval_for(definition, event.data, await _goal_data(handling, event.plan_id))
         if approval:
-            owner = handling.delivery.owner
+            owner, moment = handling.delivery.owner, Moment(handling.event, handling.agent, now, count())
             waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=owner, longest=LONGEST_WAIT)
-            handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, handling.moment()))
+            handling.rewrite(hold_recorded(handling.effects, event, definition, approval, waiter, moment))
+
+
+async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | None:
+    """The data of the goal that something is asked for."""
+    if plan_id is None:
+        return None
+    if handling.has_plan and handling.plan.plan_id == plan_id:
+        return handling.plan.goal_data
+    plan = await handling.services.store.plans.plan(plan_id)
+    return plan.goal_data if plan else None
 
 
 async def execute(handling: Handling, disposition: Disposition) -> None:

@@ -191,8 +191,8 @@ class Handling:
                 self._effects.append(effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Take these in the place of what was recorded."""
-        self._effects = list(effects)
+        """Take these in the place of what was recorded; the context has ended."""
+        self._closed_with = tuple(effects)
 
     def moment(self) -> Moment:
         self.must_be_open()

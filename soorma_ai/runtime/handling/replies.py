@@ -11,7 +11,7 @@ def reply(handling: Handling, answer: JsonObject, *, default_event: str) -> Publ
     request, key = handling.event, handling.event.correlation_id or handling.event.id
     topic, type = request.response_topic or EventTopic.ACTION_RESULTS, request.response_event or default_event
     data: JsonObject = {"request_id": key, **answer}
-    return Publish(handling.moment().event(request.lineage, topic, type, data, correlation_id=key))
+    return Publish(handling.moment().event(request.lineage, topic, type, data, correlation_id=key, answers=request.id))
 
 
 async def tell_requester(handling: Handling, failure: Failure) -> None:

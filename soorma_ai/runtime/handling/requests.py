@@ -30,5 +30,5 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     # Of several agents that take a request each keeps its own promise.
     known = await registry.known_events(met.tenant_id)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
-    others = (one.response_schema for one in own if one.dataschema != met.dataschema and one.response_schema)
-    return event if any(as_promised(event, other) is event for other in others) else read
+    others = [one.response_schema for one in own if one.dataschema != met.dataschema]
+    return event if any(other is None or as_promised(event, other) is event for other in others) else read

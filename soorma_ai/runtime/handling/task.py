@@ -8,7 +8,7 @@ from soorma_ai.core.expecting.wakeups import ABANDONED
 from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
@@ -131,7 +131,8 @@ class TaskInHand:
 
     async def _must_wait_for_something(self) -> None:
         is_asking = any(not info.has_ended for info in self.sub_tasks.values())
-        if is_asking or await self._open() or await self.handling.has_more_to_come():
+        wakes = [one for one in await self._open() if one.kind is not ExpectationKind.GATE]
+        if is_asking or wakes or await self.handling.has_more_to_come():
             return
         raise LocalProtocolError(
             f"the handler of {self.handling.event.type!r} returned and left its task open with nothing to wait for; "

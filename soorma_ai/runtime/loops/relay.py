@@ -49,6 +49,9 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
             await _set_aside(services, events[0], error)
         return
     _tell(services, arrival)
+    if any(stray.reason == "untaken" for stray in arrival.strays):
+        # An agent may have registered for it since it was published.
+        await hand_over(services)
 
 
 async def hand_over(services: Services) -> None:

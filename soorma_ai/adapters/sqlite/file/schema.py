@@ -276,10 +276,11 @@ CREATE TABLE untaken (
     event_seq INTEGER PRIMARY KEY,
     tenant TEXT NOT NULL,
     event_type TEXT NOT NULL,
-    expires REAL NOT NULL
+    expires REAL NOT NULL,
+    is_over INTEGER NOT NULL DEFAULT 0
 ) STRICT;
-CREATE INDEX untaken_type ON untaken (event_type, event_seq);
-CREATE INDEX untaken_expires ON untaken (expires);
+CREATE INDEX untaken_type ON untaken (event_type, event_seq) WHERE is_over = 0;
+CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
 """)

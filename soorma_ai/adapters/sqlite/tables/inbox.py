@@ -117,19 +117,24 @@ def keep_untaken(db: sqlite3.Connection, event_seq: int, kept: KeepUntaken) -> N
     )
 
 
+def was_untaken(db: sqlite3.Connection, event_seq: int) -> bool:
+    return db.execute("SELECT 1 FROM untaken WHERE event_seq = ?", (event_seq,)).fetchone() is not None
+
+
 def drop_expired_untaken(db: sqlite3.Connection, now: datetime) -> None:
-    db.execute("DELETE FROM untaken WHERE expires <= ?", (epoch(now),))
+    db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
 
 
 def drop_untaken(db: sqlite3.Connection, event_seq: int) -> None:
-    db.execute("DELETE FROM untaken WHERE event_seq = ?", (event_seq,))
+    """Its row stays: a request that comes again was looked at before."""
+    db.execute("UPDATE untaken SET is_over = 1 WHERE event_seq = ?", (event_seq,))
 
 
 def untaken(db: sqlite3.Connection, event_types: Sequence[str], after: int, limit: int) -> list[int]:
     """Places in the log of requests of these types that nobody took, in order of arrival."""
     found = db.execute(
-        "SELECT event_seq FROM untaken WHERE event_type IN (SELECT value FROM json_each(?)) AND event_seq > ? "
-        "ORDER BY event_seq LIMIT ?",
+        "SELECT event_seq FROM untaken WHERE is_over = 0 AND event_type IN (SELECT value FROM json_each(?)) "
+        "AND event_seq > ? ORDER BY event_seq LIMIT ?",
         (json.dumps(list(event_types)), after, limit),
     )
     return [seq for (seq,) in found]
