@@ -134,11 +134,8 @@ class Client:
         if event_type in ANNOUNCEMENTS:
             raise LocalProtocolError(f"{event_type!r} tells people what they are asked; only the platform publishes it")
         if where is EventTopic.ACTION_REQUESTS:
-            if plan_id is not None or correlation_id is not None:
-                raise LocalProtocolError(
-                    "a request from outside belongs to no plan, and its own id is its reply key: "
-                    "leave plan_id= and correlation_id= out"
-                )
+            if plan_id is not None:
+                raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
             definition = await self._request_type(event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
