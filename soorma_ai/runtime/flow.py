@@ -28,7 +28,7 @@ from soorma_ai.runtime.handling.execute import execute, validate
 from soorma_ai.runtime.handling.hand import Hand
 from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.handling.replies import tell_requester
+from soorma_ai.runtime.handling.replies import tell_for_agent
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ def _dispose(handling: Handling, found: Route | None, error: Exception) -> Dispo
 
 async def _tell(handling: Handling, found: Route | None, disposal: Disposal) -> None:
     if disposal.failure:
-        tell = found.failed if found else tell_requester
+        tell = found.failed if found else tell_for_agent
         await tell(handling, disposal.failure)
     elif isinstance(disposal.disposition, InDoubt):
         await ask_people(handling, disposal.disposition.reason)

@@ -198,6 +198,27 @@ async def test_an_agent_that_was_not_asked_answers_for_no_other(platform: Platfo
     assert (await asking)["result"] == {"receipt": "true"}
 
 
+@pytest.mark.parametrize("breaks", [True, False])
+async def test_who_only_listens_answers_for_nobody_and_its_failure_is_nobody_elses(
+    platform: Platform, breaks: bool
+) -> None:
+    started, go_on = asyncio.Event(), asyncio.Event()
+    ear = Agent("ear")
+
+    @ear.on_event("*", topic="action-requests")
+    async def hear(event: Any, context: PlatformContext) -> None:
+        if breaks:
+            raise ZeroDivisionError("oops")
+        said = {"success": True, "result": {"receipt": "by the ear"}}
+        await context.bus.respond(event.response_event, said, event.correlation_id)
+
+    await platform.start(slow(started, go_on), ear)
+    asking = asyncio.create_task(person(platform, "ann").request("work.requested", {}, timeout=PATIENCE))
+    await came(platform, "work.requested.completed", 1)
+    go_on.set()
+    assert (await asking)["result"] == {"receipt": "true"}
+
+
 async def test_the_refusal_of_one_request_is_no_answer_to_another(platform: Platform) -> None:
     started, go_on = asyncio.Event(), asyncio.Event()
     evil = Agent("evil")

@@ -14,6 +14,7 @@ from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Found, Heard, Meaning
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
+from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind
 from soorma_ai.domain.registry import RegisteredEvent
@@ -26,7 +27,7 @@ def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelop
         seq, event = log.record(db, came)
         log.arrived(db, seq)
         heard = arrival.hear(event, routes.index(db))
-        found = _found(db, event, heard)
+        found = _found(db, routes.index(db), event, heard)
         if event.topic is EventTopic.ACTION_REQUESTS:
             found = replace(found, was_untaken=inbox.was_untaken(db, seq))
         done += apply(db, arrival.arrive(heard, found, event, now), now, seq)
@@ -67,14 +68,15 @@ def _replied(db: sqlite3.Connection, expected: Expectation | None) -> EventEnvel
     return log.readable_named(db, expected.met_by)
 
 
-def _found(db: sqlite3.Connection, event: EventEnvelope, heard: Heard) -> Found:
+def _found(db: sqlite3.Connection, index: Index, event: EventEnvelope, heard: Heard) -> Found:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:
             return Found(expected)
         case Meaning.REPLY:
             assert expected is not None
-            was_handed = inbox.was_handed(db, event.source, arrival.ids_of_request(expected))
+            takes = index.takes(event.source, expected.subject)
+            was_handed = takes and inbox.was_handed(db, event.source, arrival.ids_of_request(expected))
             return Found(expected, was_handed=was_handed, replied=_replied(db, expected))
         case Meaning.WAKES_PLAN:
             assert heard.plan_id is not None

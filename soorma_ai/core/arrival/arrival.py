@@ -56,10 +56,11 @@ class Meaning(Enum):
 
 @dataclass(frozen=True)
 class Found:
-    """Rows behind the names. `was_handed`: the agent that replies got the request. `was_untaken`: nobody took this
-    request when it came first, and it is handed over in another way. `replied` is what a client was
-    answered before; `planner` is the agent of the plan, with its tenant; `resting` the event of the delivery in doubt,
-    with the fence under which its handler began."""
+    """Rows behind the names. `was_handed`: the agent that replies takes such requests, and got this one.
+    `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
+    a client was answered before; `planner` is the agent of the plan, with its tenant; `resting` the event of the
+    delivery in doubt, with the fence under which its handler began.
+    """
 
     expected: Expectation | None = None
     was_handed: bool = False

@@ -52,6 +52,11 @@ class Index:
             for one in self._listening.get((request.topic, request.type), ())
         )
 
+    def takes(self, agent: str, request_type: str) -> bool:
+        """Tell whether an agent does what such requests ask; who listens by a pattern does not."""
+        takers = self._listening.get((EventTopic.ACTION_REQUESTS, request_type), ())
+        return any(one.agent == agent for one in takers)
+
     def requests(self) -> list[str]:
         """Names of requests that somebody takes."""
         return [name for topic, name in self._listening if topic is EventTopic.ACTION_REQUESTS]
