@@ -48,6 +48,9 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         await until(platform, lambda: backlog_is(platform, range(3, 4)))
         with pytest.raises(Overloaded, match=r"3 deliveries wait already, so .order\.received. was not taken"):
             await platform.submit("order.received", {})
+        ann = platform.as_user(tenant_id="default", user_id="ann")
+        with pytest.raises(Overloaded):
+            await ann.request("payment.charge.requested", {"amount": 1})
         with pytest.raises(Overloaded):
             await platform.request("inventory.reserve.requested", {"order_id": "B"})
         await platform.publish("business-facts", "order.noted", {}, plan_id=plan.plan_id)

@@ -8,6 +8,7 @@ import pytest
 from soorma_ai.core.expecting.answers import event_of_answer, event_of_expiry
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold, hold_recorded
 from soorma_ai.core.expecting.opening import Waiter, opened_by
+from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.domain.effects import Effect, Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Wait
@@ -75,6 +76,13 @@ def test_what_an_answer_lets_go_is_the_request_as_it_was_asked_or_changed() -> N
     assert event_of_answer(gate, answer("approve", approved=True), NOW) == request()
     changed = event_of_answer(gate, answer("edit", data={"amount": 5}), NOW)
     assert changed == request().model_copy(update={"data": {"amount": 5}})
+
+
+def test_a_refusal_goes_to_the_place_that_the_request_names_or_to_the_usual_one() -> None:
+    named = refuse(request(response_event="told", response_topic="task-events"), "rejected", "no", NOW)
+    usual = refuse(request(response_event=None, response_topic=None, correlation_id=None), "rejected", "no", NOW)
+    assert (named.type, named.topic, named.correlation_id, named.answers) == ("told", "task-events", "pay-1", "pay-1")
+    assert (usual.type, usual.topic, usual.correlation_id) == ("pay.completed", "action-results", "pay-1")
 
 
 @pytest.mark.parametrize("decision", ["reject", "respond"])

@@ -1,0 +1,95 @@
+"""A request that nobody takes waits in the store, is handed over once, and is forgotten when nobody waits for it."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+from prune_kit import LONG_AGO, dated, prune
+from store_kit import NOW, agent, claimed, do, event, expectation, find, later, running, unsent_ids
+
+from soorma_ai.domain.effects import Expect
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.people import Answer, AnswerDecision
+from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
+from soorma_ai.ports import Store
+
+
+def taker(name: str = "worker", tenant: str | None = None) -> Registration:
+    definition = EventDefinition(event_name="work.asked", version="1")
+    return agent(name, "work.asked", tenant=tenant, events=((EventRole.TAKES, definition),))
+
+
+def request(event_id: str, **changes: object) -> EventEnvelope:
+    return event(event_id, correlation_id=event_id).model_copy(update=changes)
+
+
+async def handed(store: Store, seconds: float = 0) -> list[str]:
+    place: int | None = 0
+    while place is not None:
+        _, place = await store.queue.hand_over(place, 2, later(seconds))
+    return [delivery.event.id for delivery in await claimed(store, now=later(seconds))]
+
+
+async def test_what_nobody_took_is_told_once_and_handed_over_once_in_order(store: Store) -> None:
+    asked = [request(f"q-{n}") for n in range(5)]
+    arrival = await store.queue.arrive(asked, NOW)
+    assert [(stray.event_id, stray.reason) for stray in arrival.strays] == [(one.id, "untaken") for one in asked]
+    assert (await store.queue.arrive(asked, NOW)).strays == ()
+    assert await handed(store) == []
+    await store.registry.register([taker()], NOW)
+    assert await handed(store) == [one.id for one in asked]
+    assert await handed(store) == []
+    await store.queue.arrive(asked, NOW)
+    assert await claimed(store) == [], "it comes again, and was looked at before"
+
+
+@pytest.mark.parametrize("tenant", [None, "default", "other"])
+async def test_only_an_agent_of_its_tenant_takes_it(store: Store, tenant: str | None) -> None:
+    await store.queue.arrive([request("q-1")], NOW)
+    await store.registry.register([taker(tenant=tenant)], NOW)
+    assert await handed(store) == ([] if tenant == "other" else ["q-1"])
+
+
+async def test_what_is_marked_as_unchecked_waits_though_somebody_takes_it_by_now(store: Store) -> None:
+    await store.registry.register([taker()], NOW)
+    await store.queue.arrive([request("q-1", unchecked=True)], NOW)
+    assert await claimed(store) == []
+    assert await handed(store) == ["q-1"]
+
+
+async def test_what_its_requester_gave_up_or_has_no_time_for_is_not_handed_over(store: Store) -> None:
+    await running(store, expectation("q-1"), replace(expectation("q-2"), deadline=later(60)))
+    await store.queue.arrive([request("q-1"), request("q-2"), request("q-3", deadline=later(60))], NOW)
+    await store.registry.register([taker()], NOW)
+    await store.plans.cancel("plan-1", "no", NOW)
+    assert await handed(store, 61) == ["q-1"]
+
+
+async def test_what_nobody_waits_for_keeps_no_event_and_what_somebody_does_keeps_it(store: Store) -> None:
+    old = dated(request("q-1"))
+    young = request("q-2", time=LONG_AGO, deadline=NOW + timedelta(days=1))
+    await do(store, Expect(expectation("q-2", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, deadline=None)))
+    await store.queue.arrive([old, young], LONG_AGO)
+    await prune(store)
+    assert await store.events.event("q-1") is not None, "the sweep has not looked yet"
+    await store.queue.fire(NOW, 10)
+    await store.queue.arrive([row.event for row in await store.queue.unsent(9)], NOW)
+    await store.queue.sweep(NOW)
+    await prune(store)
+    assert await store.events.event("q-1") is None
+    assert await store.events.event("q-2") is not None
+
+
+async def test_an_answer_that_publishes_is_found_by_what_it_meets_and_not_by_its_gate(store: Store) -> None:
+    gate = expectation("gate-1", ExpectationKind.GATE, plan_id=None, root_plan_id=None)
+    owed = expectation("q-1", plan_id=None, root_plan_id=None)
+    await do(store, Expect(replace(gate, task_id="t-1")), Expect(replace(owed, task_id="t-1")))
+    no = Answer("a-1", {}, AnswerDecision.REJECT, "mia", NOW)
+    refusal = event("r-1", "work.done", owed.event_topic, source="soorma", correlation_id="q-1")
+    assert await store.plans.answer("gate-1", no, refusal, NOW)
+    assert await unsent_ids(store) == ["r-1"]
+    await store.queue.arrive([refusal], NOW)
+    assert (await find(store, "gate-1")).status is ExpectationStatus.MET
+    met = await store.plans.met_by("t-1", "r-1")
+    assert met is not None and met.id == "q-1"
