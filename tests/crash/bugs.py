@@ -9,14 +9,14 @@ from typing import Any, TypeVar
 
 from ledger import Outside
 
-from soorma_ai.adapters.sqlite import effects, firing
+from soorma_ai.adapters.sqlite import arrivals, effects, firing
 from soorma_ai.adapters.sqlite.database import Part
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.expectations import Arrival, ExpectationStatus
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer
@@ -46,12 +46,15 @@ class PublishesOutside(SqliteQueue):
 class KeepsNoMark(SqliteQueue):
     """What is handled is forgotten, so an event that is delivered again is handled again."""
 
-    async def commit(self, work: Work, now: datetime) -> None:
-        def operation(db: Connection) -> None:
-            effects.commit(db, work, now)
-            db.execute("DELETE FROM inbox WHERE state = 'done'")
+    async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
+        def operation(db: Connection) -> Arrival:
+            db.executemany(
+                "DELETE FROM inbox WHERE state = 'done' AND event_seq = (SELECT seq FROM event WHERE id = ?)",
+                [(event.id,) for event in events],
+            )
+            return arrivals.arrive(db, self.database.routes, events, now)
 
-        await self.database.write(operation)
+        return await self.database.write(operation)
 
 
 class AnswersBlindly(SqlitePlans):
