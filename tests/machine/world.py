@@ -156,13 +156,14 @@ class RouteFollower:
 
 
 def _step(goal: dict[str, Any], told: str, is_asked_again: bool) -> dict[str, Any]:
-    done = re.findall(r"^\d+\. (?:You published (?!payment)|Your publish of|You delegated|You waited)", told, re.M)
+    lines = r'^\d+\. <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
+    done = re.findall(lines, told, re.M)
     order, route = goal["order"], goal["route"]
     if len(done) >= len(route):
         return {"action": "complete", "result": {"order": order, "missing": ""}}
     kind = route[len(done)]
     action = ROUTE[kind]
-    if f"- {action}" not in told and kind != "wait":
+    if f'"called":"{action}"' not in told and kind != "wait":
         return {"action": "complete", "result": {"order": order, "missing": kind}}
     match kind:
         case "wrong":
