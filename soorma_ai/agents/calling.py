@@ -1,4 +1,4 @@
-"""What the decorators of handlers have in common: how often a handler is tried, and for what."""
+"""Options of all decorators of handlers: how often a handler is tried, and for what."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass

@@ -68,7 +68,7 @@ class Queue(Protocol):
         the same id with other content is a LocalProtocolError."""
         ...
 
-    async def open(self, effects: Sequence[Effect], now: datetime) -> bool:
+    async def send_once(self, effects: Sequence[Effect], now: datetime) -> bool:
         """Apply what is asked from outside. False, and nothing changes, where the expectation that the first of these
         effects opens is there already, open or closed."""
         ...

@@ -168,6 +168,8 @@ def _step(goal: dict[str, Any], told: str, is_asked_again: bool) -> dict[str, An
     match kind:
         case "wrong":
             return {"action": action, "data": {"order": order if is_asked_again else "many"}}
+        case "charge" if is_asked_again:  # a person rejected just that
+            return {"action": "complete", "result": {"order": order, "missing": kind}}
         case "charge":
             return {"action": action, "data": {"order": order, "amount": 100 * order}}
         case "wait":

@@ -28,7 +28,7 @@ def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expect
         expectations.insert(db, expect)
 
 
-def open(db: sqlite3.Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
+def send_once(db: sqlite3.Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
     opened = next(effect.expectation for effect in effects if isinstance(effect, asked.Expect))
     if expectations.status_of(db, opened.id) is not None:
         return False

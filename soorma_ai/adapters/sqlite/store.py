@@ -28,7 +28,7 @@ class SqliteQueue(Part):
     release = writing(inbox.release)
     renew = writing(inbox.renew)
     send = writing(effects.send)
-    open = writing(effects.open)
+    send_once = writing(effects.send_once)
     sent = writing(log.sent)
     fire = writing(firing.fire)
     pending = reading(inbox.pending)

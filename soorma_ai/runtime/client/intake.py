@@ -109,8 +109,8 @@ async def take_request(
     if approve or person.roles is None:
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
-        is_new = await store.queue.open((Expect(passed), *asked), now)
-    elif is_new := await store.queue.open(held, now):
+        is_new = await store.queue.send_once((Expect(passed), *asked), now)
+    elif is_new := await store.queue.send_once(held, now):
         raise Held(event.type, opened.id, event.id)
     if not is_new:
         # Somebody was first with the same key: what became of that stands.

@@ -126,7 +126,7 @@ def drop_expired_untaken(db: sqlite3.Connection, now: datetime) -> None:
 
 
 def drop_untaken(db: sqlite3.Connection, event_seq: int) -> None:
-    """Its row stays: a request that comes again was looked at before."""
+    """Close its row, which stays: a request that comes again was looked at before."""
     db.execute("UPDATE untaken SET is_over = 1 WHERE event_seq = ?", (event_seq,))
 
 
