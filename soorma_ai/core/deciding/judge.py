@@ -11,8 +11,8 @@ from difflib import get_close_matches
 from pydantic import ValidationError
 
 from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, PUBLISH_ALL, Offer
+from soorma_ai.core.expecting.gates import approval_for
 from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.domain.conditions import applies
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,
@@ -174,8 +174,7 @@ def approval_needed(decision: PlannerDecision, situation: Situation) -> Approval
             definition = definition_of(decision, situation.offer)
         case PublishAllAction() | WaitAction() | CompleteAction():
             return None
-    approval = definition.approval if definition else None
-    return approval if approval and applies(approval.when, data, situation.plan.goal_data) else None
+    return approval_for(definition, data, situation.plan.goal_data) if definition else None
 
 
 def must_be_legal(decision: PlannerDecision, situation: Situation) -> None:

@@ -9,7 +9,6 @@ from soorma_ai.domain.doubts import Finding, StillUnknown
 from soorma_ai.domain.effects import InDoubt
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.requests import request_type
 
 
 async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
@@ -35,8 +34,7 @@ async def last_word(handling: Handling, disposal: Disposal) -> Disposal:
 async def ask_people(handling: Handling, reason: str) -> None:
     if await handling.services.store.plans.expectation(handling.doubt_id) is not None:
         return
-    registry, request, now = handling.services.store.registry, handling.event, handling.services.clock.now()
-    definition = await request_type(registry, request.tenant_id, request.type, now)
+    definition = await handling.request_type(handling.event.type)
     owner = handling.delivery.owner
     result_schema = inline(definition.response_schema) if definition and definition.response_schema else {}
     handling.record(*ask_what_happened(handling.doubt_id, owner, reason, result_schema, handling.moment()))

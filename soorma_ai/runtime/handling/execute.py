@@ -15,7 +15,6 @@ from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.handling.signals import questions_of
 
 COMMIT_TRIES = 6
@@ -48,7 +47,7 @@ async def validate(handling: Handling) -> None:
     published = [effect for effect in handling.effects if isinstance(effect, Publish)]
     for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
         event, now = effect.event, services.clock.now()
-        definition = await request_type(services.store.registry, event.tenant_id, event.type, now)
+        definition = await handling.request_type(event.type)
         if definition is None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
             handling.rewrite(marked if one is effect else one for one in handling.effects)

@@ -17,12 +17,14 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
 from soorma_ai.runtime.handling.circuits import Circuits
 from soorma_ai.runtime.handling.memory import MemoryInHand
 from soorma_ai.runtime.handling.plan_values import PlanValues
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.handling.signals import Presence, Signals
 
 ORDINALS_APART = 2**32
@@ -46,6 +48,7 @@ class Handling:
     def __init__(self, delivery: Delivery, services: Services) -> None:
         self.delivery = delivery
         self.services = services
+        self._request_types: dict[str, EventDefinition | None] = {}
         self._begun_under = delivery.started
         self._closed_with: tuple[Effect, ...] | None = None
         self.taken_up: str | None = None
@@ -267,6 +270,14 @@ class Handling:
         if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
             return await self.services.store.events.event(event.causation_id) or event
         return event
+
+    async def request_type(self, event_type: str) -> EventDefinition | None:
+        """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
+        if event_type not in self._request_types:
+            registry, now = self.services.store.registry, self.services.clock.now()
+            found = await request_type(registry, self.event.tenant_id, event_type, now)
+            self._request_types[event_type] = found
+        return self._request_types[event_type]
 
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.plans.steps(self.plan.plan_id, limit)

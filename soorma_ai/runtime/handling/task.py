@@ -15,7 +15,7 @@ from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.requests import read_reply, request_type
+from soorma_ai.runtime.handling.requests import read_reply
 
 
 class TaskInHand:
@@ -54,8 +54,7 @@ class TaskInHand:
         self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
     ) -> str:
         self._must_be_open()
-        services, tenant_id = self.handling.services, self.record.lineage.tenant_id
-        definition = await request_type(services.store.registry, tenant_id, request.event_type, services.clock.now())
+        definition = await self.handling.request_type(request.event_type)
         moment = self.handling.moment()
         info, effects = delegate(
             self.record,
