@@ -18,6 +18,7 @@ from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import (
@@ -62,9 +63,12 @@ class BasePlanner(Agent):
     wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
     for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
     litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
-    those that are known. A `reasoner` replaces both. `system_instructions` are told to either. When nobody has answered
-    a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long
-    as it may live, as it does for a goal that it delegated.
+    those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is shown
+    all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
+    `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
+    when it wants them. `system_instructions` are told to either. When nobody has answered a request of the model
+    within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may live, as
+    it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -87,6 +91,9 @@ class BasePlanner(Agent):
         max_actions: int | None = None,
         reply_timeout: timedelta | None = None,
         external_events: Iterable[EventLike] = (),
+        offer_tokens: int = Room.tokens,
+        offer_schemas: int = Room.schemas,
+        pinned_events: Iterable[str] = (),
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
@@ -122,6 +129,7 @@ class BasePlanner(Agent):
         self._instructions = system_instructions
         self._strategy = planning_strategy
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
         self._transition_handler: Registered | None = None
@@ -232,6 +240,7 @@ class BasePlanner(Agent):
             awaits=self._awaits,
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
             prompt_id=self.prompt_id,
+            room=self._room,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
@@ -302,6 +311,14 @@ def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[
             f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
         )
     return chosen
+
+
+def _room(name: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
+    if isinstance(pinned, str):
+        raise ConfigError(f"planner {name}: pinned_events={pinned!r} would be its letters; give a list of names")
+    if tokens < 1 or schemas < 1:
+        raise ConfigError(f"planner {name}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
+    return Room(tokens, schemas, tuple(pinned))
 
 
 def _limits(limits: Limits | None, max_actions: int | None) -> Limits:

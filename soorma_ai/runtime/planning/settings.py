@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import timedelta
 
+from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
@@ -14,7 +15,7 @@ from soorma_ai.ports import Reasoner
 class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has one,
-    whose `reasoner` is made when the planner is started."""
+    whose `reasoner` is made when the planner is started. `room` is that of the offer in a request."""
 
     name: str
     version: str
@@ -27,6 +28,7 @@ class PlannerSettings:
     awaits: tuple[EventDefinition, ...] = ()
     result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     prompt_id: str | None = None
+    room: Room = field(default_factory=Room)
 
     def must_have_model(self) -> Reasoner:
         """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
