@@ -123,13 +123,13 @@ class PlanDetails:
     session_id: str | None
     steps: tuple[Step, ...]
     decisions: tuple[JournalEntry, ...]
-    shown: Mapping[str, Showing]
     expectations: tuple[Expectation, ...]
     usage: Spent
     limits: Limits
     waiting_seconds: float
     agent_version: str = ""
     prompt: str = ""
+    shown: Mapping[str, Showing] = field(default_factory=dict[str, Showing])
     current_state: str = ""
     results: JsonObject = field(default_factory=dict[str, Json])
     rest: Rest | None = None
