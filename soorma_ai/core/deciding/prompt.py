@@ -50,8 +50,9 @@ def decide_inputs(
     offer: Offer,
     spent: Spent,
     in_flight: int,
+    today: str = "",
 ) -> dict[str, object]:
-    """Return the inputs that the decide prompt declares."""
+    """Return the inputs that the decide prompt declares. `today` is the sentence about the day, if it is to be told."""
     limits = plan.limits
     left = _actions_left(plan, spent)
     free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
@@ -69,11 +70,18 @@ def decide_inputs(
         "several": offer.may_publish_several,
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
+        "today": today,
     }
 
 
 def plan_inputs(
-    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, material: Material, spent: Spent
+    plan: PlanRecord,
+    *,
+    instructions: str,
+    custom_context: JsonObject,
+    material: Material,
+    spent: Spent,
+    today: str = "",
 ) -> dict[str, object]:
     """Return the inputs that the plan prompt declares."""
     offer = material.offer
@@ -86,6 +94,7 @@ def plan_inputs(
         "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
         "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
         "remaining_actions": _actions_left(plan, spent),
+        "today": today,
     }
 
 

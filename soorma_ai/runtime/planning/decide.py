@@ -81,6 +81,7 @@ async def decide(
         offer=offer,
         spent=await handling.services.store.plans.spent(handling.plan.root_plan_id),
         in_flight=await handling.in_flight(),
+        today=settings.today(handling.services.clock.now()),
     )
     prompt = handling.services.prompts.render(DECIDE, inputs)
     inquiry = Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
@@ -105,8 +106,14 @@ async def draft(
         return drawn
 
     spent = await services.store.plans.spent(plan.root_plan_id)
-    told = settings.instructions
-    inputs = plan_inputs(plan, instructions=told, custom_context=custom, material=material, spent=spent)
+    inputs = plan_inputs(
+        plan,
+        instructions=settings.instructions,
+        custom_context=custom,
+        material=material,
+        spent=spent,
+        today=settings.today(services.clock.now()),
+    )
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
     inquiry = Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
