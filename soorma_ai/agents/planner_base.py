@@ -3,10 +3,11 @@
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from typing_extensions import Unpack
 
@@ -66,9 +67,10 @@ class BasePlanner(Agent):
     those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is shown
     all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
     `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
-    when it wants them. `system_instructions` are told to either. When nobody has answered a request of the model
-    within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may live, as
-    it does for a goal that it delegated.
+    when it wants them. `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or
+    "UTC") the date there on the day of the decision, without which a model knows no "tomorrow". When nobody has
+    answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
+    waits as long as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -87,6 +89,7 @@ class BasePlanner(Agent):
         temperature: float | None = None,
         system_instructions: str = "",
         planning_strategy: Strategy = "balanced",
+        tells_date_in: str | None = None,
         limits: Limits | None = None,
         max_actions: int | None = None,
         reply_timeout: timedelta | None = None,
@@ -128,6 +131,7 @@ class BasePlanner(Agent):
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
+        self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
@@ -241,6 +245,7 @@ class BasePlanner(Agent):
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
             prompt_id=self.prompt_id,
             room=self._room,
+            zone=self._zone,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
@@ -301,6 +306,21 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}; did you mean {close[0]!r}?")
             if not has_model:
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
+
+
+def _zone(what: str, planner: str, name: object) -> tzinfo:
+    """Raise ConfigError for what is no name of a time zone. UTC is known without the system's table of them."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(cast(str, name))
+    except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError) as error:
+        close = get_close_matches(str(name), available_timezones(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise ConfigError(
+            f"planner {planner}: {what}={name!r} is no time zone that is known here{hint} Give a name like 'UTC' or "
+            "'Europe/Berlin'; where the system has no table of them, pip install tzdata"
+        ) from error
 
 
 def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:

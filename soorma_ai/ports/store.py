@@ -1,6 +1,6 @@
 """The truth: what the shell needs of a store, by who needs it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
@@ -132,6 +132,10 @@ class Plans(Protocol):
 
     async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
         """Steps in order; with `limit`, the last ones."""
+        ...
+
+    async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
+        """The plan's steps of these numbers, as far as there are such, in order."""
         ...
 
     async def plan_values(self, plan_id: str) -> list[PlanValue]:

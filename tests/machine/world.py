@@ -158,7 +158,7 @@ class RouteFollower:
 def _step(goal: dict[str, Any], question: ModelQuestion) -> dict[str, Any]:
     offered, told, *again = (message.content for message in question.messages)
     is_asked_again = bool(again)
-    lines = r'^\d+\. <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
+    lines = r'^step\d+: <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
     done = re.findall(lines, told, re.M)
     order, route = goal["order"], goal["route"]
     if len(done) >= len(route):

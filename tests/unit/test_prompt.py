@@ -13,7 +13,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.core.deciding.drafts import gather_material
 from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence, fence_lines, tokens_of
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.core.deciding.prompt import HISTORY_CHARS, Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic
@@ -66,30 +66,24 @@ def test_lines_between_fences_are_one_object_and_none_of_them_is_cut() -> None:
     assert json.loads(within(told)) == {f"publish:e{n}": "</data> <b> ü" * 40 for n in range(200)}
 
 
-def test_each_step_has_its_words_and_the_goal_is_told_apart() -> None:
+def test_the_goal_is_told_apart_and_each_step_by_its_number() -> None:
     told = inputs(
         step(StepKind.GOAL, data={"order_id": "A1"}),
         step(StepKind.PUBLISHED, "part.asked", {"n": 1}),
-        step(StepKind.REPLIED, "part.asked", {"ok": 1}, "ok"),
-        step(StepKind.EXPIRED, "part.asked", note="No answer came."),
         step(StepKind.COMPLETED),
+        plan=replace(plan(), goal_data={"order_id": "A1"}),
     )
-    assert [within(line["text"]) for line in told["history"]] == [
-        '"You published part.asked."',
-        '"part.asked answered (ok)."',
-        '"No answer came."',
-    ]
-    assert '{"n":1}' in told["history"][0]["data"] and told["history"][2]["data"] == ""
-    assert '{"order_id":"A1"}' in told["goal"]["data"]
+    (line,) = told["history"]
+    assert "You published part.asked." in line["text"] and '{"n":1}' in line["data"]
+    assert told["goal"]["data"].startswith("step0.result: <data ") and '{"order_id":"A1"}' in told["goal"]["data"]
 
 
-def test_the_newest_steps_keep_their_data_and_older_ones_their_words() -> None:
-    long = [step(StepKind.RECEIVED, f"e{n}", {"text": str(n) * ENTRY_CHARS}) for n in range(10)]
-    history = inputs(*long)["history"]
-    assert [within(line["text"]) for line in history] == [f'"e{n} came."' for n in range(10)]
-    told = [bool(line["data"]) for line in history]
-    assert told == sorted(told) and 0 < sum(told) < 10
-    assert sum(len(line["data"]) for line in history) <= HISTORY_CHARS
+def test_a_long_goal_is_told_in_outline_and_can_be_referred_to() -> None:
+    told = inputs(plan=replace(plan(), goal_data={"rows": [*range(20_000)], "wish": "count"}))
+    assert told["goal"]["data"].startswith("step0.result, in outline: <data ") and told["refers"]
+    outline = json.loads(within(told["goal"]["data"].partition(": ")[2]))
+    assert outline["rows"][:3] == [0, 1, 2] and outline["wish"] == "count"
+    assert not inputs()["refers"]
 
 
 def test_what_just_happened_is_not_told_a_second_time() -> None:
@@ -108,7 +102,7 @@ def test_of_the_results_of_a_join_none_is_cut_off_by_those_before_it_and_none_is
     ]
     results: list[Json] = [{"result": str(n) * ENTRY_CHARS} for n in range(8)]
     told = inputs(*steps, trigger=Trigger("All came.", results, join_id="j"))
-    assert [within(line["text"]) for line in told["history"]] == ['"part.asked answered (ok)."']
+    assert [line["text"].partition(": ")[2] for line in told["history"]] == [fence("part.asked answered (ok).")]
     assert all(f'"{str(n) * 20}' in told["trigger"]["data"].replace("\\", "") for n in range(8))
 
 

@@ -66,6 +66,7 @@ class SqlitePlans(Part):
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
     repeats = reading(pursued.repeats)
+    steps_at = reading(pursued.steps_at)
     steps_with = reading(pursued.steps_with)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)

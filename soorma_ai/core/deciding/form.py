@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.core.deciding.references import FROM
 from soorma_ai.core.deciding.showing import LINE_CHARS, lacks_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import kinds_of, object_in
@@ -23,7 +24,7 @@ DESCRIPTION_CHARS = 2_000
 TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 _TEXT: JsonObject = {"type": "string"}
-REFERENCE = object_schema({"$from": _TEXT})
+REFERENCE = object_schema({FROM: _TEXT})
 
 
 def form_of(offer: Offer, showing: Showing, at_once: int | None, *, refers: bool = False) -> JsonObject:

@@ -1,12 +1,14 @@
 """Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
 from soorma_ai.core.deciding.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
+from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN
 from soorma_ai.core.deciding.form import digest_of, form_of
+from soorma_ai.core.deciding.history import RESULT_TOKENS, steps_to_read
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.lookups import (
     Lookup,
@@ -18,8 +20,15 @@ from soorma_ai.core.deciding.lookups import (
     with_whole_schemas,
 )
 from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
-from soorma_ai.core.deciding.prompt import HISTORY_STEPS, Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
 from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, used_in
+from soorma_ai.core.deciding.references import (
+    parse_reference,
+    resolve_decision,
+    results_of,
+    slice_of,
+    steps_referred_to,
+)
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.deciding.showing import add_found, add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
@@ -76,7 +85,7 @@ async def decide(
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
     plan, store = handling.plan, handling.services.store
-    history = await handling.history(HISTORY_STEPS)
+    history = await handling.history(steps_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,
@@ -84,6 +93,7 @@ async def decide(
         custom_context=custom,
         spent=await store.plans.spent(plan.root_plan_id),
         in_flight=await handling.in_flight(),
+        today=settings.today(handling.services.clock.now()),
     )
     view = _View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
@@ -133,14 +143,16 @@ class _Subject:
             seen=view.seen,
         )
         prompt = self.handling.services.prompts.render(DECIDE, inputs)
-        form = form_of(self.offer, view.showing, plan.limits.max_parallel)
+        refers = self.occasion.told.has_outlines
+        form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing)
 
     async def _judge(self, view: _View, value: Json, fault: str) -> Judged | Further[Judged]:
         if lookup := parse_lookup(value):
             must_not_look_again(view.lookups)
-            return Further(self.inquire(self._look_up(lookup, view)))
-        decision = prepare_decision(parse_decision(value, fault), self.offer)
+            return Further(self.inquire(await self._look_up(lookup, view)))
+        said = parse_decision(value, fault)
+        decision = prepare_decision(resolve_decision(said, await self._results(steps_referred_to(said))), self.offer)
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_schemas(view.showing, self.offer, unseen))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
@@ -150,16 +162,23 @@ class _Subject:
         except PayloadMismatch as mismatch:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
 
-    def _look_up(self, lookup: Lookup, view: _View) -> _View:
+    async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
+        return results_of(await self.handling.steps_at(numbers))
+
+    async def _look_up(self, lookup: Lookup, view: _View) -> _View:
+        if lookup.path:
+            named = parse_reference(lookup.path)
+            part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
+            return replace(view, seen={**view.seen, str(named): part}, lookups=view.lookups + 1)
         if lookup.words:
             found = rank_by_words(self.offer, lookup.words)
             if not found:
                 raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
             return replace(view, showing=add_found(view.showing, self.offer, found), lookups=view.lookups + 1)
-        named = choices_named(lookup, self.offer)
-        if not named:
+        choices = choices_named(lookup, self.offer)
+        if not choices:
             raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
-        return replace(view, showing=add_schemas(view.showing, self.offer, named), lookups=view.lookups + 1)
+        return replace(view, showing=add_schemas(view.showing, self.offer, choices), lookups=view.lookups + 1)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
@@ -182,7 +201,12 @@ async def draft(
     occasion = Occasion(plan, Trigger(""), spent=await services.store.plans.spent(plan.root_plan_id))
     shown = await _narrow(material, settings, occasion)
     inputs = plan_inputs(
-        plan, instructions=settings.instructions, custom_context=custom, material=shown, spent=occasion.spent
+        plan,
+        instructions=settings.instructions,
+        custom_context=custom,
+        material=shown,
+        spent=occasion.spent,
+        today=settings.today(services.clock.now()),
     )
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
