@@ -87,7 +87,8 @@ class JournalKey:
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
-    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used.
+    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. Of the
+    prompt, `cached_tokens` had been kept by the provider.
     """
 
     key: JournalKey
@@ -110,6 +111,7 @@ class JournalEntry:
     at: datetime
     found: str = ""
     ending: Ending = Ending.GOOD
+    cached_tokens: int = 0
 
     @property
     def latency(self) -> timedelta:

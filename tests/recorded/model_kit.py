@@ -1,7 +1,9 @@
 import json
-from typing import Any
+from typing import Any, Literal
 
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+import pytest
+
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Message, ModelQuestion
 from soorma_ai.testing.model_server import ModelServer, Reply, Respond
@@ -33,6 +35,8 @@ SCHEMA: JsonObject = {
 DECISION: JsonObject = {"reasoning": "done", "step": {"action": "complete", "result": {"total": 3}}}
 SAID = json.dumps(DECISION)
 MODEL = "openai/gpt-4o"
+Way = Literal["litellm", "direct"]
+by_both_ways = pytest.mark.parametrize("way", ["litellm", "direct"])
 
 
 def question(text: str = "What next?", schema: JsonObject = SCHEMA) -> ModelQuestion:

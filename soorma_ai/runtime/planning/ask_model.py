@@ -134,6 +134,7 @@ def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, ans
         at=handling.services.clock.now(),
         found=answer.found,
         ending=answer.ending,
+        cached_tokens=answer.cached_tokens,
     )
 
 
