@@ -157,9 +157,8 @@ class _Frame(Rewriter):
         What has no such form is no larger for being written out."""
         branches = _alternatives(self.definitions[name])
         fields = [object_in(branch.get("properties")) for branch in branches]
-        if not all(
-            one and {*list_in(branch.get("required"))} == {*one} for branch, one in zip(branches, fields, strict=True)
-        ):
+        needed = [{str(name) for name in list_in(branch.get("required"))} for branch in branches]
+        if not all(one and {*one} == all_of_it for one, all_of_it in zip(fields, needed, strict=True)):
             return super().rewrite(self.definitions[name], path, depth)
         names = [*dict.fromkeys(key for one in fields for key in one)]
         shapes = {key: [object_in(one[key]) for one in fields if key in one] for key in names}
@@ -172,9 +171,9 @@ class _Frame(Rewriter):
         values = [values_of(shape) for shape in shapes]
         if None not in values:
             return self._enum([value for some in values if some for value in some], path)
-        return (
-            self._text(f"JSON text of the value, {AGAIN}") if self.strict else {"type": "object", "description": AGAIN}
-        )
+        if self.strict:
+            return self._text(f"JSON text of the value, {AGAIN}")
+        return {"type": "object", "description": AGAIN}
 
 
 def _alternatives(schema: Json) -> list[JsonObject]:

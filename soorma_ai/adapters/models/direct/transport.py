@@ -20,7 +20,7 @@ MOST_BYTES = 32 * 1024 * 1024
 
 class Direct:
     def __init__(self) -> None:
-        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, Any] = WeakKeyDictionary()
+        self._clients: WeakKeyDictionary[asyncio.AbstractEventLoop, dict[bool, Any]] = WeakKeyDictionary()
 
     def provider(self, model: str) -> str:
         return model.partition("/")[0]
@@ -50,14 +50,14 @@ class Direct:
         raise fault from (None if answer.names_a_key(secrets) else cause)
 
     async def _post(self, call: Call) -> Said | Failed:
-        client = await self._client()
         address = address_of(call.model, call.base)
         if not address:
             raise ConfigError(f"it is not known where {call.model} is: give api_base=, the address of its server")
+        client = await self._client(is_plain=address.startswith("http://"))
         key = (call.key or key_of(call.model) or "").strip()
         if not key.isascii():
             raise ConfigError(f"the key of {call.model} holds characters that no key has; copy it again")
-        headers = {
+        headers: dict[str, str] = {
             "content-type": "application/json",
             **({"authorization": f"Bearer {key}"} if key else {}),
             **(call.extra.get("extra_headers") or {}),
@@ -80,15 +80,16 @@ class Direct:
             )
         return read(response.status_code, content, response.headers.get("retry-after"))
 
-    async def _client(self) -> Any:
-        loop = asyncio.get_running_loop()
-        client = self._clients.get(loop)
-        if client is None:
+    async def _client(self, *, is_plain: bool) -> Any:
+        """Return the client of this loop. Where nothing is encrypted it needs no certificates, which take long to
+        read."""
+        kept = self._clients.setdefault(asyncio.get_running_loop(), {})
+        if is_plain not in kept:
             httpx = _httpx()
             limits = httpx.Limits(max_connections=MOST_CONNECTIONS, max_keepalive_connections=MOST_CONNECTIONS // 10)
-            client = self._clients[loop] = httpx.AsyncClient(limits=limits)
-            await close_with_loop("direct", client.aclose)
-        return client
+            kept[is_plain] = httpx.AsyncClient(limits=limits, verify=not is_plain)
+            await close_with_loop(f"direct {is_plain}", kept[is_plain].aclose)
+        return kept[is_plain]
 
 
 async def _content_of(response: Any, model: str) -> bytes:

@@ -133,7 +133,8 @@ def _refusal(message: JsonObject) -> str:
 
 def _calls(message: JsonObject) -> Iterator[tuple[str, str]]:
     functions = [call.get("function") for call in list_in(message.get("tool_calls")) if isinstance(call, dict)]
-    for function in [*functions, message.get("function_call")]:
+    older = message.get("function_call")  # some spell an empty one where there is none
+    for function in [*functions, *([older] if isinstance(older, dict) and older.get("name") else [])]:
         if isinstance(function, dict):
             arguments = function.get("arguments")
             yield str(function.get("name") or ""), arguments if isinstance(arguments, str) else _arguments(arguments)
