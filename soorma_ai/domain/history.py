@@ -89,8 +89,8 @@ class JournalKey:
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
-    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used.
-    `shown` is the digest of what of the offer the model was shown.
+    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
+    the digest of what of the offer the model was shown. Of the prompt, `cached_tokens` had been kept by the provider.
     """
 
     key: JournalKey
@@ -114,6 +114,7 @@ class JournalEntry:
     found: str = ""
     ending: Ending = Ending.GOOD
     shown: str = ""
+    cached_tokens: int = 0
 
     @property
     def is_refused(self) -> bool:

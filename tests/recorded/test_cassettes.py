@@ -16,7 +16,7 @@ import pytest
 import yaml
 from model_kit import DECISION, MODEL, SAID, SCHEMA, Pauses, always, in_turn, question, reasoner
 
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError, ModelUnavailable, RateLimited
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.cassettes import UnmatchedModelCall, UnplayedModelCalls, cassette
@@ -272,7 +272,7 @@ pytest_plugins = ["pytester"]
 A_USERS_TEST = """
 import os
 import pytest
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Message, ModelQuestion
 

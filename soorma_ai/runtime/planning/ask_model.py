@@ -161,6 +161,7 @@ def _entry(handling: Handling, inquiry: Inquiry[T], key: JournalKey, answer: Mod
         found=answer.found,
         ending=answer.ending,
         shown=inquiry.shown.digest if inquiry.shown else "",
+        cached_tokens=answer.cached_tokens,
     )
 
 
