@@ -14,9 +14,11 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED = re.compile(r"([\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
 _NO_PLURAL = ("ss", "us", "is")
 _STOP_WORDS = frozenset(
-    "a am an and are as at be been by can could did do does for from had has have he her his how i if in is it its me "
-    "my of on or our please s she should so t that the their them then there these they this those to was we were "
-    "what which who will with would you your".split()
+    _WORD.findall("""
+    a am an and are as at be been by can could did do does for from had has have he her his how i if in is it its me my
+    of on or our please s she should so t that the their them then there these they this those to was we were what which
+    who will with would you your
+    """)
 )
 
 
