@@ -66,9 +66,10 @@ def many(events: Sequence[Row]) -> list[EventDefinition]:
 
 
 def milliseconds(work: Callable[[], object]) -> float:
-    begin = time.perf_counter()
+    """Return the CPU time: another process's work is no part of it."""
+    begin = time.process_time()
     work()
-    return (time.perf_counter() - begin) * 1000
+    return (time.process_time() - begin) * 1000
 
 
 def speed(events: Sequence[Row], queries: Sequence[Row]) -> dict[str, float]:
@@ -85,7 +86,7 @@ def speed(events: Sequence[Row], queries: Sequence[Row]) -> dict[str, float]:
         "ms_a_query": mean(each),
         "ms_median": median(each),
         "ms_99_percent": quantiles(each, n=100)[-1],
-        "ms_query_of_4000_characters": milliseconds(lambda: index.rank(everything, 130)),
+        "ms_query_of_16000_characters": milliseconds(lambda: index.rank(everything, 130)),
         "ms_first_index": first,
         "ms_index_after_a_change": after_a_change,
         "ms_same_index_again": again,
