@@ -10,6 +10,10 @@ ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
 SEED ?= 1
+WIRE ?= openai
+FORM ?= json_schema
+STRANGERS ?=
+OFFER_TOKENS ?=
 
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
 PYTHON_3_11 = $(shell for python in python3 python3.14 python3.13 python3.12 python3.11; do \
@@ -30,10 +34,10 @@ endef
 
 run_worst = SOORMA_WORST=1 $(PYTHON) -m pytest tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle fanin worst crash bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers fanin worst crash bench clean renew
 
 help: ## what there is to make
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 demo: .make/run ## the order example, offline: a planner, its tools, an approval that you give
 	@$(PYTHON) examples/02_order_approval/main.py $(ARGS)
@@ -53,8 +57,16 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 record: .make/dev ## cassettes anew from the real models, whose key is in the environment
 	$(PYTHON) examples/record.py --live $(ARGS)
 
-oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED
-	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" $(PYTHON) tests/oracle/run.py $(ARGS)
+oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED, WIRE, FORM, STRANGERS, OFFER_TOKENS
+	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" WIRE="$(WIRE)" FORM="$(FORM)" STRANGERS="$(STRANGERS)" \
+		OFFER_TOKENS="$(OFFER_TOKENS)" $(PYTHON) tests/oracle/run.py $(ARGS)
+
+oracle-all: .make/dev ## the same by every wire, in every form, at two rates and three seeds: PLANS
+	@PLANS="$(PLANS)" $(PYTHON) tests/oracle/grid.py $(ARGS)
+
+oracle-strangers: .make/dev ## the same among 2,000 events of others, and where nothing is hidden among 300: PLANS, RATE, SEED
+	@$(MAKE) oracle STRANGERS=2000 OFFER_TOKENS=4000
+	@$(MAKE) oracle STRANGERS=300 OFFER_TOKENS=12000 ARGS=--nothing-hidden
 
 fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by default 1000 for plans and workers each
 	@$(PYTHON) tests/flow/fanin.py $(ARGS)

@@ -9,15 +9,16 @@ from typing import Any
 
 import jsonschema
 from material import Payload
-
-from soorma_ai.testing.model_server import Reply, failure
+from offered import ASKS
+from wires.form import End, Failed, Reply, Said
 
 
 @dataclass(frozen=True)
 class Case:
     """The right answer of one step: `answer` as it goes over the wire, `schema` its event's own, if it has one.
 
-    `strangers` are requests for events that are not offered here.
+    `strangers` are requests for events that are not offered here. `texts` are the fields that go over the wire as JSON
+    in a text. `blind` is the request for an event of which no more than a line is shown.
     """
 
     answer: Payload
@@ -25,6 +26,8 @@ class Case:
     offered: frozenset[str]
     strangers: list[tuple[str, Payload]]
     draw: random.Random
+    texts: frozenset[str] = frozenset()
+    blind: Payload | None = None
 
     @property
     def step(self) -> Payload:
@@ -55,7 +58,10 @@ Made = str | Reply | None
 
 
 def fault(case: Case) -> Fault:
-    """Of a kind that is drawn from those that apply to this step."""
+    """Of a kind that is drawn from those that apply to this step; where an event would be published blindly, that is
+    what is wrong with half of the answers."""
+    if case.blind and case.draw.random() < 0.5:
+        return Fault(BLIND, Said(case.instead(case.blind)))
     kinds = list(KINDS)
     case.draw.shuffle(kinds)
     return next(made for kind in kinds if (made := fault_of(kind, case)) is not None)
@@ -66,7 +72,7 @@ def fault_of(kind: str, case: Case) -> Fault | None:
     made = KINDS[kind](case)
     if made is None:
         return None
-    return Fault(kind, Reply(text=made) if isinstance(made, str) else made, again=kind in REPEATED)
+    return Fault(kind, Said(made) if isinstance(made, str) else made, again=kind in REPEATED)
 
 
 def _unknown_event(case: Case) -> Made:
@@ -95,6 +101,8 @@ def _missing_field(case: Case) -> Made:
             del step["result"]
         else:
             step["result"].popitem()
+    elif case.action in ASKS:
+        del step[case.draw.choice([name for name in step if name != "action"])]
     else:
         required = [name for name in (case.schema or {}).get("required", []) if name in step["data"]]
         if required:
@@ -114,6 +122,8 @@ def _wrong_type(case: Case) -> Made:
     if case.action == "complete":
         step["result"] = case.draw.choice(["done", 1, [step["result"]], {"message": 17}, None])
         return case.instead(step)
+    if case.action in ASKS:
+        return case.instead({name: value if name == "action" else {"any": value} for name, value in step.items()})
     return _first_unfit(case, _retyped(case))
 
 
@@ -132,7 +142,7 @@ def _outside_an_enum(case: Case) -> Made:
     if case.action == "wait":
         step["expected_event"] = case.draw.choice(["user.vanished", "", "user.replied.completed"])
         return case.instead(step)
-    if case.action == "complete":
+    if case.action == "complete" or case.action in ASKS:
         return None
     properties = (case.schema or {}).get("properties", {})
     names = [name for name in step["data"] if "enum" in properties.get(name, {})]
@@ -149,7 +159,7 @@ def _extra_field(case: Case) -> Made:
         return case.instead(step)
     if case.action == "wait":
         extra = case.draw.choice([extra, {"reason": "x"}, {"approved": True}])
-    else:
+    elif case.action not in ASKS:
         extra = case.draw.choice([extra, {"event_type": case.draw.choice(sorted(case.offered))}])
         inside = _first_unfit(case, [step["data"] | extra])
         if inside is not None:
@@ -160,7 +170,7 @@ def _extra_field(case: Case) -> Made:
 def _arguments_as_a_string(case: Case) -> Made:
     step = case.step
     inner = {"publish": "data", "complete": "result"}.get(case.action.partition(":")[0])
-    if inner is None or case.draw.random() < 0.25:
+    if inner is None or inner in case.texts or case.draw.random() < 0.25:
         return case.instead(json.dumps(step))
     step[inner] = json.dumps(step[inner])
     return case.instead(step)
@@ -185,7 +195,7 @@ def _truncated_json(case: Case) -> Made:
 
 
 def _cut_off(case: Case) -> Made:
-    return Reply(text=case.text[: case.draw.randrange(1, len(case.text))], finish="length")
+    return Said(case.text[: case.draw.randrange(1, len(case.text))], End.CUT)
 
 
 def _fenced(case: Case) -> Made:
@@ -215,11 +225,11 @@ def _unknown_decision(case: Case) -> Made:
 
 
 def _too_many_requests(case: Case) -> Made:
-    return failure(429, "Rate limit reached", code="rate_limit_exceeded", headers={"retry-after": "0"})
+    return Failed(429, "Rate limit reached")
 
 
 def _server_error(case: Case) -> Made:
-    return failure(case.draw.choice([500, 502, 503]), "The server had an error", headers={"retry-after": "0"})
+    return Failed(case.draw.choice([500, 502, 503]), "The server had an error")
 
 
 KINDS: dict[str, Callable[[Case], Made]] = {
@@ -241,6 +251,7 @@ KINDS: dict[str, Callable[[Case], Made]] = {
     "500": _server_error,
 }
 
+BLIND = "seen as a line"
 UNANSWERED = frozenset({"429", "500"})
 REPEATED = UNANSWERED | {"cut off"}
 RIGHT_INSIDE = frozenset({"fenced", "prose around"})  # whoever finds the answer in it has the right one

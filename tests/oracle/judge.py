@@ -2,6 +2,7 @@
 product but the words it writes down: `judge.py STORE PLANS`, and on its input which plans end early, and how."""
 
 import json
+import re
 import sqlite3
 import sys
 from dataclasses import asdict, dataclass, field
@@ -30,11 +31,14 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Ending:
-    """A plan that is to fail before step `at`, with this code, for a reason that says `because`."""
+    """A plan that is to fail before step `at`, with this code, for a reason in which the pattern `because` is found."""
 
     at: int
     code: str
     because: str
+
+    def fits(self, reason: str) -> bool:
+        return re.search(self.because, reason) is not None
 
 
 class Record:
@@ -110,7 +114,7 @@ class Record:
         status = "failed" if ending else "completed"
         if [plan["status"], told["status"], told["success"]] != [status, status, not ending]:
             return f"the plan is {plan['status']} ({plan['reason']}), its caller heard {told['status']}"
-        if ending and not (ending.because in plan["reason"] and plan["reason"] == told["error"]["message"]):
+        if ending and not (ending.fits(plan["reason"]) and plan["reason"] == told["error"]["message"]):
             return f"the reason is {plan['reason']!r}, the caller heard {told['error']}"
         if ending and told["error"]["code"] != ending.code:
             return f"the caller heard the code {told['error']['code']}, and not {ending.code}"

@@ -1,7 +1,9 @@
-"""Plans whose right decisions are known, and the events they are offered."""
+"""Plans whose right decisions are known, the events they are offered, and events of others beside them."""
 
+import gzip
 import json
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +42,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Material:
+    """`registry` are real events that no plan needs."""
+
     plans: tuple[Plan, ...]
     events: dict[str, Event]
+    registry: tuple[Event, ...] = ()
 
     def strangers(self, plan: Plan) -> list[tuple[str, Payload]]:
         """Requests that are right in other plans, for events that this one is not offered."""
@@ -57,7 +62,12 @@ def is_there(folder: Path) -> bool:
     return all((folder / name).is_file() for name in ("plans.jsonl", "events.jsonl", "policies.json"))
 
 
-def read(folder: Path) -> Material:
+def registry_beside(folder: Path) -> Path:
+    return folder.parent / "registry-dev" / "events.jsonl.gz"
+
+
+def read(folder: Path, strangers: int = 0) -> Material:
+    """Read all plans, and so many events of others that stand beside them."""
     policies: dict[str, str] = json.loads((folder / "policies.json").read_text(encoding="utf-8"))
     events = {
         row["name"]: Event(
@@ -81,7 +91,13 @@ def read(folder: Path) -> Material:
         )
         for number, row in enumerate(_rows(folder / "plans.jsonl"))
     )
-    return Material(plans, events)
+    return Material(plans, events, _read_registry(registry_beside(folder), strangers) if strangers else ())
+
+
+def _read_registry(path: Path, most: int) -> tuple[Event, ...]:
+    with gzip.open(path, "rt", encoding="utf-8") as lines:
+        rows = [json.loads(line) for line in islice(lines, most)]
+    return tuple(Event(row["name"], row["description"], row["payload_schema"], False, "stranger") for row in rows)
 
 
 def _rows(path: Path) -> list[Payload]:

@@ -1,8 +1,13 @@
 """The oracle: plans with known decisions, through the real path, by a model that is often wrong at first.
 
-    PLANS=folder RATE=0.25 SEED=1 python tests/oracle/run.py [--without validation|offer|gate] [--only WORD] [--every N]
+    PLANS=folder RATE=0.25 SEED=1 WIRE=openai FORM=json_schema python tests/oracle/run.py [--only WORD] [--every N]
+    STRANGERS=2000 OFFER_TOKENS=4000 python tests/oracle/run.py [--nothing-hidden]
 
-Ends with 0 only if every plan went exactly as it should, and nothing invalid was published.
+WIRE is how the model is spoken to, FORM how it is asked. STRANGERS are so many events of others, among which a plan has
+to find its own, in requests of about OFFER_TOKENS. --without takes a check out of the product.
+
+Ends with 0 only if every plan went exactly as it should, and nothing invalid was published; among strangers all but a
+few plans, and all where nothing is hidden.
 """
 
 import argparse
@@ -18,15 +23,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from judge import Ending, Verdict
-from material import Material, Plan, is_there, read
-from scripted import Habit, Models, PlanModel, refusal
+from material import Material, Plan, is_there, read, registry_beside
+from offered import FIND, NEED
+from scripted import Habit, Models, PlanModel, name_of, refusal
 from switches import CHECKS, without
-from world import Told, World
+from wires import WIRES
+from wires.loopback import Loopback
+from world import Told, World, bystanders
 
-from soorma_ai import Platform
-from soorma_ai.testing.model_server import ModelServer
+from soorma_ai import Agent, Platform
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -35,39 +43,58 @@ TOGETHER = 60  # plans in one store
 AT_ONCE = 8
 EVERY_REFUSING = 6
 SHOWN, MOST_REASONS = 400, 6
+FORMS = ("json_schema", "tools")
+ENOUGH_AMONG_STRANGERS = 0.95
 
 
 @dataclass(frozen=True)
 class Options:
+    """`nothing_hidden`: each request has room for all events, so that no model needs to look for one."""
+
     folder: Path = PLANS
     rate: float = 0.25
     seed: int = 1
+    wire: str = "openai"
+    form: str = "json_schema"
+    strangers: int = 0
+    offer_tokens: int | None = None
+    nothing_hidden: bool = False
     without: str | None = None
     only: str = ""
     every: int = 1
-    mode: str = "json_schema"
+
+    @property
+    def enough(self) -> float:
+        """Share of the plans that have to be exact."""
+        return ENOUGH_AMONG_STRANGERS if self.strangers and not self.nothing_hidden else 1.0
 
 
 @dataclass
 class Outcome:
-    """`wrong` is by plan, what was not as it should be."""
+    """`wrong` is by plan, what was not as it should be. `asked` counts what models had to ask about events, `unasked`
+    the plans in which none had to."""
 
     plans: int = 0
     published: int = 0
     invalid: int = 0
     calls: int = 0
+    decisions: int = 0
     tokens: int = 0
+    sent: int = 0
     found_inside: int = 0
+    unasked: int = 0
+    hid: int = 0
     corrupted: Counter[str] = field(default_factory=Counter[str])
+    asked: Counter[str] = field(default_factory=Counter[str])
     wrong: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     @property
     def exact(self) -> int:
         return self.plans - len(self.wrong)
 
-    @property
-    def passed(self) -> bool:
-        return self.plans > 0 and not self.wrong and not self.invalid
+    def passed(self, options: Options) -> bool:
+        found = self.plans > 0 and not self.invalid and self.exact >= options.enough * self.plans
+        return found and not (options.nothing_hidden and (self.hid or self.asked[FIND]))
 
 
 async def go(plans: Sequence[Plan], habits: dict[str, Habit], material: Material, options: Options) -> Outcome:
@@ -76,25 +103,34 @@ async def go(plans: Sequence[Plan], habits: dict[str, Habit], material: Material
     for start in range(0, len(plans), TOGETHER):
         some = list(plans[start : start + TOGETHER])
         with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
-            models = Models(material, some, habits)
-            await go_together(models, Path(folder, "store.db"), options, outcome)
+            models = Models(material, some, habits, WIRES[options.wire])
+            others = [bystanders(material.registry)] if material.registry else []
+            await go_together(models, Path(folder, "store.db"), options, outcome, *others)
     return outcome
 
 
-async def go_together(models: Models, store: Path, options: Options, outcome: Outcome) -> None:
-    with ModelServer(models.respond) as server:
-        worlds = [World(model.plan, server.url, options.mode) for model in models.of.values()]
-        told = await live(worlds, store)
+async def go_together(models: Models, store: Path, options: Options, outcome: Outcome, *others: Agent) -> None:
+    with Loopback(models.respond) as server:
+        worlds = [World(model.plan, _model_of(model.plan, server, options)) for model in models.of.values()]
+        told = await live(worlds, store, others)
     verdicts = judged(store, options.folder, models)
     for world, heard, verdict in zip(worlds, told, verdicts, strict=True):
         add(outcome, world, models.of[world.plan.id], heard, verdict)
 
 
-async def live(worlds: list[World], store: Path) -> list[Told]:
-    """Each plan in a tenant of its own, so that it is offered its own events."""
+def _model_of(plan: Plan, server: Loopback, options: Options) -> dict[str, Any]:
+    """Return what the plan's planner is told about its model."""
+    wire = WIRES[options.wire]
+    model = {"reasoning_model": wire.model, "api_base": server.address(name_of(plan), wire), "api_key": "any"}
+    room = {} if options.offer_tokens is None else {"offer_tokens": options.offer_tokens}
+    return {**model, "mode": options.form, **wire.options, **room}
+
+
+async def live(worlds: list[World], store: Path, others: Sequence[Agent]) -> list[Told]:
+    """Each plan in a tenant of its own, so that it is offered its own events; and those of others."""
     turns = asyncio.Semaphore(AT_ONCE)
     async with Platform(f"sqlite:///{store}") as platform:
-        await platform.start(*(agent for world in worlds for agent in world.agents()))
+        await platform.start(*others, *(agent for world in worlds for agent in world.agents()))
 
         async def one(world: World) -> Told:
             async with turns:
@@ -115,7 +151,7 @@ def judged(store: Path, folder: Path, models: Models) -> list[Verdict]:
 
 def ending_of(model: PlanModel) -> Ending | None:
     declined = model.habit.refusal
-    return Ending(declined.at, declined.code, declined.because) if declined else None
+    return Ending(declined.at, declined.how.code, declined.how.because) if declined else None
 
 
 def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: Verdict) -> None:
@@ -123,7 +159,7 @@ def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: 
     wrong = [verdict.differs] if verdict.differs else []
     if ending is None and heard != Told(result=world.plan.steps[-1]["result"]):
         wrong.append(f"the caller got {heard}")
-    if ending is not None and ending.because not in heard.reason:
+    if ending is not None and not ending.fits(heard.reason):
         wrong.append(f"the caller of a plan that was refused got {heard}")
     if ending is not None and model.step != ending.at:
         wrong.append(f"the model was asked up to step {model.step}, though it refused step {ending.at}")
@@ -136,9 +172,14 @@ def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: 
     outcome.published += verdict.published
     outcome.invalid += len(verdict.invalid)
     outcome.calls += model.calls
+    outcome.decisions += model.step + 1
     outcome.tokens += verdict.tokens
+    outcome.sent += model.tokens
     outcome.found_inside += model.taken_as_they_were
+    outcome.unasked += not model.asked
+    outcome.hid += model.hid
     outcome.corrupted += model.corrupted
+    outcome.asked += model.asked
 
 
 def chosen(material: Material, options: Options) -> list[Plan]:
@@ -147,11 +188,13 @@ def chosen(material: Material, options: Options) -> list[Plan]:
 
 def run(options: Options) -> tuple[Outcome, Outcome]:
     """(the plans, some of them again with a model that refuses)"""
-    material = read(options.folder)
-    plans = chosen(material, options)
+    material = read(options.folder, options.strangers)
+    plans, wire = chosen(material, options), WIRES[options.wire]
     refused = plans[::EVERY_REFUSING]
     habits = {plan.id: Habit(options.rate, options.seed) for plan in plans}
-    refusing = {plan.id: replace(habits[plan.id], refusal=refusal(number, plan)) for number, plan in enumerate(refused)}
+    refusing = {
+        plan.id: replace(habits[plan.id], refusal=refusal(number, plan, wire)) for number, plan in enumerate(refused)
+    }
     with without(options.without):
         return (
             asyncio.run(go(plans, habits, material, options)),
@@ -164,20 +207,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if not is_there(options.folder):
         print(f"no plans in {options.folder}: give PLANS=folder with plans.jsonl, events.jsonl and policies.json")
         return 2
+    if options.strangers and not registry_beside(options.folder).is_file():
+        print(f"no events of others at {registry_beside(options.folder)}: leave STRANGERS out")
+        return 2
     started = time.perf_counter()
     outcome, refused = run(options)
-    report(outcome, refused, time.perf_counter() - started)
-    return 0 if outcome.passed and refused.passed else 1
+    report(outcome, refused, time.perf_counter() - started, options)
+    return 0 if outcome.passed(options) and refused.passed(options) else 1
 
 
-def report(outcome: Outcome, refused: Outcome, seconds: float) -> None:
-    for title, reasons in [*outcome.wrong.items(), *((f"{id} (refused)", why) for id, why in refused.wrong.items())]:
-        print(f"{title}:", *(f"\n    {reason[:SHOWN]}" for reason in reasons[:MOST_REASONS]))
+def report(outcome: Outcome, refused: Outcome, seconds: float, options: Options) -> None:
+    tell_wrong(outcome, refused)
     print("corrupted:", ", ".join(f"{count} {kind}" for kind, count in sorted(outcome.corrupted.items())) or "none")
     print(
         f"{outcome.calls} model calls, {outcome.tokens} tokens, {outcome.published} requests published, "
         f"{outcome.found_inside} answers found in prose or fences, {seconds:.1f} s"
     )
+    if options.strangers:
+        print(
+            f"among {options.strangers} events of others: {outcome.unasked}/{outcome.plans} plans without asking, "
+            f"{outcome.asked[FIND] / outcome.plans:.2f} {FIND} and {outcome.asked[NEED] / outcome.plans:.2f} {NEED} a "
+            f"plan; {outcome.calls / outcome.decisions:.2f} calls and {outcome.sent / outcome.decisions:.0f} tokens a "
+            f"decision; {outcome.hid} requests did not show all"
+        )
     print(f"refused: {refused.exact}/{refused.plans} plans failed with the reason, and their callers were told")
     print(
         f"oracle: {outcome.exact}/{outcome.plans} plans exact, {outcome.invalid + refused.invalid} invalid events "
@@ -185,19 +237,30 @@ def report(outcome: Outcome, refused: Outcome, seconds: float) -> None:
     )
 
 
+def tell_wrong(outcome: Outcome, refused: Outcome) -> None:
+    for title, reasons in [*outcome.wrong.items(), *((f"{id} (refused)", why) for id, why in refused.wrong.items())]:
+        print(f"{title}:", *(f"\n    {reason[:SHOWN]}" for reason in reasons[:MOST_REASONS]))
+
+
 def read_options(arguments: Sequence[str] | None) -> Options:
+    given_by = os.environ.get
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--without", choices=CHECKS, help="run on a product that does not make this check")
     parser.add_argument("--only", default="", help="only plans whose id holds this")
     parser.add_argument("--every", type=int, default=1, help="only every so many")
-    parser.add_argument(
-        "--mode", default="json_schema", choices=("json_schema", "tools"), help="how the model is asked"
-    )
+    parser.add_argument("--nothing-hidden", action="store_true", help="each request has to show all events")
+    parser.add_argument("--wire", default=given_by("WIRE") or "openai", help="how the model is spoken to")
+    parser.add_argument("--form", default=given_by("FORM") or "json_schema", help="how it is asked")
     given = parser.parse_args(arguments)
+    for name, known in (("wire", WIRES), ("form", FORMS)):
+        if getattr(given, name) not in known:
+            parser.error(f"{name.upper()}={getattr(given, name)} is none of {', '.join(known)}")
     return Options(
-        folder=Path(os.environ.get("PLANS") or PLANS),
-        rate=float(os.environ.get("RATE") or 0.25),
-        seed=int(os.environ.get("SEED") or 1),
+        folder=Path(given_by("PLANS") or PLANS),
+        rate=float(given_by("RATE") or 0.25),
+        seed=int(given_by("SEED") or 1),
+        strangers=int(given_by("STRANGERS") or 0),
+        offer_tokens=int(given_by("OFFER_TOKENS") or 0) or None,
         **vars(given),
     )
 

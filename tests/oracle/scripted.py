@@ -8,19 +8,19 @@ from typing import Any
 
 import jsonschema
 from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
-from material import Material, Payload, Plan
+from material import Event, Material, Payload, Plan
+from offered import ASKS, FIND, NEED, PUBLISH, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from wires.form import Declined, Failed, Question, Reply, Said, Wire
 
-from soorma_ai.testing.model_server import Reply, failure
+MOST_FINDS, MOST_NEEDS = 2, 3
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """A model that declines at a step. `code` and `because` are what its caller is to hear."""
+    """A model that declines at a step."""
 
     at: int
-    reply: Reply
-    code: str
-    because: str
+    how: Declined
 
 
 @dataclass(frozen=True)
@@ -32,110 +32,156 @@ class Habit:
     refusal: Refusal | None = None
 
 
-def refusal(number: int, plan: Plan) -> Refusal:
-    """By the model itself or by its provider, at another step for each number."""
-    at = number % len(plan.steps)
-    if number % 2:
-        return Refusal(at, Reply(text="", finish="content_filter"), "content_filtered", "filtered")
-    words = "I will not do that: it could be misused."
-    return Refusal(at, Reply(refusal=words), "model_refused", words)
+def refusal(number: int, plan: Plan, wire: Wire) -> Refusal:
+    """At another step for each number, in the ways that there are on this wire."""
+    return Refusal(number % len(plan.steps), wire.declines[number % len(wire.declines)])
 
 
 @dataclass
 class PlanModel:
     """The model of one plan. A request that begins a new decision means that the one before was accepted.
 
-    `complaints` are things that a model could not have worked with, or should never have been asked.
+    Of an event it knows what the request shows, as a real one does: it publishes one whose schema is there, asks for
+    the schema of one that is a line, and looks for one that is not there. `registered` are all events that there are.
+    `asked` counts these questions, `hid` the requests that did not show all events. `complaints` are things that a
+    model could not have worked with, or should never have been asked.
     """
 
     plan: Plan
     strangers: list[tuple[str, Payload]]
     habit: Habit
+    wire: Wire
+    registered: frozenset[str] = frozenset()
     step: int = -1
     calls: int = 0
     unanswered: int = 0
+    tokens: int = 0
+    hid: int = 0
     corrupted: Counter[str] = field(default_factory=Counter[str])
+    asked: Counter[str] = field(default_factory=Counter[str])
     taken_as_they_were: int = 0
     complaints: list[str] = field(default_factory=list[str])
     _last: Fault | None = None
-    _asked: int = 0
+    _length: int = 0
+    _has_asked: bool = False
+    _needs: int = 0
 
-    def reply(self, body: Payload) -> Reply:
+    def reply(self, question: Question) -> Reply:
         self.calls += 1
-        given = self._given(body)
-        return replace(given, usage=(_tokens(json.dumps(body)), _tokens(given.text or "")))
+        self.tokens += _tokens(question.size)
+        given = self._given(question)
+        if isinstance(given, Failed):
+            return given
+        return replace(given, tokens=(_tokens(question.size), _tokens(len(given.text))))
 
-    def _given(self, body: Payload) -> Reply:
-        messages: list[Payload] = body["messages"]
+    def _given(self, question: Question) -> Reply:
         last, self._last = self._last, None
-        asked, self._asked = self._asked, len(messages)
-        if last is not None and last.again and len(messages) == asked:
+        has_asked, self._has_asked = self._has_asked, False
+        length, self._length = self._length, len(question.messages)
+        if last is not None and last.again and length == self._length:
             self.unanswered += last.kind in UNANSWERED
-            return self._right(body)
-        if len(messages) > 2:
-            self._check_reask(messages, last)
-            return self._right(body)
-        return self._new_decision(body, last)
+            return self._say(self._decide(question), question)
+        if has_asked:
+            return self._say(self._decide(question), question)
+        if self._length > 2:
+            return self._again(question, last)
+        return self._new_decision(question, last)
 
-    def _new_decision(self, body: Payload, last: Fault | None) -> Reply:
+    def _again(self, question: Question, last: Fault | None) -> Reply:
+        declined = self.habit.refusal
+        if declined and declined.how.insists and self.step == declined.at:
+            return declined.how.reply
+        self._check_reask(question, last)
+        return self._say(self._decide(question), question)
+
+    def _new_decision(self, question: Question, last: Fault | None) -> Reply:
         if last is not None and last.kind not in RIGHT_INSIDE:
-            self.complaints.append(f"step {self.step}: a wrong answer was taken ({last.kind}): {last.reply.text}")
+            self.complaints.append(f"step {self.step}: a wrong answer was taken ({last.kind}): {_text(last.reply)}")
         elif last is not None:
             self.taken_as_they_were += 1
         self.step += 1
+        self._needs = 0
         if self.step >= len(self.plan.steps):
             self.complaints.append(f"asked for decision {self.step + 1} of {len(self.plan.steps)}")
-            return failure(400, "this plan is over")
-        self._check_prompt(body)
+            return Failed(400, "this plan is over")
+        self._check_prompt(question)
         if self.habit.refusal and self.step == self.habit.refusal.at:
-            return self.habit.refusal.reply
-        right = self._right(body)
+            return self.habit.refusal.how.reply
+        decision = self._decide(question)
         draw = random.Random(f"{self.habit.seed}:{self.plan.id}:{self.step}")
         if draw.random() >= self.habit.rate:
-            return right
-        self._last = fault(self._case(json.loads(right.text or ""), draw))
+            return self._say(decision, question)
+        self._last = fault(self._case(decision, question, draw))
         self.corrupted[self._last.kind] += 1
         return self._last.reply
 
-    def _right(self, body: Payload) -> Reply:
+    def _decide(self, question: Question) -> Payload:
         step = self.plan.steps[self.step]
+        branches = branches_of(question.schema)
         match step["decision"]:
+            case "PUBLISH" if PUBLISH + step["event"] in branches or not ASKS & branches.keys():
+                return _request(step)
             case "PUBLISH":
-                said = {"action": f"publish:{step['event']}", "data": step["data"]}
+                return self._ask(self.plan.events[step["event"]], question)
             case "WAIT":
-                said = {"action": "wait", "expected_event": step["expected_event"], "message": step["message"]}
+                return {"action": "wait", "expected_event": step["expected_event"], "message": step["message"]}
             case _:
-                said = {"action": "complete", "result": step["result"]}
-        branches = {branch["properties"]["action"]["enum"][0]: branch for branch in branches_of(body)}
-        branch = branches.get(said["action"])
-        if branch is None:
-            self.complaints.append(f"step {self.step}: {said['action']} is not offered; there is {sorted(branches)}")
-        else:
-            said = spelled(said, branch)
-            for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
-                self.complaints.append(
-                    f"step {self.step}: the schema has no room for the right answer: {error.message}"
-                )
-        return Reply(text=json.dumps({"reasoning": f"Step {self.step + 1}.", "step": said}))
+                return {"action": "complete", "result": step["result"]}
 
-    def _case(self, answer: Payload, draw: random.Random) -> Case:
-        name = answer["step"]["action"].removeprefix("publish:")
-        event = self.plan.events.get(name)
-        return Case(answer, event.schema if event else None, frozenset(self.plan.events), self.strangers, draw)
+    def _ask(self, event: Event, question: Question) -> Payload:
+        if event.name in lines_of(question):
+            if self._needs < MOST_NEEDS:
+                return {"action": NEED, "events": [event.name]}
+        elif self.asked[FIND] < MOST_FINDS:
+            return {"action": FIND, "words": words_for(event.name, event.description)}
+        self.complaints.append(f"step {self.step}: {event.name} was asked for, and its schema did not come")
+        return {"action": "complete", "result": {"message": "There is nobody who could do this."}}
 
-    def _check_reask(self, messages: list[Payload], last: Fault | None) -> None:
+    def _say(self, decision: Payload, question: Question) -> Said:
+        action = decision["action"]
+        if action in ASKS:
+            self._has_asked = True
+            self._needs += action == NEED
+            self.asked[action] += 1
+        branches = branches_of(question.schema)
+        if (branch := branches.get(action)) is None:
+            self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
+            return Said(self._answer(decision))
+        said = as_texts(spelled(decision, branch), texts_in(branch))
+        for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
+            self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {error.message}")
+        return Said(self._answer(said))
+
+    def _answer(self, step: Payload) -> str:
+        return json.dumps({"reasoning": f"Step {self.step + 1}.", "step": step})
+
+    def _case(self, decision: Payload, question: Question, draw: random.Random) -> Case:
+        branch = branches_of(question.schema).get(decision["action"], {"properties": {}})
+        event = self.plan.events.get(decision["action"].removeprefix(PUBLISH))
+        return Case(
+            answer=json.loads(self._answer(spelled(decision, branch))),
+            schema=event.schema if event else None,
+            offered=frozenset(self.plan.events),
+            strangers=self.strangers,
+            draw=draw,
+            texts=texts_in(branch),
+            blind=_request(self.plan.steps[self.step]) if decision["action"] == NEED else None,
+        )
+
+    def _check_reask(self, question: Question, last: Fault | None) -> None:
+        (_, before), (_, told) = question.messages[-2:]
         if last is None:
-            self.complaints.append(f"step {self.step}: the right answer was refused: {messages[-1]['content']}")
+            self.complaints.append(f"step {self.step}: the right answer was refused: {told}")
             return
-        said = (last.reply.text or "").strip()
-        if said and said not in messages[-2]["content"]:
+        said = self.wire.carry(last.reply, question).strip() if isinstance(last.reply, Said) else ""
+        if said not in before and not _is_same(said, before):
             self.complaints.append(f"step {self.step}: the re-ask after {last.kind} does not show the refused answer")
-        if len(messages[-1]["content"]) < 40:
+        if len(told) < 40:
             self.complaints.append(f"step {self.step}: the re-ask after {last.kind} gives no reason")
 
-    def _check_prompt(self, body: Payload) -> None:
+    def _check_prompt(self, question: Question) -> None:
         """The model sees the goal, its instructions, and how the step before ended; and is offered its own events."""
-        system, user = (message["content"] for message in body["messages"])
+        (_, system), (_, user) = question.messages[:2]
         known = [(self.plan.instructions.strip(), system), (in_json(self.plan.goal), user)]
         before = self.plan.steps[self.step - 1] if self.step else {}
         heard = before.get("answer", {}).get("text", before.get("result"))
@@ -143,48 +189,40 @@ class PlanModel:
         for text, where in known:
             if text not in where:
                 self.complaints.append(f"step {self.step}: the prompt does not say {text[:80]!r}")
-        offered = {branch["properties"]["action"]["enum"][0] for branch in branches_of(body)}
-        expected = {f"publish:{name}" for name in self.plan.events} | {"wait", "complete"}
+        self._check_offer(question)
+
+    def _check_offer(self, question: Question) -> None:
+        """All its own events are offered in full; where there are more than the request can show, it says how to get at
+        the others."""
+        offered = branches_of(question.schema).keys()
+        expected = {PUBLISH + name for name in self.plan.events} | {"wait", "complete"}
         expected |= {"publish_all"} if self.plan.events else set()
-        if offered != expected:
+        everything = self.registered | self.plan.events.keys()
+        strange = offered - expected - ASKS - {PUBLISH + name for name in everything}
+        missing = set[str]() if ASKS & offered else expected - offered
+        if strange or missing:
             self.complaints.append(f"step {self.step}: offered is {sorted(offered)}, and not {sorted(expected)}")
+        shown = {action.removeprefix(PUBLISH) for action in offered}
+        if not everything <= shown and not everything <= shown | lines_of(question):
+            self.hid += 1
 
 
 class Models:
     """One model a plan. Its name in a request says which."""
 
-    def __init__(self, material: Material, plans: list[Plan], habits: dict[str, Habit]) -> None:
-        self.of = {plan.id: PlanModel(plan, material.strangers(plan), habits[plan.id]) for plan in plans}
+    def __init__(self, material: Material, plans: list[Plan], habits: dict[str, Habit], wire: Wire) -> None:
+        everyones = frozenset(event.name for event in material.registry)
+        self.of = {
+            plan.id: PlanModel(plan, material.strangers(plan), habits[plan.id], wire, everyones) for plan in plans
+        }
         self._by_name = {name_of(plan): self.of[plan.id] for plan in plans}
 
-    def respond(self, body: Payload) -> Reply:
-        return self._by_name[body["model"]].reply(body)
+    def respond(self, model: str, question: Question) -> Reply:
+        return self._by_name[model].reply(question)
 
 
 def name_of(plan: Plan) -> str:
     return f"plan-{plan.number}"
-
-
-def branches_of(body: Payload) -> list[Payload]:
-    """What the model may answer, out of the schema that came with the request."""
-    form: Payload = body.get("response_format") or {}
-    schema = form["json_schema"]["schema"] if form else body["tools"][0]["function"]["parameters"]
-    return schema["properties"]["step"]["anyOf"]
-
-
-def spelled(value: Any, schema: Payload) -> Any:
-    """As a provider spells it that is held to `schema`: what is left out but required there is null."""
-    if "anyOf" in schema:
-        spellings = [(spelled(value, branch), branch) for branch in schema["anyOf"]]
-        fitting = (said for said, branch in spellings if jsonschema.Draft202012Validator(branch).is_valid(said))
-        return next(fitting, value)
-    if isinstance(value, dict):
-        properties = schema.get("properties", {})
-        left_out = {name: None for name in schema.get("required", []) if name not in value}
-        return {name: spelled(item, properties.get(name, {})) for name, item in (value | left_out).items()}
-    if isinstance(value, list):
-        return [spelled(item, schema.get("items", {})) for item in value]
-    return value
 
 
 def in_json(text: str) -> str:
@@ -206,5 +244,21 @@ def words_of(value: Any) -> list[str]:
             return []
 
 
-def _tokens(text: str) -> int:
-    return len(text) // 4 + 1
+def _request(step: Payload) -> Payload:
+    return {"action": PUBLISH + step["event"], "data": step["data"]}
+
+
+def _is_same(said: str, shown: str) -> bool:
+    """Tell whether both are the same JSON: a wire that carries objects knows nothing of how they were written."""
+    try:
+        return json.loads(said) == json.loads(shown)
+    except ValueError:
+        return False
+
+
+def _text(reply: Reply) -> str:
+    return reply.text if isinstance(reply, Said) else reply.message
+
+
+def _tokens(characters: int) -> int:
+    return characters // 4 + 1

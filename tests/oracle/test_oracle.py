@@ -17,6 +17,7 @@ from judge import Verdict, judge, without_nulls
 from material import Plan, is_there, read
 from run import Options, Outcome
 from scripted import Habit, Models
+from wires import WIRES
 from world import World
 
 pytestmark = [
@@ -34,12 +35,12 @@ def last_line(said: str) -> tuple[int, int, int, int]:
     return exact, plans, invalid, corrupted
 
 
-@pytest.mark.parametrize(("mode", "every"), [("json_schema", 10), ("tools", 20)])
+@pytest.mark.parametrize(("form", "every"), [("json_schema", 10), ("tools", 20)])
 def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
-    mode: str, every: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    form: str, every: int, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("RATE", "1")
-    assert oracle.main(["--every", str(every), "--mode", mode]) == 0, capsys.readouterr().out
+    assert oracle.main(["--every", str(every), "--form", form]) == 0, capsys.readouterr().out
     exact, plans, invalid, corrupted = last_line(capsys.readouterr().out)
     assert (exact, invalid) == (plans, 0)
     assert corrupted == sum(len(plan.steps) for plan in read(oracle.PLANS).plans[::every])
@@ -54,8 +55,9 @@ def test_plans_go_as_they_should_though_every_first_answer_is_wrong(
     ],
 )
 def test_a_product_without_one_of_its_checks_fails(check: str, reason: str) -> None:
-    outcome, _ = oracle.run(Options(oracle.PLANS, rate=1, every=10, without=check))
-    assert not outcome.passed
+    options = Options(oracle.PLANS, rate=1, every=10, without=check)
+    outcome, _ = oracle.run(options)
+    assert not outcome.passed(options)
     assert outcome.invalid > 0
     assert any(re.search(reason, line) for lines in outcome.wrong.values() for line in lines)
 
@@ -83,9 +85,9 @@ ORDER = {
 }
 
 
-@pytest.mark.parametrize("mode", ["json_schema", "tools"])
+@pytest.mark.parametrize("form", ["json_schema", "tools"])
 def test_a_right_product_passes_with_nulls_of_optional_fields_and_without_events(
-    mode: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    form: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     event = {"name": "order.ship", "description": "", "needs_approval": True, "actor": "assistant"}
     done = {"decision": "COMPLETE", "result": {"message": "done"}}
@@ -102,7 +104,7 @@ def test_a_right_product_passes_with_nulls_of_optional_fields_and_without_events
     (tmp_path / "policies.json").write_text("{}")
     monkeypatch.setenv("PLANS", str(tmp_path))
     monkeypatch.setenv("RATE", "0")
-    assert oracle.main(["--mode", mode]) == 0, capsys.readouterr().out
+    assert oracle.main(["--form", form]) == 0, capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -120,7 +122,7 @@ def test_a_null_is_taken_out_only_where_it_stands_for_what_is_left_out(given: An
 
 
 def test_a_long_plan_has_more_time() -> None:
-    long, short = (World(Plan("p", 1, "", "", 1, ({"decision": "COMPLETE"},) * n, {}), "", "") for n in (50, 1))
+    long, short = (World(Plan("p", 1, "", "", 1, ({"decision": "COMPLETE"},) * n, {}), {}) for n in (50, 1))
     assert long.patience - short.patience == 490
 
 
@@ -151,10 +153,10 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> tuple[Plan, bytes]:
     material = read(oracle.PLANS)
     plan = next(plan for plan in material.plans if plan.questions and any("gate" in step for step in plan.requests))
     store = tmp_path_factory.mktemp("oracle") / "store.db"
-    models = Models(material, [plan], {plan.id: Habit()})
-    outcome = Outcome()
-    asyncio.run(oracle.go_together(models, store, Options(oracle.PLANS, rate=0), outcome))
-    assert outcome.passed, outcome.wrong
+    models = Models(material, [plan], {plan.id: Habit()}, WIRES["openai"])
+    outcome, options = Outcome(), Options(oracle.PLANS, rate=0)
+    asyncio.run(oracle.go_together(models, store, options, outcome))
+    assert outcome.passed(options), outcome.wrong
     return plan, store.read_bytes()
 
 

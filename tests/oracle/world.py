@@ -2,13 +2,12 @@
 
 import asyncio
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
 from material import Event, Payload, Plan
-from scripted import name_of
 
 from soorma_ai import (
     Agent,
@@ -60,11 +59,11 @@ class Told:
 @dataclass
 class World:
     """The k-th request of the plan is answered with what its script holds for the k-th, however often it is handed
-    over; so are its questions. Of its budgets only the actions are tried: wrong answers use up calls and tokens."""
+    over; so are its questions. `model` says how the planner calls its model. Of its budgets only the actions are tried:
+    wrong answers use up calls and tokens."""
 
     plan: Plan
-    api_base: str
-    mode: str
+    model: dict[str, Any]
     surprises: list[str] = field(default_factory=list[str])
     _answered: dict[str, Payload] = field(default_factory=dict[str, Payload])
 
@@ -82,14 +81,11 @@ class World:
         planner = ChoreographyPlanner(
             f"planner of {plan.id}",
             goals=[GOAL],
-            reasoning_model=f"openai/{name_of(plan)}",
-            api_base=self.api_base,
-            api_key="any",
             system_instructions=plan.instructions,
             limits=Limits(max_actions=plan.max_actions, max_llm_calls=None, max_tokens=None),
             external_events=[REPLIED],
             tenant_id=plan.id,
-            mode=self.mode,
+            **self.model,
         )
         actors = sorted({event.actor for event in plan.events.values()})
         return [planner, *(self._agent(actor) for actor in actors)]
@@ -167,6 +163,18 @@ class World:
         outcome = await client.answer(wait_id, payload, **how)
         if outcome != "accepted":
             self.surprises.append(f"the answer {payload} was {outcome}: {outcome.detail}")
+
+
+def bystanders(events: Iterable[Event]) -> Tool:
+    """Return an agent of all tenants that takes these events, and never answers."""
+    tool = Tool("bystander")
+    for event in events:
+        tool.on_invoke(event.name, **_registered(event))(_stay_silent)
+    return tool
+
+
+async def _stay_silent(request: Any, context: PlatformContext) -> None:
+    await asyncio.Event().wait()
 
 
 def _registered(event: Event) -> dict[str, Any]:

@@ -1,0 +1,73 @@
+"""What a request offers to a model: the branches of its schema, and events of which it shows no more than a line."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+from wires.form import Payload, Question
+
+PUBLISH = "publish:"
+NEED, FIND = "need_schema", "find_events"
+ASKS = frozenset({NEED, FIND})
+_LINE = re.compile(r'^- <data [^>]*>\{"called":("(?:[^"\\]|\\.)*")', re.MULTILINE)
+
+
+def branches_of(schema: Payload) -> dict[str, Payload]:
+    """Return the steps that are possible, by action, each with what it refers to."""
+    definitions: Payload = schema.get("$defs", {})
+    found: dict[str, Payload] = {}
+    for branch in _flat(schema["properties"]["step"], definitions):
+        tag = branch["properties"]["action"]
+        for action in tag["enum"] if "enum" in tag else [tag["const"]]:
+            found[action] = {**branch, "$defs": definitions} if definitions else branch
+    return found
+
+
+def _flat(schema: Payload, definitions: Payload) -> Iterator[Payload]:
+    if "$ref" in schema:
+        yield from _flat(definitions[schema["$ref"].rpartition("/")[2]], definitions)
+    elif "anyOf" in schema:
+        for branch in schema["anyOf"]:
+            yield from _flat(branch, definitions)
+    else:
+        yield schema
+
+
+def lines_of(question: Question) -> frozenset[str]:
+    """Return the names of all events that stand in the request, as a line or in full."""
+    names: list[str] = [json.loads(name) for name in _LINE.findall(question.shown)]
+    return frozenset(name.removeprefix(PUBLISH) for name in names)
+
+
+def spelled(value: Any, schema: Payload) -> Any:
+    """As a provider spells it that is held to `schema`: what is left out but required there is null."""
+    if "anyOf" in schema:
+        spellings = [(spelled(value, branch), branch) for branch in schema["anyOf"]]
+        fitting = (said for said, branch in spellings if jsonschema.Draft202012Validator(branch).is_valid(said))
+        return next(fitting, value)
+    if isinstance(value, dict):
+        properties = schema.get("properties", {})
+        left_out = {name: None for name in schema.get("required", []) if name not in value}
+        return {name: spelled(item, properties.get(name, {})) for name, item in (value | left_out).items()}
+    if isinstance(value, list):
+        return [spelled(item, schema.get("items", {})) for item in value]
+    return value
+
+
+def texts_in(branch: Payload) -> frozenset[str]:
+    """Return the fields of a step that are wanted as JSON in a text: data whose shape a provider cannot be held to."""
+    fields: Payload = branch["properties"]
+    return frozenset(name for name in ("data", "result") if fields.get(name, {}).get("type") == "string")
+
+
+def as_texts(step: Payload, names: frozenset[str]) -> Payload:
+    return {name: json.dumps(value) if name in names else value for name, value in step.items()}
+
+
+def words_for(name: str, description: str) -> str:
+    """Return what a model says that looks for an event whose name it has never seen."""
+    for known in (name, name.rpartition(".")[2]):
+        description = re.sub(re.escape(known), "", description, flags=re.IGNORECASE)
+    return " ".join(description.split())

@@ -1,0 +1,165 @@
+"""The scripted model knows what a request shows and no more, and says when its questions or its wrong answers get it
+what they should not."""
+
+import json
+import random
+from typing import Any
+
+import pytest
+from faults import BLIND, KINDS, Case, fault, fault_of
+from material import Event, Payload, Plan
+from offered import FIND, NEED, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from scripted import Habit, PlanModel
+from wires import WIRES
+from wires.form import Question, Said
+
+SCHEMA: Payload = {"type": "object", "properties": {"id": {"type": "string"}}, "required": ["id"]}
+SHIP = Event("shop.Ship", "Sends it: shop.Ship, or ship what was bought.", SCHEMA, False, "assistant")
+STEP = {"decision": "PUBLISH", "event": SHIP.name, "data": {"id": "A"}, "result": "ok", "error": False}
+DONE = {"decision": "COMPLETE", "result": {"message": "done"}}
+PLAN = Plan("p", 0, "Help me.", "", 5, (STEP, DONE), {SHIP.name: SHIP})
+
+
+def branch(action: str, **fields: Any) -> Payload:
+    properties = {"action": {"enum": [action]}, **fields}
+    return {"type": "object", "properties": properties, "required": [*properties], "additionalProperties": False}
+
+
+NEED_BRANCH = branch(NEED, events={"type": "array", "items": {"type": "string"}})
+FIND_BRANCH = branch(FIND, words={"type": "string"})
+COMPLETE = branch("complete", result={"type": "object"})
+WAIT = branch("wait", expected_event={"type": "string"}, message={"type": "string"})
+PUBLISH = branch(f"publish:{SHIP.name}", data=SCHEMA)
+USUAL = (NEED_BRANCH, FIND_BRANCH, COMPLETE, WAIT)
+REQUEST: Payload = {"action": f"publish:{SHIP.name}", "data": {"id": "A"}}
+LINE = '- <data 1>{"called":"shop.Ship","description":"x"}</data 1>'
+
+
+def question(*branches: Payload, system: str = "", more: tuple[str, ...] = ()) -> Question:
+    told = [("system", system), ("user", 'Help me. "ok"')]
+    told += [("assistant" if number % 2 == 0 else "user", text) for number, text in enumerate(more)]
+    return Question(tuple(told), {"properties": {"step": {"anyOf": [*branches]}}}, None, 400)
+
+
+def model(rate: float = 0.0) -> PlanModel:
+    return PlanModel(PLAN, [], Habit(rate), WIRES["openai"], frozenset({SHIP.name}))
+
+
+def step_of(reply: object) -> Payload:
+    assert isinstance(reply, Said)
+    return json.loads(reply.text)["step"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "step"),
+    [
+        (question(*USUAL, PUBLISH), REQUEST),
+        (question(*USUAL, PUBLISH, system=LINE), REQUEST),
+        (question(*USUAL, system=LINE), {"action": NEED, "events": [SHIP.name]}),
+        (
+            question(*USUAL, system=f"x\n{LINE.replace('shop.', 'publish:shop.')}"),
+            {"action": NEED, "events": [SHIP.name]},
+        ),
+        (question(*USUAL, system="shop.Ship"), {"action": FIND, "words": "Sends it: , or what was bought."}),
+    ],
+)
+def test_it_does_what_it_can_with_what_the_request_shows(shown: Question, step: Payload) -> None:
+    asked = model()
+    assert step_of(asked.reply(shown)) == step
+    assert asked.complaints == []
+    assert asked.asked.total() == (step["action"] in (NEED, FIND))
+
+
+def test_after_a_question_it_is_at_the_same_step() -> None:
+    asked = model()
+    asked.reply(question(*USUAL))
+    asked.reply(question(*USUAL, system=LINE))
+    said = step_of(asked.reply(question(*USUAL, PUBLISH, system=LINE, more=("asked", "Here it is."))))
+    assert (said["action"], asked.step) == (f"publish:{SHIP.name}", 0)
+    assert asked.asked == {FIND: 1, NEED: 1}
+    asked.reply(question(*USUAL, PUBLISH))
+    assert (asked.step, asked.hid, asked.complaints) == (1, 1, [])
+
+
+@pytest.mark.parametrize(("system", "questions"), [("", 2), (LINE, 3)])
+def test_it_does_not_ask_for_ever(system: str, questions: int) -> None:
+    asked = model()
+    steps = [step_of(asked.reply(question(*USUAL, system=system)))["action"] for _ in range(questions + 1)]
+    assert steps[-1] == "complete"
+    assert len({*steps[:-1]}) == 1
+    assert "its schema did not come" in asked.complaints[0]
+
+
+def test_it_complains_where_it_cannot_ask() -> None:
+    asked = model()
+    asked.reply(question(COMPLETE, WAIT, FIND_BRANCH, system=LINE))
+    assert f"{NEED} is not offered" in asked.complaints[0]
+
+
+def test_an_event_that_was_published_blindly_is_a_complaint() -> None:
+    asked = model(rate=1)
+    asked.habit = Habit(1, next(seed for seed in range(99) if kind_at(seed) == BLIND))
+    assert step_of(asked.reply(question(*USUAL, system=LINE))) == {
+        "action": f"publish:{SHIP.name}",
+        "data": {"id": "A"},
+    }
+    asked.reply(question(*USUAL, PUBLISH, system=LINE))
+    assert f"a wrong answer was taken ({BLIND})" in asked.complaints[0]
+
+
+def kind_at(seed: int) -> str:
+    asked = model(rate=1)
+    asked.habit = Habit(1, seed)
+    asked.reply(question(*USUAL, system=LINE))
+    (kind,) = asked.corrupted
+    return kind
+
+
+@pytest.mark.parametrize(
+    "step",
+    [{"action": NEED, "events": ["x"]}, {"action": FIND, "words": "x"}, {"action": "complete", "result": {"a": 1}}],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_of_fault_makes_another_answer_or_none(kind: str, step: Payload) -> None:
+    case = Case({"reasoning": "", "step": step}, None, frozenset({"x"}), [("y", {})], random.Random(1))
+    made = fault_of(kind, case)
+    assert made is None or not isinstance(made.reply, Said) or made.reply.text != case.text
+
+
+def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
+    blind = {"action": "publish:x", "data": {}}
+    answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}
+    kinds = [
+        fault(Case(answer, None, frozenset({"x"}), [], random.Random(seed), blind=blind)).kind for seed in range(100)
+    ]
+    assert 30 < kinds.count(BLIND) < 70
+
+
+def test_branches_are_found_wherever_they_stand() -> None:
+    request = {"anyOf": [branch("publish:a", data={}), branch("publish:b", data={})]}
+    several = branch("publish_all", requests={"type": "array", "items": {"$ref": "#/$defs/request"}})
+    schema = {"properties": {"step": {"anyOf": [{"$ref": "#/$defs/request"}, several, COMPLETE]}}}
+    found = branches_of({**schema, "$defs": {"request": request}})
+    assert found.keys() == {"publish:a", "publish:b", "publish_all", "complete"}
+    assert found["publish_all"]["$defs"] == {"request": request}
+    constant = {"properties": {"step": {"properties": {"action": {"const": "wait"}}}}}
+    assert branches_of(constant).keys() == {"wait"}
+
+
+def test_lines_are_told_from_all_else_that_stands_in_a_request() -> None:
+    said = '- <data 1>{"called":"not.this"}</data 1>'
+    told = '- <data 2>{"called":"a \\"b\\""}</data 2> (a person)\nx <data 3>{"called":"c"}</data 3>'
+    asked = question(COMPLETE, system=told, more=(said, '- <data 4>{"called":"publish:d"}</data 4>'))
+    assert lines_of(asked) == {'a "b"', "d"}
+
+
+def test_what_a_provider_cannot_be_held_to_is_said_as_a_text() -> None:
+    loose = branch("publish:x", data={"type": "string", "description": "JSON text"})
+    step = {"action": "publish:x", "data": {"id": 1}}
+    assert texts_in(loose) == {"data"}
+    assert as_texts(spelled(step, loose), texts_in(loose)) == {"action": "publish:x", "data": '{"id": 1}'}
+    assert texts_in(PUBLISH) == frozenset()
+
+
+def test_who_looks_for_an_event_does_not_know_its_name() -> None:
+    assert words_for("a.b.GetIt", "Calls a.b.GetIt, to getit\n now") == "Calls , to now"
