@@ -101,9 +101,9 @@ class Agent:
         return [definition.event_name for definition in self._made]
 
     def on_event(self, event_type: str, topic: EventTopic | str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot, or '*', any
-        type of the topic; of several handlers that fit, the most exact one gets the event. For the options see
-        `HandlerOptions`."""
+        """Register a handler, which gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot,
+        or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
+        see `HandlerOptions`."""
         where = topic_of(topic)
         if event_type in set(EventTopic):
             raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
@@ -124,12 +124,12 @@ class Agent:
         return register
 
     def on_startup(self, hook: H) -> H:
-        """Called with no arguments before the agent gets its first event."""
+        """Register a hook that is called with no arguments before the agent gets its first event."""
         self._on_startup.append(hook)
         return hook
 
     def on_shutdown(self, hook: H) -> H:
-        """Called with no arguments after its last."""
+        """Register a hook that is called with no arguments after its last."""
         self._on_shutdown.append(hook)
         return hook
 
@@ -193,7 +193,7 @@ class Agent:
         return capability.complete(definition) if capability else definition
 
     def _capability(self, event_type: str, topic: EventTopic = EventTopic.ACTION_REQUESTS) -> AgentCapability | None:
-        """The one that describes this event."""
+        """Return the capability that describes this event."""
         described = (one for one in self.capabilities if not isinstance(one, str))
         wanted = (event_type, topic)
         return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
@@ -213,7 +213,7 @@ def span(option: str, agent: str, given: object) -> timedelta:
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """Text is an iterable too, and never meant as its letters."""
+    """Raise ConfigError for text, which is an iterable too, and never meant as its letters."""
     if isinstance(given, str):
         raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
     return given

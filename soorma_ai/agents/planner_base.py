@@ -146,8 +146,8 @@ class BasePlanner(Agent):
     def on_goal(
         self, event_type: str, *, state_machine: StateMachine | None = None, **options: Unpack[HandlerOptions]
     ) -> Callable[[H], H]:
-        """The handler gets `(goal, context)` and makes the plan's first step; the next ones too, if there is an
-        `on_transition`, else the planner goes on by itself.
+        """Register a handler, which gets `(goal, context)` and makes the plan's first step; the next ones too, if there
+        is an `on_transition`, else the planner goes on by itself.
 
         `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it. For the
         options see `HandlerOptions`.
@@ -168,9 +168,9 @@ class BasePlanner(Agent):
         return register
 
     def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(transition, context)` for everything that a plan of this planner was waiting for, and
-        owns every step from then on. A running plan that it leaves without anything to wait for fails. For the options
-        see `HandlerOptions`."""
+        """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
+        for, and owns every step from then on. A running plan that it leaves without anything to wait for fails. For the
+        options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
             self._transition_handler = registered("on_transition()", handler, options)
@@ -179,7 +179,8 @@ class BasePlanner(Agent):
         return register
 
     def custom_context(self, handler: H) -> H:
-        """`handler(plan, context)` returns what the model is told beside the plan, each time before it is asked."""
+        """Register a `handler(plan, context)`, which returns what the model is told beside the plan, each time before
+        it is asked."""
         self._context_handler = handler
         return handler
 
@@ -299,7 +300,7 @@ class BasePlanner(Agent):
         self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
-        """A misspelt parameter of ours would be sent to the provider; name it instead."""
+        """Raise ConfigError for a misspelt parameter of ours, which would be sent to the provider."""
         known = [name for name in signature(BasePlanner.__init__).parameters if name != "llm_kwargs"]
         for name in llm_kwargs:
             if close := get_close_matches(name, known, n=1, cutoff=0.8):

@@ -77,7 +77,7 @@ class Tool(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """The handler gets `(request, context)` and returns the result.
+        """Register a handler, which gets `(request, context)` and returns the result.
 
         Schemas come from here (JSON Schema or a pydantic model), else from the annotations, else from the
         capability that describes the event. `approval` is 'always', a CEL condition over `payload` and
@@ -133,7 +133,7 @@ class Tool(Agent):
 
 
 async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
-    """A hook never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
+    """Ask the hook, which never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
     try:
         return await asking()
     except Retry as later:

@@ -50,8 +50,8 @@ class Worker(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """The handler gets `(task, context)` and ends the task itself. `TaskContext[Model]` types `task.data`. For the
-        options see `HandlerOptions`."""
+        """Register a handler, which gets `(task, context)` and ends the task itself. `TaskContext[Model]` types
+        `task.data`. For the options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
@@ -77,8 +77,8 @@ class Worker(Agent):
         return register
 
     def on_result(self, event_type: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(result, context)` for every answer of this name that one of this worker's tasks waits
-        for, and for its absence when the time is over. Stacked, one handler takes several.
+        """Register a handler, which gets `(result, context)` for every answer of this name that one of this worker's
+        tasks waits for, and for its absence when the time is over. Stacked, one handler takes several.
 
         `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
         For the options see `HandlerOptions`.
@@ -149,7 +149,7 @@ class Worker(Agent):
         await in_hand.save()
 
     async def _hand_over(self, handler: Registered, given: object, task: TaskContext[Any]) -> None:
-        """Raise LocalProtocolError for a question whose answer nobody would take."""
+        """Call the handler. Raise LocalProtocolError for a question whose answer nobody would take."""
         handling = task.in_hand.handling
         await self._run(handling, handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]

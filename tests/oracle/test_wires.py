@@ -12,7 +12,7 @@ from wires.form import End, Failed, Question, Reply, Said
 from wires.gemini import as_json_schema
 from wires.loopback import Loopback
 
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import RateLimited, SoormaError

@@ -64,7 +64,7 @@ def park(expectation: Expectation, live: Iterable[RegisteredEvent], now: datetim
 
 
 def look_again(parked: Iterable[Expectation], tenants: Sequence[str | None], now: datetime) -> Iterator[Effect]:
-    """The offer of these tenants has changed; None among them is an agent shared by all."""
+    """Wake who parked where the offer of these tenants has changed; None among them is an agent shared by all."""
     for one in parked:
         if None in tenants or one.tenant_id in tenants:
             wake = wake_for(OFFER_CHANGED, one, now)
