@@ -10,7 +10,6 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest, nsmallest
 from itertools import islice
 from math import log
 from typing import NamedTuple
@@ -105,14 +104,17 @@ class EventIndex:
         return list(found.items())
 
     def _decide(self, weights: dict[int, float], common: Sequence[tuple[str, float]], most: int) -> list[int]:
-        """Return the heaviest, of which the best so many more are weighed by the common terms too."""
+        """Return the heaviest, heaviest first; several times as many are weighed by the common terms before."""
+        best = sorted(weights, key=weights.__getitem__, reverse=True)
         if not common:
-            return nlargest(most, weights, key=weights.__getitem__)
-        contenders = nlargest(CONTENDERS * most, weights, key=weights.__getitem__)
+            return best[:most]
+        contenders = best[: CONTENDERS * most]
         for number in contenders:
             impacts = self._impacts[number]
-            weights[number] += sum(worth * impacts[term] for term, worth in common if term in impacts)
-        return nlargest(most, contenders, key=weights.__getitem__)
+            for term, worth in common:
+                if term in impacts:
+                    weights[number] += worth * impacts[term]
+        return sorted(contenders, key=weights.__getitem__, reverse=True)[:most]
 
     def _wanted(self, text: str) -> list[tuple[str, float]]:
         """Return those terms of the text that any event has, with its worth each: of many, those that tell most. The
@@ -123,8 +125,8 @@ class EventIndex:
             if term in self._postings:
                 having = len(self._postings[term][0])
                 wanted.append((term, _saturate(count) * log(1 + (all_events - having + 0.5) / (having + 0.5))))
-        telling = nsmallest(MOST_QUERY_TERMS, wanted, key=lambda item: (-item[1], item[0]))
-        return sorted(telling, key=lambda item: (len(self._postings[item[0]][0]), item[0]))
+        telling = sorted(wanted, key=lambda item: (-item[1], item[0]))
+        return sorted(telling[:MOST_QUERY_TERMS], key=lambda item: (len(self._postings[item[0]][0]), item[0]))
 
 
 @lru_cache(maxsize=8)
