@@ -61,10 +61,10 @@ class BasePlanner(Agent):
     `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan may
     wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
     for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
-    litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
-    those that are known. A `reasoner` replaces both. `system_instructions` are told to either. When nobody has answered
-    a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long
-    as it may live, as it does for a goal that it delegated.
+    its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good
+    beside those that are known. A `reasoner` replaces both. `system_instructions` are told to either. When nobody has
+    answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it waits
+    as long as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
