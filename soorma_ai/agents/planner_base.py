@@ -63,9 +63,9 @@ class BasePlanner(Agent):
     `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan may
     wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
     for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
-    litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
-    those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is shown
-    all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
+    its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good
+    beside those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is
+    shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
     `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
     when it wants them. `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or
     "UTC") the date there on the day of the decision, without which a model knows no "tomorrow". When nobody has

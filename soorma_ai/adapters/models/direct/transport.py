@@ -15,7 +15,7 @@ from soorma_ai.adapters.models.transport import Call, Said
 from soorma_ai.errors import ConfigError, ModelUnavailable, Paid
 
 MOST_CONNECTIONS = 1_000
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
 
 
 class Direct:
