@@ -42,12 +42,13 @@ from typing import NamedTuple, cast
 
 class Paid(NamedTuple):
     """Cost of a call of a model, also of one without an answer. Of `uncounted` answers the usage is not known.
-    `cost_usd` None: the price is not known."""
+    `cost_usd` None: the price is not known. `cached_tokens` are those of the prompt that the provider had kept."""
 
     prompt_tokens: int = 0
     completion_tokens: int = 0
     cost_usd: float | None = 0.0
     uncounted: int = 0
+    cached_tokens: int = 0
 
 
 class SoormaError(Exception):

@@ -6,8 +6,8 @@ from contextlib import AsyncExitStack
 from typing import Self
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.litellm import LiteLLMReasoner
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.adapters.owner.control import ControlServer
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles

@@ -3,10 +3,11 @@
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
+from datetime import UTC, timedelta, tzinfo
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from typing_extensions import Unpack
 
@@ -18,6 +19,7 @@ from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import (
@@ -62,9 +64,13 @@ class BasePlanner(Agent):
     wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
     for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
     litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
-    those that are known. A `reasoner` replaces both. `system_instructions` are told to either. When nobody has answered
-    a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long
-    as it may live, as it does for a goal that it delegated.
+    those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is shown
+    all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
+    `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
+    when it wants them. `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or
+    "UTC") the date there on the day of the decision, without which a model knows no "tomorrow". When nobody has
+    answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
+    waits as long as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -83,10 +89,14 @@ class BasePlanner(Agent):
         temperature: float | None = None,
         system_instructions: str = "",
         planning_strategy: Strategy = "balanced",
+        tells_date_in: str | None = None,
         limits: Limits | None = None,
         max_actions: int | None = None,
         reply_timeout: timedelta | None = None,
         external_events: Iterable[EventLike] = (),
+        offer_tokens: int = Room.tokens,
+        offer_schemas: int = Room.schemas,
+        pinned_events: Iterable[str] = (),
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
@@ -121,7 +131,9 @@ class BasePlanner(Agent):
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
+        self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
         self._transition_handler: Registered | None = None
@@ -232,6 +244,8 @@ class BasePlanner(Agent):
             awaits=self._awaits,
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
             prompt_id=self.prompt_id,
+            room=self._room,
+            zone=self._zone,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
@@ -294,6 +308,21 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
 
 
+def _zone(what: str, planner: str, name: object) -> tzinfo:
+    """Raise ConfigError for what is no name of a time zone. UTC is known without the system's table of them."""
+    if name == "UTC":
+        return UTC
+    try:
+        return ZoneInfo(cast(str, name))
+    except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError) as error:
+        close = get_close_matches(str(name), available_timezones(), n=1)
+        hint = f"; did you mean {close[0]!r}?" if close else "."
+        raise ConfigError(
+            f"planner {planner}: {what}={name!r} is no time zone that is known here{hint} Give a name like 'UTC' or "
+            "'Europe/Berlin'; where the system has no table of them, pip install tzdata"
+        ) from error
+
+
 def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:
     given: object = agents or ()
     chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
@@ -302,6 +331,14 @@ def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[
             f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
         )
     return chosen
+
+
+def _room(name: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
+    if isinstance(pinned, str):
+        raise ConfigError(f"planner {name}: pinned_events={pinned!r} would be its letters; give a list of names")
+    if tokens < 1 or schemas < 1:
+        raise ConfigError(f"planner {name}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
+    return Room(tokens, schemas, tuple(pinned))
 
 
 def _limits(limits: Limits | None, max_actions: int | None) -> Limits:

@@ -22,6 +22,7 @@ _COMMANDS = {
     "prune": ("prune", "Remove plans that have ended, and old events."),
     "backup": ("backup", "Copy the store to a file, while it is in use."),
     "events": ("events", "Look at the events of all plans and agents."),
+    "registry": ("registry", "Check whether planners will find what agents registered."),
 }
 
 

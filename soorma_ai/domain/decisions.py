@@ -110,6 +110,31 @@ class Judged:
     parts: tuple["Judged", ...] = ()
 
 
+@dataclass(frozen=True)
+class Room:
+    """Room for an offer in a request: tokens of its lines, and how many schemas are shown where not all fit. `pinned`
+    events are always among these."""
+
+    tokens: int = 4_000
+    schemas: int = 20
+    pinned: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Showing:
+    """What of an offer a decision was shown, by the names of the choices: those with `schemas`, the `lines` that stand
+    in the same place all through a plan, the lines that were `added` later, and the number of the `hidden` others."""
+
+    schemas: tuple[str, ...]
+    lines: tuple[str, ...]
+    added: tuple[str, ...] = ()
+    hidden: int = 0
+
+    @property
+    def digest(self) -> str:
+        return derived_id("shown", compact([[*self.schemas], [*self.lines], [*self.added], self.hidden]))
+
+
 def requests_in(decision: PlannerDecision) -> list[tuple[str, JsonObject, str | None]]:
     """Return what is asked of agents, as (event type, data, the planner that it is a goal for)."""
     match decision.next_action:

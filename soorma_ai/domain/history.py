@@ -59,9 +59,11 @@ class JoinProgress:
 
 
 class Verdict(StrEnum):
-    """Verdict on a model's answer. One that it DECLINED to give is never asked for again."""
+    """Verdict on a model's answer. One that it DECLINED to give is never asked for again; by one that LOOKED_UP more
+    nothing was decided."""
 
     ACCEPTED = "accepted"
+    LOOKED_UP = "looked up"
     REFUSED = "refused"
     DECLINED = "declined"
 
@@ -87,7 +89,8 @@ class JournalKey:
 class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
-    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used.
+    `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
+    the digest of what of the offer the model was shown. Of the prompt, `cached_tokens` had been kept by the provider.
     """
 
     key: JournalKey
@@ -110,6 +113,13 @@ class JournalEntry:
     at: datetime
     found: str = ""
     ending: Ending = Ending.GOOD
+    shown: str = ""
+    cached_tokens: int = 0
+
+    @property
+    def is_refused(self) -> bool:
+        """Tell whether nothing came of it, neither a decision nor more to decide by."""
+        return self.verdict in (Verdict.REFUSED, Verdict.DECLINED)
 
     @property
     def latency(self) -> timedelta:

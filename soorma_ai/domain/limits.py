@@ -66,6 +66,7 @@ def fill_in(paid: Paid, reserved: Paid) -> Paid:
         known.prompt_tokens + times * reserved.prompt_tokens,
         known.completion_tokens + times * reserved.completion_tokens,
         _cost(known.cost_usd, reserved.cost_usd, times),
+        cached_tokens=known.cached_tokens,
     )
 
 

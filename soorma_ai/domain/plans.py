@@ -1,9 +1,11 @@
 """A plan: its row, the values that it remembers by keys, and all that is stored about it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
@@ -102,7 +104,8 @@ class Rest:
 @dataclass(frozen=True)
 class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
-    asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation."""
+    asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
+    what of the offer the model was shown, by the digests in `decisions`."""
 
     plan_id: str
     status: PlanStatus
@@ -126,6 +129,7 @@ class PlanDetails:
     waiting_seconds: float
     agent_version: str = ""
     prompt: str = ""
+    shown: Mapping[str, Showing] = field(default_factory=dict[str, Showing])
     current_state: str = ""
     results: JsonObject = field(default_factory=dict[str, Json])
     rest: Rest | None = None

@@ -1,5 +1,6 @@
 """Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -81,6 +82,8 @@ class EventDefinition(Frozen):
     What cannot be undone (`irreversible`) needs a person's approval always, unless an `approval` says when.
     `correlate` finds the plan an outside event belongs to: {pointer into the event's data: path into the plan},
     as in {"/order_id": "goal_data.order_id"}.
+    `when_to_use`, `not_for` and `synonyms` are other words than the description's, by which a planner finds it among
+    many.
     """
 
     event_name: str
@@ -92,6 +95,9 @@ class EventDefinition(Frozen):
     approval: Annotated[Approval | None, BeforeValidator(approval_of)] = None
     irreversible: bool = False
     correlate: dict[str, str] | None = None
+    when_to_use: str = ""
+    not_for: str = ""
+    synonyms: tuple[str, ...] = ()
 
     if TYPE_CHECKING:  # the validators take more types than the fields have
 
@@ -107,6 +113,9 @@ class EventDefinition(Frozen):
             approval: Approval | str | None = None,
             irreversible: bool = False,
             correlate: dict[str, str] | None = None,
+            when_to_use: str = "",
+            not_for: str = "",
+            synonyms: Sequence[str] = (),
         ) -> None: ...
 
     @model_validator(mode="after")
@@ -144,12 +153,18 @@ class EventDefinition(Frozen):
 
 
 class AgentCapability(Frozen):
-    """A description of what an agent can do. It subscribes to nothing; only a handler does."""
+    """A description of what an agent can do. It subscribes to nothing; only a handler does.
+
+    `when_to_use`, `not_for` and `synonyms` are told of its consumed event.
+    """
 
     task_name: str
     description: str = ""
     consumed_event: EventDefinition
     produced_events: tuple[EventDefinition, ...] = ()
+    when_to_use: str = ""
+    not_for: str = ""
+    synonyms: tuple[str, ...] = ()
 
     @property
     def result_schema(self) -> JsonObject | None:
@@ -177,6 +192,9 @@ class AgentCapability(Frozen):
             approval=asked.combine(also_asked) if asked else also_asked,
             irreversible=handled.irreversible or described.irreversible,
             correlate=described.correlate,
+            when_to_use=self.when_to_use or described.when_to_use or handled.when_to_use,
+            not_for=self.not_for or described.not_for or handled.not_for,
+            synonyms=tuple(dict.fromkeys((*self.synonyms, *described.synonyms, *handled.synonyms))),
         )
 
 

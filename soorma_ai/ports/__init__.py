@@ -1,6 +1,7 @@
 """The seams: what the shell needs from the outside, as small as its callers."""
 
 from soorma_ai.ports.bus import Bus, Clock
+from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, Prompt, Prompts, Reasoner
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, Registry, Store, Upkeep
@@ -12,6 +13,7 @@ __all__ = [
     "DeadLetterRow",
     "DeadLetters",
     "Delivery",
+    "Embedder",
     "EventLog",
     "Memory",
     "Message",

@@ -30,7 +30,8 @@ class ModelAnswer:
     """An answer of a model. `text` is as it came. `value` is the JSON found in it, or None and `fault` says why not.
     `found` says how it was found, where it is not all of the text; `ending` whether the answer may be used at all.
 
-    `cost_usd` None means: the price of this model is not known. Answers of unknown usage are `uncounted`.
+    `cost_usd` None means: the price of this model is not known. Answers of unknown usage are `uncounted`. Of the
+    prompt, `cached_tokens` had been kept by the provider, who takes less for them.
     """
 
     text: str
@@ -44,12 +45,14 @@ class ModelAnswer:
     uncounted: int = 0
     found: str = ""
     ending: Ending = Ending.GOOD
+    cached_tokens: int = 0
 
     @property
     def paid(self) -> Paid:
         """Return its usage. An answer that tells none has one all the same, which is not known."""
         tells_none = not (self.prompt_tokens or self.completion_tokens or self.uncounted)
-        return Paid(self.prompt_tokens, self.completion_tokens, self.cost_usd, 1 if tells_none else self.uncounted)
+        uncounted = 1 if tells_none else self.uncounted
+        return Paid(self.prompt_tokens, self.completion_tokens, self.cost_usd, uncounted, self.cached_tokens)
 
 
 class Reasoner(Protocol):

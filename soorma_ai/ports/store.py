@@ -1,9 +1,10 @@
 """The truth: what the shell needs of a store, by who needs it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
@@ -133,6 +134,10 @@ class Plans(Protocol):
         """Steps in order; with `limit`, the last ones."""
         ...
 
+    async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
+        """The plan's steps of these numbers, as far as there are such, in order."""
+        ...
+
     async def plan_values(self, plan_id: str) -> list[PlanValue]:
         """Values that it remembers by keys."""
         ...
@@ -220,8 +225,19 @@ class Plans(Protocol):
         """Reserve on disk before the call is sent. Raise LimitExceeded, and then nothing is reserved."""
         ...
 
-    async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
-        """Replace the reservation by what it cost, and write the answer into the journal, together."""
+    async def shown(self, plan_id: str) -> dict[str, Showing]:
+        """What models were shown in a plan, by the digests in its journal."""
+        ...
+
+    async def shown_before(self, plan_id: str, cause_id: str) -> Showing | None:
+        """What a model was shown last in a plan, before the handling of this event."""
+        ...
+
+    async def settle(
+        self, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
+    ) -> None:
+        """Replace the reservation by what it cost, and write the answer into the journal, with what of the offer it is
+        an answer to, together."""
         ...
 
 
@@ -252,9 +268,9 @@ class Registry(Protocol):
         """No longer live; what comes for them is kept."""
         ...
 
-    async def live_events(self, tenant_id: str, now: datetime) -> list[RegisteredEvent]: ...
+    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]: ...
 
-    async def known_events(self, tenant_id: str) -> list[RegisteredEvent]:
+    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         """Known events, also of agents that are gone."""
         ...
 

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any, Literal, cast, get_args
 from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
-from soorma_ai.adapters.litellm.faults import find_secrets, scrub
-from soorma_ai.adapters.litellm.guard import cassette_in_place, is_loopback
+from soorma_ai.adapters.models.faults import find_secrets, scrub
+from soorma_ai.adapters.models.guard import cassette_in_place, is_loopback
+from soorma_ai.core.deciding.today import without_day
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, Fatal
 
@@ -247,7 +248,8 @@ def _same_body(recorded: Any, asked: Any) -> None:
 
 
 def _body(request: Any) -> Json:
-    return _parse(_text(request.body or b""))
+    """Return what is compared: the day on which it was asked makes no difference."""
+    return _parse(without_day(_text(request.body or b"")))
 
 
 @lru_cache(maxsize=512)

@@ -35,7 +35,7 @@ def soorma_forbids_model_calls(request: pytest.FixtureRequest) -> Generator[None
     if _records(request) or request.node.get_closest_marker(LIVE):
         yield
         return
-    from soorma_ai.adapters.litellm.guard import forbid_model_calls
+    from soorma_ai.adapters.models.guard import forbid_model_calls
 
     with forbid_model_calls():
         yield

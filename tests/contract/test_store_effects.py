@@ -110,6 +110,14 @@ async def test_steps_are_read_in_order_and_the_last_ones_by_limit(store: Store) 
     assert await store.plans.steps("none") == []
 
 
+async def test_the_steps_of_some_numbers_are_read_of_their_plan_alone(store: Store) -> None:
+    mine = [step(n, data={"n": n}) for n in range(5)]
+    await do(store, *map(AppendStep, mine), AppendStep(step(3, "plan-2", data="another's")))
+    assert await store.plans.steps_at("plan-1", {3, 1, 99, 10**9 - 1, -1}) == [mine[1], mine[3]]
+    assert await store.plans.steps_at("plan-1", ()) == []
+    assert await store.plans.steps_at("none", range(10_000)) == []
+
+
 async def test_repeats_are_counted_by_plan_and_fingerprint(store: Store) -> None:
     prints = ["a", "b", "a", None]
     await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))

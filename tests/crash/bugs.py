@@ -14,6 +14,7 @@ from soorma_ai.adapters.sqlite.database import Part
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus
@@ -143,9 +144,11 @@ class TakesErrorsForSuccess(SqlitePlans):
         with suppress(StoreUnavailable):
             await super().reserve(charge, limits)
 
-    async def settle(self, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
+    async def settle(
+        self, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
+    ) -> None:
         with suppress(StoreUnavailable):
-            await super().settle(reserved, actual, entry)
+            await super().settle(reserved, actual, entry, showing)
 
 
 class NewKeyEachTime(Outside):

@@ -102,7 +102,7 @@ async def test_a_machine_that_the_model_draws_runs_to_its_end(platform: Platform
     details = await platform.plan(plan.plan_id)
     assert (details.current_state, details.usage.llm_calls, details.usage.actions) == ("done", 2, 2)
     assert details.results == {"start": {"reserved": "A1"}, "paying": {"charged": 7}}
-    assert details.prompt.startswith("planner/plan 2 ")
+    assert details.prompt.startswith("planner/plan 3 ")
     _, asked = details.decisions
     assert (asked.prompt_id, asked.verdict, asked.refusal) == ("planner/plan", Verdict.ACCEPTED, "")
     tokens = sum(entry.prompt_tokens + entry.completion_tokens for entry in details.decisions)

@@ -151,19 +151,21 @@ class RouteFollower:
         goal = json.loads(re.findall(r"<data [\w-]+>(.*)</data", told)[0])
         name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:20]
         self._world.ask(name, goal["order"])
-        value: Any = {"reasoning": name, "step": _step(goal, told, len(question.messages) > 2)}
+        value: Any = {"reasoning": name, "step": _step(goal, question)}
         return ModelAnswer(json.dumps(value), value, "", self.model, 100, 20, 0.001, 1.0)
 
 
-def _step(goal: dict[str, Any], told: str, is_asked_again: bool) -> dict[str, Any]:
-    lines = r'^\d+\. <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
+def _step(goal: dict[str, Any], question: ModelQuestion) -> dict[str, Any]:
+    offered, told, *again = (message.content for message in question.messages)
+    is_asked_again = bool(again)
+    lines = r'^step\d+: <data [\w-]+>"(?:You published (?!payment)|Your publish of|You delegated|You waited)'
     done = re.findall(lines, told, re.M)
     order, route = goal["order"], goal["route"]
     if len(done) >= len(route):
         return {"action": "complete", "result": {"order": order, "missing": ""}}
     kind = route[len(done)]
     action = ROUTE[kind]
-    if f'"called":"{action}"' not in told and kind != "wait":
+    if f'"{action}":' not in offered and kind != "wait":
         return {"action": "complete", "result": {"order": order, "missing": kind}}
     match kind:
         case "wrong":

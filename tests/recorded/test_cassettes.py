@@ -16,7 +16,7 @@ import pytest
 import yaml
 from model_kit import DECISION, MODEL, SAID, SCHEMA, Pauses, always, in_turn, question, reasoner
 
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError, ModelUnavailable, RateLimited
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.cassettes import UnmatchedModelCall, UnplayedModelCalls, cassette
@@ -119,6 +119,20 @@ async def test_a_call_that_was_not_recorded_says_what_differs_and_is_not_repeate
     told = str(missed.value)
     assert "three.yaml holds no answer to POST https://openai.test/v1/chat/completions (0 of 3 played)" in told
     assert '$.messages[1].content: from character 0, recorded "one", asked "twu"' in told
+
+
+async def test_a_prompt_that_tells_the_day_is_answered_on_another_day(tmp_path: Path) -> None:
+    path = tmp_path / "dated.yaml"
+    dated = "Book a table.\n\nToday is 2026-11-22 (Sunday).\n\nDecide the next step."
+    with ModelServer(in_turn(Reply(SAID))) as server, cassette(path, mode="record"):
+        await reasoner(server).ask(question(dated))
+    assert "Today is 2026-11-22 (Sunday).\n" in path.read_text()
+    with cassette(path):
+        assert (await replayed().ask(question(dated.replace("22 (Sunday)", "23 (Monday)")))).value == DECISION
+    with pytest.raises(UnmatchedModelCall) as missed, cassette(path):
+        await replayed().ask(question(dated.replace("22 (Sunday)", "23 (Monday)").replace("a table", "a room")))
+    told = str(missed.value)
+    assert "a room" in told and "2026" not in told, "the day is no difference"
 
 
 async def test_a_changed_schema_is_shown_by_its_path(path: Path) -> None:
@@ -258,7 +272,7 @@ pytest_plugins = ["pytester"]
 A_USERS_TEST = """
 import os
 import pytest
-from soorma_ai.adapters.litellm import LiteLLMReasoner
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Message, ModelQuestion
 

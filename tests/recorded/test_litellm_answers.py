@@ -6,7 +6,7 @@ from itertools import count
 from typing import Any
 
 import pytest
-from model_kit import DECISION, MODEL, SAID, SCHEMA, always, in_turn, question, reasoner
+from model_kit import DECISION, MODEL, SAID, SCHEMA, Way, always, by_both_ways, in_turn, question, reasoner
 
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.history import Ending
@@ -16,9 +16,10 @@ from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
-async def test_every_mode_finds_the_decision(mode: str) -> None:
+@by_both_ways
+async def test_every_mode_finds_the_decision(way: Way, mode: str) -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        answer = await reasoner(server, mode=mode).ask(question())
+        answer = await reasoner(server, mode=mode, transport=way).ask(question())
     assert (answer.value, answer.fault, answer.text, answer.model) == (DECISION, "", SAID, MODEL)
 
 
@@ -26,18 +27,20 @@ LOOSE: JsonObject = {"type": "object", "properties": {"anything": {"type": "obje
 
 
 @pytest.mark.parametrize(("schema", "strict"), [(SCHEMA, True), (LOOSE, False)])
-async def test_the_schema_is_sent_strict_and_closed(schema: JsonObject, strict: bool) -> None:
+@by_both_ways
+async def test_the_schema_is_sent_strict_and_closed(way: Way, schema: JsonObject, strict: bool) -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        await reasoner(server).ask(question(schema=schema))
+        await reasoner(server, transport=way).ask(question(schema=schema))
     (request,) = server.requests
     expected = {"name": "Decision", "schema": wire_of(schema).schema, "strict": strict}
     assert request["response_format"] == {"type": "json_schema", "json_schema": expected}
 
 
-async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_what_their_schema_says() -> None:
+@by_both_ways
+async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_what_their_schema_says(way: Way) -> None:
     with ModelServer(always(Reply(SAID))) as server:
         for schema in (SCHEMA, {"description": "The whole plan.", **SCHEMA}):
-            await reasoner(server, mode="tools").ask(question(schema=schema))
+            await reasoner(server, mode="tools", transport=way).ask(question(schema=schema))
     request = server.requests[0]
     assert (request["tool_choice"], request["parallel_tool_calls"]) == ("required", False)
     (tool,) = request["tools"]
@@ -75,9 +78,12 @@ OTHER = json.dumps({**DECISION, "reasoning": "another"})
     ("said", "how"),
     [(f"Sure! {SAID}", "in other text"), (f"```json\n{SAID}\n```", "in fences"), (f"{SAID}\n{SAID}", "2 times")],
 )
-async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(mode: str, said: str, how: str) -> None:
+@by_both_ways
+async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(
+    way: Way, mode: str, said: str, how: str
+) -> None:
     with ModelServer(always(Reply(said))) as server:
-        answer = await reasoner(server, mode=mode).ask(question())
+        answer = await reasoner(server, mode=mode, transport=way).ask(question())
     assert (answer.value, answer.fault, answer.text, answer.found) == (DECISION, "", said, how)
 
 
@@ -95,9 +101,10 @@ async def test_the_one_object_is_the_answer_and_where_it_stood_is_told(mode: str
         (f"```json\n{SAID}\n```\n```json\n{OTHER}\n```", "2 different objects"),
     ],
 )
-async def test_an_answer_that_is_not_one_object_says_what_is_wrong(mode: str, said: str, fault: str) -> None:
+@by_both_ways
+async def test_an_answer_that_is_not_one_object_says_what_is_wrong(way: Way, mode: str, said: str, fault: str) -> None:
     with ModelServer(always(Reply(said))) as server:
-        answer = await reasoner(server, mode=mode).ask(question())
+        answer = await reasoner(server, mode=mode, transport=way).ask(question())
     assert (answer.value, answer.text) == (None, said)
     assert fault in answer.fault
     assert len(server.requests) == 1, "asking again is the caller's"
@@ -117,9 +124,10 @@ async def test_an_answer_that_is_not_one_object_says_what_is_wrong(mode: str, sa
         (Reply(tool_calls=[(None, SAID)], text=OTHER), "2 different objects"),
     ],
 )
-async def test_a_tool_is_called_for_one_thing_and_by_its_name(reply: Reply, fault: str) -> None:
+@by_both_ways
+async def test_a_tool_is_called_for_one_thing_and_by_its_name(way: Way, reply: Reply, fault: str) -> None:
     with ModelServer(always(reply)) as server:
-        answer = await reasoner(server, mode="tools").ask(question())
+        answer = await reasoner(server, mode="tools", transport=way).ask(question())
     assert answer.value is None
     assert fault in answer.fault
 
@@ -134,27 +142,30 @@ async def test_one_decision_that_is_called_for_twice_or_talked_about_is_one(repl
     ("said", "how"),
     [(SAID, "in the text, without a call"), (f"```{SAID}```", "in the text, without a call, in fences")],
 )
+@by_both_ways
 async def test_a_decision_that_is_said_instead_of_called_for_is_taken_and_the_journal_can_tell(
-    said: str, how: str
+    way: Way, said: str, how: str
 ) -> None:
     with ModelServer(always(Reply(said, tool_calls=[]))) as server:
-        answer = await reasoner(server, mode="tools").ask(question())
+        answer = await reasoner(server, mode="tools", transport=way).ask(question())
     assert (answer.value, answer.found) == (DECISION, how)
 
 
-async def test_the_answer_gets_the_room_that_is_asked_for() -> None:
+@by_both_ways
+async def test_the_answer_gets_the_room_that_is_asked_for(way: Way) -> None:
     with ModelServer(always(Reply(SAID[:20], finish="length"))) as server:
-        model = reasoner(server, max_output_tokens=10)
+        model = reasoner(server, max_output_tokens=10, transport=way)
         for room in (None, 20):
             answer = await model.ask(replace(question(), room=room))
             assert (answer.ending, answer.value, answer.text) == (Ending.CUT, None, SAID[:20])
     assert [request["max_tokens"] for request in server.requests] == [10, 20]
 
 
-async def test_a_refused_schema_is_asked_again_as_a_tool() -> None:
+@by_both_ways
+async def test_a_refused_schema_is_asked_again_as_a_tool(way: Way) -> None:
     refused = failure(400, "Invalid schema for response_format 'Decision': too deep")
     with ModelServer(in_turn(refused, Reply(SAID))) as server:
-        answer = await reasoner(server).ask(question())
+        answer = await reasoner(server, transport=way).ask(question())
     assert answer.value == DECISION
     assert ["tools" in request for request in server.requests] == [False, True]
 
@@ -169,13 +180,14 @@ async def test_malformed_arguments_that_the_provider_threw_away_are_an_answer() 
     assert len(server.requests) == 2
 
 
-async def test_cost_is_known_only_where_the_price_is() -> None:
+@by_both_ways
+async def test_cost_is_known_only_where_the_price_is(way: Way) -> None:
     with ModelServer(always(Reply(SAID, usage=(1_000_000, 0)))) as server:
-        priced, unpriced = reasoner(server), reasoner(server, "openai/our-own-model")
+        priced, unpriced = reasoner(server, transport=way), reasoner(server, "openai/our-own-model", transport=way)
         assert (priced.cost_of(1, 1) is None, unpriced.cost_of(1, 1)) == (False, None)
         assert (await priced.ask(question())).cost_usd == pytest.approx(2.5)
         assert (await unpriced.ask(question())).cost_usd is None
-        assert reasoner(server, fallbacks=["openai/our-own-model"]).cost_of(1, 1) is None
+        assert reasoner(server, fallbacks=["openai/our-own-model"], transport=way).cost_of(1, 1) is None
 
 
 async def test_settings_reach_the_provider_and_latency_is_measured_by_the_clock_given() -> None:

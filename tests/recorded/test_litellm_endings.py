@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from model_kit import DECISION, MODEL, SAID, always, question, reasoner
+from model_kit import DECISION, MODEL, SAID, Way, always, by_both_ways, question, reasoner
 
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import JsonObject
@@ -13,6 +13,7 @@ from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
 MODELS = {
     "openai": MODEL,
+    "direct": MODEL,
     "anthropic": "anthropic/claude-sonnet-4-5",
     "gemini": "gemini/gemini-2.5-flash",
     "ollama": "ollama_chat/llama3",
@@ -25,6 +26,7 @@ ENDS: dict[str, dict[str, Ending | type[SoormaError]]] = {
         **dict.fromkeys(("error", "insufficient_system_resource", "abort", "something new", ""), ODD),
         "content_filter": ContentFiltered,
     },
+    "direct": {},
     "anthropic": {
         **dict.fromkeys(("end_turn", "tool_use", "stop_sequence"), GOOD),
         "max_tokens": CUT,
@@ -41,12 +43,15 @@ ENDS: dict[str, dict[str, Ending | type[SoormaError]]] = {
     },
     "ollama": {"stop": GOOD, "length": CUT, **dict.fromkeys(("load", "unload", "something new", ""), ODD)},
 }
+ENDS["direct"] = ENDS["openai"]
 
 
 async def ended(form: str, reply: Reply, mode: str, **options: object) -> ModelAnswer | type[SoormaError]:
     with ModelServer(always(reply)) as server:
         try:
-            answer = await reasoner(server, MODELS[form], mode=mode, api_key="key", **options).ask(question())
+            way = "direct" if form == "direct" else "litellm"
+            model = reasoner(server, MODELS[form], mode=mode, api_key="key", transport=way, **options)
+            answer = await model.ask(question())
         except SoormaError as error:
             return type(error)
         finally:
@@ -84,11 +89,13 @@ async def test_an_answer_of_ollama_that_is_not_done_is_none(mode: str) -> None:
 @pytest.mark.parametrize(
     ("native", "ending"), [("STOP", GOOD), ("end_turn", GOOD), ("MALFORMED_FUNCTION_CALL", ODD), ("MAX_TOKENS", CUT)]
 )
-async def test_a_router_answers_for_the_provider_behind_it_too(native: str, ending: Ending) -> None:
+@by_both_ways
+async def test_a_router_answers_for_the_provider_behind_it_too(way: Way, native: str, ending: Ending) -> None:
     choice = {"index": 0, "finish_reason": "stop", "native_finish_reason": native}
     message = {"role": "assistant", "content": SAID}
     body = {"id": "x", "object": "chat.completion", "created": 1, "model": "m"}
-    answer = await ended("openai", Reply(raw=json.dumps({**body, "choices": [{**choice, "message": message}]})), "json")
+    reply = Reply(raw=json.dumps({**body, "choices": [{**choice, "message": message}]}))
+    answer = await ended("direct" if way == "direct" else "openai", reply, "json")
     assert isinstance(answer, ModelAnswer)
     assert answer.ending is ending
 
@@ -132,23 +139,28 @@ def body_of(message: JsonObject | None, finish: str = "stop", **more: object) ->
         (failure(503, "overloaded"), ModelUnavailable, Paid()),
     ],
 )
-async def test_an_error_tells_what_was_paid_all_the_same(reply: Reply, error: type[SoormaError], paid: Paid) -> None:
+@by_both_ways
+async def test_an_error_tells_what_was_paid_all_the_same(
+    way: Way, reply: Reply, error: type[SoormaError], paid: Paid
+) -> None:
     with ModelServer(always(reply)) as server, pytest.raises((ModelRefused, ContentFiltered, ModelUnavailable)) as told:
-        await reasoner(server).ask(question())
+        await reasoner(server, transport=way).ask(question())
     assert type(told.value) is error
     assert told.value.paid == pytest.approx(paid)
 
 
-async def test_a_call_that_timed_out_may_have_been_paid() -> None:
+@by_both_ways
+async def test_a_call_that_timed_out_may_have_been_paid(way: Way) -> None:
     with ModelServer(always(Reply(silent=True))) as server, pytest.raises(ModelUnavailable) as told:
-        await reasoner(server, timeout=0.3).ask(question())
+        await reasoner(server, timeout=0.3, transport=way).ask(question())
     assert told.value.paid == Paid(uncounted=3)
 
 
-async def test_what_the_first_model_was_paid_is_not_lost_with_it() -> None:
+@by_both_ways
+async def test_what_the_first_model_was_paid_is_not_lost_with_it(way: Way) -> None:
     refused = Reply(refusal="no", usage=(9000, 500))
     with ModelServer(lambda body: refused if body["model"] == "gpt-4o" else Reply(SAID, usage=(10, 10))) as server:
-        answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+        answer = await reasoner(server, fallbacks=["openai/gpt-4o-mini"], transport=way).ask(question())
     assert (answer.value, answer.paid[:2]) == (DECISION, (9010, 510))
 
 

@@ -11,10 +11,10 @@ import warnings
 from datetime import timedelta
 
 import pytest
-from model_kit import DECISION, MODEL, SAID, Pauses, always, in_turn, question, reasoner
+from model_kit import DECISION, MODEL, SAID, Pauses, Way, always, by_both_ways, in_turn, question, reasoner
 
-from soorma_ai.adapters.litellm import LiteLLMReasoner
-from soorma_ai.adapters.litellm.libraries import libraries
+from soorma_ai.adapters.models import LiteLLMReasoner
+from soorma_ai.adapters.models.litellm.libraries import libraries
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, RateLimited, SoormaError
 from soorma_ai.testing.model_server import ModelServer, Reply, failure
 
@@ -61,55 +61,62 @@ TOO_LONG = "This model's maximum context length is 128000 tokens. However, your 
     ids=lambda value: value.__name__ if isinstance(value, type) else None,
 )
 @pytest.mark.parametrize("model", [MODEL, "hosted_vllm/any"])
+@by_both_ways
 async def test_a_failure_has_one_class_and_one_price(
-    model: str, reply: Reply, error: type[SoormaError], requests: int
+    way: Way, model: str, reply: Reply, error: type[SoormaError], requests: int
 ) -> None:
     with ModelServer(always(reply)) as server:
         with pytest.raises(error) as raised:
-            await reasoner(server, model).ask(question())
+            await reasoner(server, model, transport=way).ask(question())
         assert type(raised.value) is error
         assert len(server.requests) == requests
 
 
-async def test_pauses_grow_from_half_a_second() -> None:
+@by_both_ways
+async def test_pauses_grow_from_half_a_second(way: Way) -> None:
     pauses = Pauses()
     with ModelServer(always(failure(500, "boom"))) as server, pytest.raises(ModelUnavailable):
-        await reasoner(server, sleep=pauses).ask(question())
+        await reasoner(server, sleep=pauses, transport=way).ask(question())
     first, second = pauses.taken
     assert 0.5 <= first <= 0.75
     assert 1.0 <= second <= 1.25
 
 
-async def test_a_short_retry_after_is_waited_for() -> None:
+@by_both_ways
+async def test_a_short_retry_after_is_waited_for(way: Way) -> None:
     pauses = Pauses()
     limited = failure(429, "slow down", headers={"retry-after": "7"})
     with ModelServer(in_turn(limited, Reply(SAID))) as server:
-        answer = await reasoner(server, sleep=pauses).ask(question())
+        answer = await reasoner(server, sleep=pauses, transport=way).ask(question())
     assert (answer.value, pauses.taken) == (DECISION, [7.0])
 
 
-async def test_a_long_retry_after_is_handed_up() -> None:
+@by_both_ways
+async def test_a_long_retry_after_is_handed_up(way: Way) -> None:
     limited = failure(429, "slow down", headers={"retry-after": "3600"})
     with ModelServer(always(limited)) as server, pytest.raises(RateLimited) as raised:
-        await reasoner(server).ask(question())
+        await reasoner(server, transport=way).ask(question())
     assert raised.value.retry_after == timedelta(hours=1)
 
 
-async def test_a_call_that_is_not_answered_in_time_is_unavailable() -> None:
+@by_both_ways
+async def test_a_call_that_is_not_answered_in_time_is_unavailable(way: Way) -> None:
     with ModelServer(always(Reply(silent=True))) as server:
         with pytest.raises(ModelUnavailable, match="no answer in time"):
-            await reasoner(server, timeout=1.0).ask(question())
+            await reasoner(server, timeout=1.0, transport=way).ask(question())
         assert len(server.requests) == 3
 
 
-async def test_a_server_that_is_not_there_is_unavailable() -> None:
+@by_both_ways
+async def test_a_server_that_is_not_there_is_unavailable(way: Way) -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        gone = reasoner(server)
+        gone = reasoner(server, transport=way)
     with pytest.raises(ModelUnavailable):
         await gone.ask(question())
 
 
-async def test_cancelling_goes_through() -> None:
+@by_both_ways
+async def test_cancelling_goes_through(way: Way) -> None:
     asked = asyncio.Event()
     loop = asyncio.get_running_loop()
 
@@ -118,7 +125,7 @@ async def test_cancelling_goes_through() -> None:
         return Reply(silent=True)
 
     with ModelServer(respond) as server:
-        asking = asyncio.ensure_future(reasoner(server).ask(question()))
+        asking = asyncio.ensure_future(reasoner(server, transport=way).ask(question()))
         await asked.wait()
         asking.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -159,10 +166,11 @@ async def test_when_all_are_away_all_are_asked_again() -> None:
     assert [body["model"] for body in server.requests] == (["gpt-4o"] * 3 + ["gpt-4o-mini"] * 3) * 2
 
 
-async def test_a_wrong_key_is_not_hidden_by_a_fallback() -> None:
+@by_both_ways
+async def test_a_wrong_key_is_not_hidden_by_a_fallback(way: Way) -> None:
     with ModelServer(always(failure(401, "bad key"))) as server:
         with pytest.raises(ConfigError):
-            await reasoner(server, fallbacks=["openai/gpt-4o-mini"]).ask(question())
+            await reasoner(server, fallbacks=["openai/gpt-4o-mini"], transport=way).ask(question())
         assert len(server.requests) == 1
 
 
@@ -175,12 +183,13 @@ async def test_when_all_fail_the_error_is_that_of_the_model_that_was_chosen() ->
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 429, 500])
-async def test_no_error_and_no_log_line_repeats_a_key(status: int, caplog: pytest.LogCaptureFixture) -> None:
+@by_both_ways
+async def test_no_error_and_no_log_line_repeats_a_key(way: Way, status: int, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     other = "plainly-a-key-of-another-form"
     told = failure(status, f"Incorrect API key provided: {KEY} or sk-abc****wxyz or {other}")
     with ModelServer(always(told)) as server, pytest.raises(SoormaError) as raised:
-        await reasoner(server, api_key=other).ask(question())
+        await reasoner(server, api_key=other, transport=way).ask(question())
     shown = "".join(traceback.format_exception(raised.value)) + caplog.text
     for secret in (KEY, "wxyz", other):
         assert secret not in shown
@@ -236,38 +245,52 @@ async def test_a_test_cannot_call_a_real_model() -> None:
 
 def test_connections_are_closed_with_their_loop() -> None:
     with ModelServer(always(Reply(SAID))) as server:
-        asyncio.run(reasoner(server).ask(question()))
+        asyncio.run(reasoner(server, transport="litellm").ask(question()))
         kept = libraries().litellm.in_memory_llm_clients_cache.cache_dict
         before = set(kept)
         loops: list[int] = []
 
         async def ask() -> None:
             loops.append(id(asyncio.get_running_loop()))
-            await reasoner(server).ask(question())
+            await reasoner(server, transport="litellm").ask(question())
             assert [key for key in kept if key.endswith(f"-{loops[0]}")], "a connection is kept while the loop runs"
 
         asyncio.run(ask())
         assert set(kept) <= before
         assert [key for key in kept if key.endswith(f"-{loops[0]}")] == []
+        asyncio.run(reasoner(server, transport="direct").ask(question()))
         with warnings.catch_warnings(record=True) as seen:
             warnings.simplefilter("always")
             gc.collect()
     assert [str(warning.message) for warning in seen if warning.category is ResourceWarning] == []
 
 
-def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing() -> None:
-    program = """
-import sys
-from soorma_ai.adapters.litellm import LiteLLMReasoner
-from soorma_ai.adapters.litellm.libraries import libraries
+@pytest.mark.parametrize(
+    ("library", "setting", "extra"),
+    [
+        ("litellm", "litellm", "[llm]"),
+        ("instructor", "litellm", "[llm]"),
+        ("tenacity", "direct", "[direct]"),
+        ("httpx", "direct", "[direct]"),
+    ],
+)
+def test_the_module_is_light_and_a_missing_library_is_a_matter_of_installing(
+    library: str, setting: str, extra: str
+) -> None:
+    program = f"""
+import asyncio, sys
+from soorma_ai.adapters.models import LiteLLMReasoner
 from soorma_ai.errors import ConfigError
-assert not {"litellm", "instructor", "openai", "httpx", "tenacity"} & sys.modules.keys()
-sys.modules["litellm"] = None
+from soorma_ai.ports import Message, ModelQuestion
+assert not {{"litellm", "instructor", "openai", "httpx", "tenacity"}} & sys.modules.keys()
+sys.modules["{library}"] = None
+reasoner = LiteLLMReasoner("openai/gpt-4o", api_base="http://127.0.0.1:9", transport="{setting}")
 try:
-    LiteLLMReasoner("openai/gpt-4o").check()
+    asyncio.run(reasoner.ask(ModelQuestion((Message("user", "x"),), {{"type": "object", "properties": {{}}}})))
 except ConfigError as error:
     print(error)
 """
     run = subprocess.run([sys.executable, "-c", program], check=True, capture_output=True, text=True)
-    assert "litellm" in run.stdout
-    assert "pip install 'soorma-ai[llm]'" in run.stdout
+    assert library in run.stdout
+    assert "pip install 'soorma-ai[" in run.stdout
+    assert extra in run.stdout

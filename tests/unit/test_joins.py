@@ -11,7 +11,6 @@ from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.joins import fire, need_of, receive_branch
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import Close, Outcome, Schedule, Spend
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
@@ -182,23 +181,3 @@ def test_an_approval_is_no_result_and_a_rejection_is_one(decision: str, counts: 
     now, join, (gate,) = opened(("pay.asked", 9))
     _, step, trigger = came(now, gate, given=answer(decision, data={"n": 8}))
     assert (step.join_id, trigger.released is None) == (join.id if counts else None, counts)
-
-
-def test_several_at_once_are_offered_as_long_as_providers_take_the_schema() -> None:
-    def wide(count: int) -> Offer:
-        fields = {f"f{n}": {"type": "string"} for n in range(10)}
-        schema = {"type": "object", "properties": fields, "required": [*fields], "additionalProperties": False}
-        return Offer(
-            events=tuple(EventDefinition(event_name=f"e.{n}", payload_schema=schema) for n in range(count)),
-            result_schema=schema,
-        )
-
-    def actions(offer: Offer) -> set[str]:
-        step: Any = offer.schema["properties"]
-        return {branch["properties"]["action"]["const"] for branch in step["step"]["anyOf"]}
-
-    assert "publish_all" in actions(wide(200))
-    assert wire_of(wide(200).schema).strict
-    assert "publish_all" not in actions(wide(300)), "6,600 properties are more than 5,000"
-    assert wire_of(wide(300).schema).strict
-    assert actions(Offer()) == {"complete"}

@@ -8,14 +8,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from soorma_ai.core.schema.nulls import strip_wire_nulls
-from soorma_ai.core.schema.portable import wire_of
+from soorma_ai.core.schema.portable import AGAIN, is_too_large, wire_of
+from soorma_ai.core.schema.rewriting import MAX_PROPERTIES, Rewriter
 from soorma_ai.domain.schemas import violations
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import ConfigError
 from unit.material import obj, rows
 
 CLOSED: JsonObject = {"additionalProperties": False}
 WORDS: JsonObject = {"type": "array", "items": {"type": "string"}, "minItems": 1}
+
+
+def nested(levels: int) -> JsonObject:
+    schema: JsonObject = {"type": "string"}
+    for _ in range(levels):
+        schema = obj({"in": schema}, "in")
+    return schema
 
 
 def with_every_null(value: Json, schema: Json) -> Json:
@@ -116,9 +124,7 @@ def test_what_cannot_be_strict_says_why(schema: JsonObject, why: str) -> None:
 
 
 def test_nesting_too_deep_is_not_strict_and_then_optional_stays_optional_and_open_stays_open() -> None:
-    schema: JsonObject = {"type": "string"}
-    for _ in range(11):
-        schema = obj({"in": schema}, "in")
+    schema = nested(11)
     assert wire_of(schema).why == "$: 11 levels of nesting, 10 are possible"
     assert wire_of(schema["properties"]["in"]).strict
     loose = obj({"free": {"type": "object"}, "note": {"type": "string"}}, "free")
@@ -226,7 +232,7 @@ def test_what_fits_the_document_fits_the_wire_and_comes_back_as_it_was(pair: tup
 
 def test_gold_decisions_pass_the_wire_and_come_back_as_they_were() -> None:
     schemas = {row["name"]: row["payload_schema"] for row in rows("plans-dev/events.jsonl")}
-    wires = {name: wire_of(schema) for name, schema in schemas.items()}
+    wires = {name: wire_of(schema, held=False, shared=False) for name, schema in schemas.items()}
     assert sum(wire.strict for wire in wires.values()) / len(wires) > 0.95
     checked = 0
     for plan in rows("plans-dev/plans.jsonl"):
@@ -246,7 +252,7 @@ def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
         if row["schema"] is None:
             continue
         arguments = json.loads(row["args"] or "{}") if isinstance(row["args"], str) else row["args"]
-        wire = wire_of(row["schema"])
+        wire = wire_of(row["schema"], held=False)
         back = strip_wire_nulls(arguments, row["schema"])
         assert (not violations(row["schema"], back)) == (row["verdict"] == "valid"), row
         shown = with_every_null(arguments, wire.schema) if wire.strict else arguments
@@ -257,7 +263,9 @@ def test_what_models_gave_is_judged_as_it_was_when_it_was_recorded() -> None:
 
 
 def test_every_real_tool_can_be_shown_and_a_broken_schema_is_an_error_only_when_it_is_used() -> None:
-    wires = [wire_of(row.get("payload_schema") or row["schema"]) for row in rows("registry-dev/events.jsonl.gz")]
+    wires = [
+        wire_of(row.get("payload_schema") or row["schema"], held=False) for row in rows("registry-dev/events.jsonl.gz")
+    ]
     assert sum(wire.strict for wire in wires) / len(wires) > 0.95
     broken = obj({"a": {"type": "nonsense"}})
     wire_of(broken)
@@ -270,9 +278,134 @@ def test_real_payloads_fit_the_wire_schema_of_what_they_fit() -> None:
     checked = 0
     for row in rows("webhooks/payloads.jsonl.gz"):
         schema = schemas[row["event"]]
-        wire = wire_of(schema)
+        wire = wire_of(schema, held=False)
         # Some timestamps in them are none, which is not the question here; strict schemas are closed, these are not.
         if row["valid"] and not wire.strict and not violations(schema, row["payload"]):
             assert violations(wire.schema, row["payload"]) == [], row["event"]
             checked += 1
     assert checked > 50
+
+
+ORDER = obj({"id": {"type": "string"}, "note": {"type": "string"}}, "id", **CLOSED)
+OPEN: JsonObject = {"type": "object"}
+
+
+def branch(action: str, **properties: Json) -> JsonObject:
+    return obj({"action": {"const": action}, **properties}, "action", *properties, **CLOSED)
+
+
+def decision(*requests: JsonObject, result: Json = ORDER) -> JsonObject:
+    """The form of a planner's decision: its requests are a definition, used twice."""
+    request: JsonObject = {"$ref": "#/$defs/request"}
+    steps: list[Json] = [
+        request,
+        branch("publish_all", requests={"type": "array", "items": request, "minItems": 1}),
+        branch("complete", result=result),
+    ]
+    document = obj({"reasoning": {"type": "string"}, "step": {"anyOf": steps}}, "reasoning", "step", **CLOSED)
+    return {**document, "$defs": {"request": {"anyOf": [*requests]}}}
+
+
+def asks(name: str, data: Json = ORDER) -> JsonObject:
+    return branch(f"publish:{name}", data=data)
+
+
+def test_a_definition_is_shown_once_where_a_provider_follows_references() -> None:
+    document = decision(asks("a"), asks("b"))
+    wire = wire_of(document)
+    assert (wire.strict, wire.why) == (True, "")
+    assert wire.schema["properties"]["step"]["anyOf"][0] == {"$ref": "#/$defs/request"}
+    shown = wire.schema["$defs"]["request"]["anyOf"]
+    assert [one["properties"]["action"]["enum"] for one in shown] == [["publish:a"], ["publish:b"]]
+    assert wire.text.count('"publish:a"') == 1
+    assert wire.text == json.dumps(wire.schema, separators=(",", ":"))
+    assert wire_of(document) is wire
+
+
+@pytest.mark.parametrize(
+    ("held", "data", "again"),
+    [
+        (True, ORDER, {"type": "string", "description": f"JSON text of the value, {AGAIN}"}),
+        (False, OPEN, {"type": "object", "description": AGAIN}),
+    ],
+)
+def test_elsewhere_it_is_written_out_at_its_first_use_and_told_in_outline_at_the_next(
+    held: bool, data: JsonObject, again: JsonObject
+) -> None:
+    wire = wire_of(decision(asks("a", data), asks("b")), held=held, shared=False)
+    assert wire.strict is held
+    assert "$" not in wire.text
+    first, several, _ = wire.schema["properties"]["step"]["anyOf"]
+    assert [one["properties"]["action"]["enum"] for one in first["anyOf"]] == [["publish:a"], ["publish:b"]]
+    actions: JsonObject = {"type": "string", "enum": ["publish:a", "publish:b"]}
+    outline = obj({"action": actions, "data": again}, "action", "data", **CLOSED)
+    assert several["properties"]["requests"]["items"] == outline
+
+
+def test_a_definition_of_another_form_is_written_out_at_every_use() -> None:
+    size: JsonObject = {"$ref": "#/$defs/size"}
+    document: JsonObject = {**obj({"one": size, "two": size}), "$defs": {"size": {"enum": ["s", "m"]}}}
+    properties = wire_of(document, held=False, shared=False).schema["properties"]
+    assert properties["one"] == properties["two"]
+    assert properties["two"]["anyOf"][0] == {"type": "string", "enum": ["s", "m"]}
+
+
+@pytest.mark.parametrize("data", [OPEN, {}, obj({"x": OPEN}), nested(7)])
+def test_a_part_that_nobody_can_be_held_to_is_asked_for_as_text_and_takes_strictness_from_no_other(data: Json) -> None:
+    wire = wire_of(decision(asks("a", data), asks("b"), result=OPEN))
+    assert (wire.strict, wire.why, len(wire.texts)) == (True, "", 2)
+    of_a, of_b = (one["properties"]["data"] for one in wire.schema["$defs"]["request"]["anyOf"])
+    assert of_a["type"] == "string"
+    assert of_a["description"] == f"The value as JSON text; it must fit this schema: {compact(data)}"
+    assert of_b == wire_of(decision(asks("b"))).schema["$defs"]["request"]["anyOf"][0]["properties"]["data"]
+    loose = wire_of(decision(asks("a", data), asks("b")), held=False)
+    assert (loose.strict, loose.texts) == (False, frozenset())
+    assert loose.why.startswith(("request|0.data", "$: 11 levels"))
+
+
+def test_a_part_may_be_as_deep_as_its_place_leaves_room() -> None:
+    assert not wire_of(decision(asks("a", nested(6)))).texts
+    assert wire_of(decision(asks("a", nested(7)))).texts
+    assert not wire_of(obj({"data": nested(9)}, "data")).texts
+
+
+def test_an_optional_part_that_is_asked_for_as_text_may_be_left_out() -> None:
+    wire = wire_of(obj({"result": OPEN}))
+    (text,) = wire.texts
+    assert wire.schema["properties"]["result"] == {"anyOf": [text.it, {"type": "null"}]}
+
+
+def test_a_part_is_rewritten_once() -> None:
+    data = obj({"x": {"type": "string"}})
+    one, other = (wire_of(decision(asks("a", data), asks(name))) for name in "bc")
+    first = [wire.schema["$defs"]["request"]["anyOf"][0]["properties"]["data"] for wire in (one, other)]
+    assert first[0] is first[1]
+
+
+def test_the_limits_of_providers_are_those_of_all_parts_together() -> None:
+    def wide(count: int, number: int) -> JsonObject:
+        part = obj({f"p{n}": {"type": "string"} for n in range(number)})
+        return decision(*(asks(f"e{n}", part) for n in range(count)))
+
+    most = (MAX_PROPERTIES - 9) // 102
+    for count, is_over in ((most, False), (most + 1, True)):
+        document = wide(count, 100)
+        assert is_too_large(document) is is_over
+        assert wire_of(document).strict is not is_over
+        assert is_over is wire_of(document).why.endswith("properties, 5000 are possible")
+
+
+def test_a_document_with_references_of_other_kinds_is_written_out_as_a_whole() -> None:
+    tree = obj({"data": {"$ref": "#/$defs/node"}, "next": {"$ref": "#/$defs/node"}}, "data", "next")
+    node = obj({"id": {"type": "string"}, "below": {"$ref": "#/$defs/node"}}, "id", **CLOSED)
+    wire = wire_of({**tree, "$defs": {"node": node}}, held=False)
+    assert "$" not in wire.text
+    assert wire.schema["properties"]["next"]["properties"]["id"] == {"type": "string"}
+
+
+def test_what_a_schema_holds_is_counted() -> None:
+    rewriter = Rewriter(strict=True)
+    rewriter.rewrite(obj({"ab": {"enum": ["x", "yz"]}, "c": {"type": "array", "items": ORDER}}, "ab"), "$", 0)
+    found = rewriter.tally
+    assert (found.properties, found.chars, found.enum_values, found.longest_enum) == (4, 12, 2, (2, 3))
+    assert (found.unions, found.depth) == (2, 3)

@@ -1,23 +1,28 @@
 """What a model is told is bounded, and nothing in it can pass for more than data."""
 
+import json
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from soorma_ai import DiscoveredAgent
+from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.core.deciding.drafts import gather_material
-from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence
+from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence, fence_lines, tokens_of
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.core.deciding.prompt import HISTORY_CHARS, decide_inputs, estimate_tokens, plan_inputs
+from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.history import DECIDE, Step, StepKind
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole
 from soorma_ai.domain.values import Json
 from unit.kit import NOW, plan
+from unit.shown import everything_of
 
 EVENT = EventDefinition(event_name="part.asked", description="Makes a part.")
 GATED = EventDefinition(event_name="pay.asked", approval="always")  # type: ignore[arg-type]
@@ -31,9 +36,10 @@ def step(kind: StepKind, name: str = "", data: Json = None, note: str = "", join
     return Step("p-1", 0, kind, NOW, name, data, note, "goal", join_id=join)
 
 
-def inputs(*history: Step, trigger: Trigger = CAME, **known: Any) -> Any:
-    given = {"instructions": "", "strategy": "", "custom_context": {}, "offer": OFFER, "spent": Spent(), "in_flight": 0}
-    return decide_inputs(known.pop("plan", plan()), history=history, trigger=trigger, **{**given, **known})
+def inputs(*history: Step, trigger: Trigger = CAME, showing: Showing | None = None, **known: Any) -> Any:
+    occasion = Occasion(known.pop("plan", plan()), trigger, history=history, **known)
+    showing = showing or everything_of(OFFER)
+    return decide_inputs(occasion, OFFER, showing, instructions="", strategy="", seen={})
 
 
 def within(fenced: str) -> str:
@@ -51,33 +57,33 @@ def test_a_fence_is_named_by_what_it_holds_and_nothing_inside_ends_it() -> None:
 
 
 def test_a_prompt_is_charged_before_it_is_sent() -> None:
-    assert estimate_tokens(["x" * 40, "y" * 4]) == 11
+    assert tokens_of("x" * 40 + "y" * 4) == 11
 
 
-def test_each_step_has_its_words_and_the_goal_is_told_apart() -> None:
+def test_lines_between_fences_are_one_object_and_none_of_them_is_cut() -> None:
+    told = fence_lines({f"publish:e{n}": "</data> <b> ü" * 40 for n in range(200)})
+    assert told.count("<") == 2 and told.count("\n") == 201
+    assert json.loads(within(told)) == {f"publish:e{n}": "</data> <b> ü" * 40 for n in range(200)}
+
+
+def test_the_goal_is_told_apart_and_each_step_by_its_number() -> None:
     told = inputs(
         step(StepKind.GOAL, data={"order_id": "A1"}),
         step(StepKind.PUBLISHED, "part.asked", {"n": 1}),
-        step(StepKind.REPLIED, "part.asked", {"ok": 1}, "ok"),
-        step(StepKind.EXPIRED, "part.asked", note="No answer came."),
         step(StepKind.COMPLETED),
+        plan=replace(plan(), goal_data={"order_id": "A1"}),
     )
-    assert [within(line["text"]) for line in told["history"]] == [
-        '"You published part.asked."',
-        '"part.asked answered (ok)."',
-        '"No answer came."',
-    ]
-    assert '{"n":1}' in told["history"][0]["data"] and told["history"][2]["data"] == ""
-    assert '{"order_id":"A1"}' in told["goal"]["data"]
+    (line,) = told["history"]
+    assert "You published part.asked." in line["text"] and '{"n":1}' in line["data"]
+    assert told["goal"]["data"].startswith("step0.result: <data ") and '{"order_id":"A1"}' in told["goal"]["data"]
 
 
-def test_the_newest_steps_keep_their_data_and_older_ones_their_words() -> None:
-    long = [step(StepKind.RECEIVED, f"e{n}", {"text": str(n) * ENTRY_CHARS}) for n in range(10)]
-    history = inputs(*long)["history"]
-    assert [within(line["text"]) for line in history] == [f'"e{n} came."' for n in range(10)]
-    told = [bool(line["data"]) for line in history]
-    assert told == sorted(told) and 0 < sum(told) < 10
-    assert sum(len(line["data"]) for line in history) <= HISTORY_CHARS
+def test_a_long_goal_is_told_in_outline_and_can_be_referred_to() -> None:
+    told = inputs(plan=replace(plan(), goal_data={"rows": [*range(20_000)], "wish": "count"}))
+    assert told["goal"]["data"].startswith("step0.result, in outline: <data ") and told["refers"]
+    outline = json.loads(within(told["goal"]["data"].partition(": ")[2]))
+    assert outline["rows"][:3] == [0, 1, 2] and outline["wish"] == "count"
+    assert not inputs()["refers"]
 
 
 def test_what_just_happened_is_not_told_a_second_time() -> None:
@@ -96,7 +102,7 @@ def test_of_the_results_of_a_join_none_is_cut_off_by_those_before_it_and_none_is
     ]
     results: list[Json] = [{"result": str(n) * ENTRY_CHARS} for n in range(8)]
     told = inputs(*steps, trigger=Trigger("All came.", results, join_id="j"))
-    assert [within(line["text"]) for line in told["history"]] == ['"part.asked answered (ok)."']
+    assert [line["text"].partition(": ")[2] for line in told["history"]] == [fence("part.asked answered (ok).")]
     assert all(f'"{str(n) * 20}' in told["trigger"]["data"].replace("\\", "") for n in range(8))
 
 
@@ -117,15 +123,50 @@ def test_what_is_left_of_the_limits_is_told(
     assert (told["remaining_actions"], told["at_once"]) == (left, at_once)
 
 
-def test_the_offer_is_told_with_its_schemas_and_with_what_a_person_must_approve() -> None:
+def test_what_can_be_chosen_is_a_line_each_and_what_a_person_must_approve_is_said_apart() -> None:
     told = inputs(custom_context={"weather": "rain"})
-    assert [(within(one["named"]), one["note"]) for one in told["events"]] == [
-        ('{"called":"publish:part.asked","description":"Makes a part."}', ""),
-        ('{"called":"publish:pay.asked"}', "a person must approve it"),
-    ]
-    assert '"delegate:buyer/part.asked"' in told["delegates"][0]["named"]
-    assert within(told["waits"][0]["named"]) == '{"called":"goods.came"}'
+    assert json.loads(within(told["choices"])) == {
+        "delegate:buyer/part.asked": "Makes a part.",
+        "publish:part.asked": "Makes a part.",
+        "publish:pay.asked": "",
+        "wait:goods.came": "",
+    }
+    assert within(told["gated"]) == '["publish:pay.asked"]'
+    assert all(told[word] for word in ("can_publish", "several", "can_delegate", "can_wait"))
+    assert not any(told[word] for word in ("added", "added_gated", "hidden", "seen", "lacks_schemas"))
     assert '"weather":"rain"' in told["custom_context"] and inputs()["custom_context"] == ""
+
+
+@pytest.mark.parametrize(
+    ("showing", "words"),
+    [
+        (Showing((), ()), set[str]()),
+        (Showing((), ("wait:goods.came",), hidden=3), {"can_wait", "lacks_schemas", "hidden", "choices"}),
+        (Showing((), ("publish:part.asked",)), {"can_publish", "lacks_schemas", "choices"}),
+        (Showing(("publish:part.asked",), (), ("publish:part.asked",)), {"can_publish", "several", "added"}),
+        (Showing((), (), ("publish:pay.asked",)), {"can_publish", "lacks_schemas", "added", "added_gated"}),
+    ],
+)
+def test_no_word_is_said_of_what_is_not_there(showing: Showing, words: set[str]) -> None:
+    told = inputs(showing=showing)
+    flags = ("can_publish", "several", "can_delegate", "can_wait", "lacks_schemas", "hidden")
+    assert {word for word in (*flags, "choices", "gated", "added", "added_gated") if told[word]} == words
+
+
+def test_the_prompt_says_no_word_of_what_is_not_offered_and_its_beginning_stays_through_a_plan() -> None:
+    def texts(*history: Step, showing: Showing, trigger: Trigger) -> Mapping[str, str]:
+        return PromptFiles().render(DECIDE, inputs(*history, showing=showing, trigger=trigger)).parts
+
+    bare = texts(showing=Showing((), ()), trigger=CAME)
+    together = bare["system"] + bare["user"]
+    for word in ("publish_all", "`publish:", "`wait", "`delegate", "need_schema", "find_events", "What there is"):
+        assert word not in together
+    first, second = Showing(("publish:part.asked",), ("publish:part.asked",), hidden=9), step(StepKind.PUBLISHED, "a")
+    before = texts(second, showing=first, trigger=CAME)
+    grown = replace(first, added=("publish:pay.asked",), hidden=8)
+    after = texts(second, step(StepKind.RECEIVED, "b"), showing=grown, trigger=Trigger("Something else."))
+    assert before["system"] == after["system"]
+    assert after["user"].startswith(before["user"].partition("What just happened")[0].rstrip())
 
 
 def test_whoever_draws_a_plan_is_told_by_which_names_transitions_know_what_comes_back() -> None:
@@ -173,17 +214,15 @@ def marks(told: Any) -> tuple[int, int]:
 @pytest.mark.parametrize("kind", StepKind)
 def test_whatever_others_wrote_stands_between_fences(kind: StepKind) -> None:
     """All that a record of a plan, its offer and its trigger holds: names, notes, errors, messages, data."""
-    told = decide_inputs(
+    occasion = Occasion(
         replace(plan(), goal_data={MARK: MARK}),
-        instructions="",
-        strategy="",
+        Trigger(f"{MARK} came.", {MARK: [MARK]}),
         history=[step(kind, MARK, {MARK: {"error": {"code": MARK, "message": MARK}}}, f"approve: {MARK}")],
-        trigger=Trigger(f"{MARK} came.", {MARK: [MARK]}),
         custom_context={MARK: MARK},
-        offer=EVERYWHERE,
-        spent=Spent(),
-        in_flight=0,
     )
+    everything = everything_of(EVERYWHERE)
+    showing = replace(everything, added=everything.lines)
+    told = decide_inputs(occasion, EVERYWHERE, showing, instructions="", strategy="", seen={MARK: MARK})
     inside, outside = marks(told)
     assert inside >= 20 and outside == 0
 

@@ -117,3 +117,34 @@ def test_a_capability_describes_what_is_taken_and_made() -> None:
     assert capability.produced_events == ()
     with pytest.raises(ValidationError, match="consumed_event"):
         AgentCapability.model_validate({"task_name": "reserve"})
+
+
+@pytest.mark.parametrize(
+    ("capable", "described", "handled", "registered"),
+    [
+        ({}, {}, {}, ("", "", ())),
+        ({"when_to_use": "a", "not_for": "b", "synonyms": ("c",)}, {}, {}, ("a", "b", ("c",))),
+        ({}, {"when_to_use": "a", "not_for": "b", "synonyms": ["c"]}, {}, ("a", "b", ("c",))),
+        ({}, {}, {"when_to_use": "a", "not_for": "b", "synonyms": ("c",)}, ("a", "b", ("c",))),
+        (
+            {"when_to_use": "a", "synonyms": ("c",)},
+            {"when_to_use": "x", "synonyms": ("d", "c")},
+            {"not_for": "b", "synonyms": ("e",)},
+            ("a", "b", ("c", "d", "e")),
+        ),
+    ],
+)
+def test_what_a_capability_says_of_when_to_use_it_is_registered_with_its_event(
+    capable: Any, described: Any, handled: Any, registered: tuple[str, str, tuple[str, ...]]
+) -> None:
+    consumed = EventDefinition(event_name="refund", **described)
+    one = AgentCapability(task_name="t", consumed_event=consumed, **capable)
+    complete = one.complete(EventDefinition(event_name="refund", **handled))
+    assert (complete.when_to_use, complete.not_for, complete.synonyms) == registered
+    assert complete.version == EventDefinition(event_name="refund").version, "other words are no other content"
+    assert EventDefinition.model_validate_json(complete.model_dump_json()) == complete
+
+
+def test_text_is_no_list_of_synonyms() -> None:
+    with pytest.raises(ValidationError, match="synonyms"):
+        EventDefinition(event_name="refund", synonyms="money back")

@@ -23,6 +23,7 @@ from soorma_ai.domain.schemas import violations
 from soorma_ai.errors import LocalProtocolError, RateLimited
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Reasoner
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish, publish_all, wait, wire_form
+from unit.shown import whole_form
 
 ASKED = ModelQuestion((Message("system", "You decide."), Message("user", "What next?")), {"type": "object"})
 
@@ -120,6 +121,6 @@ def test_the_helpers_speak_the_schema_of_an_offer() -> None:
         wait("order.paid"),
         complete(),
     ):
-        assert violations(offer.schema, item) == []
-    assert violations(offer.schema, publish("order.steal.requested")) != []
-    assert violations(offer.schema, publish_all(publish("order.steal.requested"))) != []
+        assert violations(whole_form(offer), item) == []
+    assert violations(whole_form(offer), publish("order.steal.requested")) != []
+    assert violations(whole_form(offer), publish_all(publish("order.steal.requested"))) != []

@@ -8,6 +8,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.people import Answer
@@ -48,6 +49,7 @@ ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)
 JOURNAL = Codec(JournalEntry)
+SHOWING = Codec(Showing)
 REGISTRATION = Codec(Registration)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
-from soorma_ai.adapters.sqlite.tables.registry import Routes
+from soorma_ai.adapters.sqlite.tables.registry import Known, Routes
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
 
 P = ParamSpec("P")
@@ -24,6 +24,7 @@ class Database:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
         self.on_commit: Callable[[], None] | None = None
         self.routes = Routes()
+        self.known = Known(self.routes, keeps=not read_only)
         self.reader: sqlite3.Connection | None = None
         self._path = path
         self._read_only = read_only

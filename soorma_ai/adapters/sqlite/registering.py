@@ -12,6 +12,7 @@ from soorma_ai.core.arrival import registering as rules
 from soorma_ai.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 
+_NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agent)"
 _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 
 
@@ -27,7 +28,8 @@ def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Reg
             [(one.agent, str(event.topic), event.event_name) for role, event in one.events if role in TAKEN],
         )
         db.execute(
-            "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body) VALUES (?, ?, ?, 0, ?)",
+            "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body, revision) "
+            f"VALUES (?, ?, ?, 0, ?, {_NEXT_REVISION})",
             (one.agent, one.tenant_id, epoch(now), REGISTRATION.text(one)),
         )
     routes.forget()
@@ -57,7 +59,8 @@ def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now
         _define(db, row.registration, definition)
     except ConfigError as error:
         raise LocalProtocolError(str(error)) from error
-    db.execute("UPDATE agent SET body = ? WHERE agent = ?", (REGISTRATION.text(changed), agent))
+    row_of_it = (REGISTRATION.text(changed), agent)
+    db.execute(f"UPDATE agent SET body = ?, revision = {_NEXT_REVISION} WHERE agent = ?", row_of_it)
     offer_changed(db, [changed.tenant_id], now)
 
 

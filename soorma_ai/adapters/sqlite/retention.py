@@ -143,7 +143,7 @@ _HISTORY = ("step", "journal", "expectation")
 _REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
-    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "cancellation", "plan_value")),
+    *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "shown", "cancellation", "plan_value")),
     *(f"DELETE FROM {table} WHERE tenant = :tenant AND plan_id IN {_PLANS}" for table in ("memory", "memory_item")),
     *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
 )

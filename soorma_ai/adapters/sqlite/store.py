@@ -17,7 +17,7 @@ from soorma_ai.domain.effects import Declare
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.registry import EventDefinition, Registration
+from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.ports import DeadLetters, EventLog, Memory, Plans, Pruned, Queue, Registry, StoredEvent, Upkeep, Work
 
 
@@ -66,6 +66,7 @@ class SqlitePlans(Part):
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
     repeats = reading(pursued.repeats)
+    steps_at = reading(pursued.steps_at)
     steps_with = reading(pursued.steps_with)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
@@ -86,6 +87,8 @@ class SqlitePlans(Part):
     agents_of_task = reading(tasks.agents_of)
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
+    shown = reading(budget.shown)
+    shown_before = reading(budget.shown_before)
     spent = reading(budget.spent)
     reserve = writing(budget.reserve)
     settle = writing(budget.settle)
@@ -102,10 +105,14 @@ class SqliteMemory(Part):
 class SqliteRegistry(Part):
     heartbeat = writing(registering.heartbeat)
     leave = writing(registry.leave)
-    live_events = reading(registry.live_events)
-    known_events = reading(registry.known_events)
     definitions = reading(registry.definitions)
     agents = reading(registry.agents)
+
+    async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now))
+
+    async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
+        return await self.database.read(lambda db: self.database.known.events(db, tenant_id))
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
         await self.database.write(lambda db: registering.register(db, self.database.routes, registrations, now))

@@ -5,7 +5,8 @@ import click
 from soorma_ai.cli.options import Access, Id, as_json, with_access
 from soorma_ai.cli.store_access import find_plan, look_up
 from soorma_ai.core.report.lines import thought_of
-from soorma_ai.domain.history import JournalEntry, Verdict
+from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.plans import PlanDetails
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
@@ -33,7 +34,8 @@ def why(access: Access, plan: str, as_json: bool) -> None:
         if number > 1:
             printer.line()
         cause = causes.get(entry.key.cause_id, "")
-        _print_entry(printer, number, entry, f"{offset(entry.at - details.created_at)} because of {one_line(cause)}")
+        when = f"{offset(entry.at - details.created_at)} because of {one_line(cause)}"
+        _print_entry(printer, number, entry, when, details.shown.get(entry.shown))
 
 
 async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]:
@@ -43,9 +45,9 @@ async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]
     return details, {event.id: event.type for event in found if event}
 
 
-def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) -> None:
+def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str, showing: Showing | None) -> None:
     thought = thought_of(entry)
-    style = GOOD if entry.verdict is Verdict.ACCEPTED else BAD
+    style = BAD if entry.is_refused else GOOD
     printer.line(f"{number}. ", (entry.verdict, style), (f" {one_line(thought.action)}", BOLD), (f"  {when}", DIM))
     prompt = f"{one_line(entry.prompt_id)} version {one_line(entry.prompt_version)}, hash {entry.prompt_hash[:12]}"
     details = (
@@ -54,9 +56,15 @@ def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str) 
         ("answer", entry.raw, ""),
         ("found", entry.found, ""),
         ("prompt", prompt, ""),
-        ("offer", short_id(entry.offer_digest), ""),
+        ("offer", f"{short_id(entry.offer_digest)}{_extent(showing) if showing else ''}", ""),
         ("model", call_facts(thought), ""),
     )
     for name, text, text_style in details:
         if text:
             printer.line((one_line(text), text_style), indent=3, label=f"{name:<10}")
+
+
+def _extent(showing: Showing) -> str:
+    """Return how much of the offer was shown."""
+    named = len(showing.lines) + len(showing.added)
+    return f", {named:,} named, {len(showing.schemas):,} of them with schemas, {showing.hidden:,} hidden"

@@ -4,13 +4,14 @@ The wire form is that of `PlanDefinition`, its states as a list; null is how str
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.offer import TIMEOUT_SECONDS, Offer, make_offer
+from soorma_ai.core.deciding.form import TIMEOUT_SECONDS
+from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import fold_all_of
@@ -108,6 +109,18 @@ def gather_material(
             answers[name] += _answers_of(one, name)
     offer = make_offer(planner, registered, awaits, result_schema)
     return Material(offer, {name: tuple(dict.fromkeys(found)) for name, found in answers.items()}, wanted)
+
+
+def narrow(material: Material, choices: Collection[str]) -> Material:
+    """Return the material with only these choices of its offer: what a plan is drawn of is shown whole."""
+    offer = material.offer
+    narrowed = replace(
+        offer,
+        events=tuple(event for event in offer.events if PUBLISH + event.event_name in choices),
+        delegates=tuple(one for one in offer.delegates if f"{DELEGATE}{one.planner}/{one.goal.event_name}" in choices),
+        waits=tuple(one for one in offer.waits if WAIT + one.definition.event_name in choices),
+    )
+    return replace(material, offer=narrowed)
 
 
 def _requests_to(agent: DiscoveredAgent) -> list[str]:

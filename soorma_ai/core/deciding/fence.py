@@ -4,13 +4,32 @@ It holds ASCII JSON and is named by a digest of that, so nothing inside can spel
 a template.
 """
 
+import json
+from collections.abc import Mapping
+
 from soorma_ai.domain.values import Json, clip, compact, derived_id
 
 ENTRY_CHARS = 4_000
 FENCE_CHARS = ENTRY_CHARS * 4
+CHARS_PER_TOKEN = 4
+
+
+def tokens_of(text: str) -> int:
+    """Return the tokens that a text is taken to have, before a model's own count is known."""
+    return len(text) // CHARS_PER_TOKEN
 
 
 def fence(value: Json, size: int = FENCE_CHARS) -> str:
-    text = clip(compact(value), size).replace("<", "\\u003c").replace("…", "...")
-    mark = derived_id("fence", text)[:13]
-    return f"<data {mark}>{text}</data {mark}>"
+    return _enclose(clip(compact(value), size))
+
+
+def fence_lines(entries: Mapping[str, str]) -> str:
+    """Return a fenced object with a line for each of its texts, whole and in their order."""
+    lines = [f"{json.dumps(name)}:{json.dumps(text)}" for name, text in entries.items()]
+    return _enclose("{\n" + ",\n".join(lines) + "\n}")
+
+
+def _enclose(text: str) -> str:
+    inside = text.replace("<", "\\u003c").replace("…", "...")
+    mark = derived_id("fence", inside)[:13]
+    return f"<data {mark}>{inside}</data {mark}>"

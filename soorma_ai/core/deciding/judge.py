@@ -3,14 +3,17 @@
 Each refusal is worded for the model: what was found, what is wanted.
 """
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from difflib import get_close_matches
+from itertools import islice
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, PUBLISH_ALL, Offer
+from soorma_ai.core.deciding.form import PUBLISH_ALL
+from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer
 from soorma_ai.core.expecting.gates import approval_for
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.domain.decisions import (
@@ -28,7 +31,7 @@ from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord, pursuit_of
 from soorma_ai.domain.registry import Approval, EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations
-from soorma_ai.domain.values import Json, JsonObject, compact
+from soorma_ai.domain.values import Json, JsonObject, clip, compact
 from soorma_ai.errors import DecisionError, LimitExceeded, MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 
@@ -45,6 +48,10 @@ class Situation:
     repeats: int = 0
     rejected: Mapping[str, str] = field(default_factory=dict[str, str])
 
+
+NAME_CHARS = 200
+MOST_NAMED, MOST_COMPARED = 50, 200
+_WORDS = re.compile(r"[a-z0-9]+")
 
 Check = Callable[[PlannerDecision, Situation], None]
 
@@ -303,7 +310,21 @@ def _check_payload(what: str, definition: EventDefinition | None, data: JsonObje
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")
 
 
-def describe_unknown(what: str, found: str, known: list[str]) -> str:
-    close = get_close_matches(found, known, n=1)
+def describe_unknown(what: str, found: str, known: Sequence[str]) -> str:
+    """Return bounded words, found in bounded time: a model names what it likes, and thousands may be known."""
+    close = get_close_matches(found[:NAME_CHARS], _alike(found, known), n=1)
     hint = f"; did you mean {close[0]!r}" if close else ""
-    return f"{what} {found!r} is not offered{hint}. Possible now: {', '.join(known) or 'none'}."
+    more = f" and {len(known) - MOST_NAMED:,} more" if len(known) > MOST_NAMED else ""
+    return f"{what} {clip(found, NAME_CHARS)!r} is not offered{hint}. Possible now: {_names(known)}{more}."
+
+
+def _alike(found: str, known: Sequence[str]) -> list[str]:
+    """Return those of the known names that may be meant: where there are many, those with a word of it."""
+    if len(known) <= MOST_COMPARED:
+        return [*known]
+    words = {*_WORDS.findall(found[:NAME_CHARS].lower())}
+    return [*islice((name for name in known if not words.isdisjoint(_WORDS.findall(name.lower()))), MOST_COMPARED)]
+
+
+def _names(known: Sequence[str]) -> str:
+    return ", ".join(known[:MOST_NAMED]) or "none"

@@ -4,117 +4,145 @@ No ids, no clock times, no costs, so that recordings match. Whatever a person or
 names of events and notes too, in whatever sentence of ours.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from soorma_ai.core.deciding.drafts import Material
-from soorma_ai.core.deciding.fence import ENTRY_CHARS, FENCE_CHARS, fence
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer, part_of
+from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
+from soorma_ai.core.deciding.history import SAYING_CHARS, Line, history_lines, is_outline, show_result
+from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.core.deciding.outline import SMALLEST_ROOM, shorten
+from soorma_ai.core.deciding.showing import lacks_schemas, line_of
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.bounded import show
-from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.domain.values import JsonObject, clip, compact
+from soorma_ai.domain.values import Json, JsonObject, clip
 
-HISTORY_STEPS = 40
-HISTORY_CHARS = 24_000
-SAYING_CHARS = 1_000
+GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 
-_SAYING = {
-    StepKind.GOAL: "The goal came.",
-    StepKind.PUBLISHED: "You published {name}.",
-    StepKind.DELEGATED: "You delegated {name}.",
-    StepKind.REPLIED: "{name} answered ({note}).",
-    StepKind.ASKED: "You waited for {name} and asked:",
-    StepKind.HELD: "Your publish of {name} was held for a person's approval.",
-    StepKind.ANSWERED: "A person answered about {name} ({note}).",
-    StepKind.RECEIVED: "{name} came.",
-    StepKind.EXPIRED: "{note}",
-    StepKind.PARKED: "Nobody could be asked, so you slept.",
-    StepKind.RESUMED: "The agents that can be asked changed.",
-    StepKind.JOINED: "{note}",
-    StepKind.LATE: "{name} was answered late, after you had decided without it.",
-}
+
+@dataclass(frozen=True)
+class Occasion:
+    """What is decided about: a plan, what happened in it, what it has spent. `in_flight` counts what is open."""
+
+    plan: PlanRecord
+    trigger: Trigger
+    history: Sequence[Step] = ()
+    custom_context: JsonObject = field(default_factory=dict[str, Json])
+    spent: Spent = field(default_factory=Spent)
+    in_flight: int = 0
+    today: str = ""
+
+    @cached_property
+    def told(self) -> "Told":
+        """Return the goal, the history and the trigger as a model is told them."""
+        earlier = _steps_before(self.history, self.trigger)
+        return Told(
+            show_result(0, self.plan.goal_data, GOAL_TOKENS),
+            history_lines(earlier),
+            _data_of(self.trigger, self.history[-1] if len(earlier) < len(self.history) else None),
+        )
+
+
+@dataclass(frozen=True)
+class Told:
+    goal: str
+    history: Sequence[Line]
+    trigger: str
+
+    @property
+    def has_outlines(self) -> bool:
+        """Tell whether there is more of something than is told."""
+        return any(map(is_outline, (self.goal, self.trigger, *(line["data"] for line in self.history))))
 
 
 def decide_inputs(
-    plan: PlanRecord,
-    *,
-    instructions: str,
-    strategy: str,
-    history: Sequence[Step],
-    trigger: Trigger,
-    custom_context: JsonObject,
-    offer: Offer,
-    spent: Spent,
-    in_flight: int,
+    occasion: Occasion, offer: Offer, showing: Showing, *, instructions: str, strategy: str, seen: Mapping[str, Json]
 ) -> dict[str, object]:
-    """Return the inputs that the decide prompt declares."""
-    limits = plan.limits
-    left = _actions_left(plan, spent)
-    free = None if limits.max_parallel is None else max(0, limits.max_parallel - in_flight)
+    """Return the inputs that the decide prompt declares. `seen` are parts of results that were asked for, by path."""
+    plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
+    most = plan.limits.max_parallel
+    left = _actions_left(plan, occasion.spent)
+    free = None if most is None else max(0, most - occasion.in_flight)
+    shown = (*showing.lines, *showing.added)
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
-        "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
-        "history": _history(_steps_before(history, trigger)),
-        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": _data_of(trigger)},
-        "custom_context": fence(custom_context) if custom_context else "",
-        "events": [_entry(PUBLISH + event.event_name, event) for event in offer.events],
-        "delegates": [_entry(f"{DELEGATE}{d.planner}/{d.goal.event_name}", d.goal) for d in offer.delegates],
-        "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
-        "several": offer.may_publish_several,
+        "choices": _lines(showing.lines, offer),
+        "gated": _gated(showing.lines, offer),
+        "can_publish": any(name.startswith(PUBLISH) for name in shown),
+        "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
+        "can_delegate": any(name.startswith(DELEGATE) for name in shown),
+        "can_wait": any(name.startswith(WAIT) for name in shown),
+        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        "goal": {"name": plan.goal_event, "data": told.goal},
+        "history": told.history,
+        "refers": told.has_outlines,
+        "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
+        "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",
+        "added": _lines(showing.added, offer),
+        "added_gated": _gated(showing.added, offer),
+        "hidden": showing.hidden,
+        "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in seen.items()],
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
+        "today": occasion.today,
     }
 
 
+def _lines(names: Sequence[str], offer: Offer) -> str:
+    return fence_lines({name: line_of(offer.choices[name]) for name in names}) if names else ""
+
+
+def _gated(names: Sequence[str], offer: Offer) -> str:
+    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and offer.choices[name].approval]
+    return fence(gated) if gated else ""
+
+
 def plan_inputs(
-    plan: PlanRecord, *, instructions: str, custom_context: JsonObject, material: Material, spent: Spent
+    plan: PlanRecord,
+    *,
+    instructions: str,
+    custom_context: JsonObject,
+    material: Material,
+    spent: Spent,
+    today: str = "",
 ) -> dict[str, object]:
     """Return the inputs that the plan prompt declares."""
     offer = material.offer
     return {
         "agent": plan.agent,
         "instructions": instructions,
-        "goal": {"name": plan.goal_event, "data": fence(plan.goal_data)},
+        "goal": {"name": plan.goal_event, "data": fence(shorten(plan.goal_data, FENCE_CHARS))},
         "custom_context": fence(custom_context) if custom_context else "",
         "requests": [_plan_entry(definition, material) for definition in material.requests.values()],
-        "waits": [_entry(a.definition.event_name, a.definition) for a in offer.waits],
+        "waits": [
+            {"named": _name(one.definition), "schema": fence(show(one.definition.payload_schema).told)}
+            for one in offer.waits
+        ],
         "result_schema": fence(show(offer.result_schema).told) if offer.result_schema else "",
         "remaining_actions": _actions_left(plan, spent),
+        "today": today,
     }
 
 
-def _data_of(trigger: Trigger) -> str:
-    """Return the fenced data. Each of several results gets its share of the room, so that none crowds out the next."""
+def _data_of(trigger: Trigger, step: Step | None) -> str:
+    """Return the fenced data, by the name of the step that brought it. Each of several results gets its share of the
+    room, so that none crowds out the next."""
     data = trigger.data
     if data is None:
         return ""
-    if trigger.join_id is not None and isinstance(data, list) and len(compact(data)) > FENCE_CHARS:
-        share = FENCE_CHARS // len(data)
-        return fence([clip(compact(item), share) for item in data], 2 * FENCE_CHARS)
-    return fence(data)
-
-
-def estimate_tokens(texts: Sequence[str]) -> int:
-    """Return the tokens that a prompt is charged before it is sent: about four characters a token."""
-    return sum(map(len, texts)) // 4
-
-
-def _history(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """Return the lines of the history. The newest keep their data while there is room; older ones keep their words."""
-    room = HISTORY_CHARS
-    lines: list[dict[str, str]] = []
-    for step in reversed([step for step in steps if step.kind in _SAYING and step.kind is not StepKind.GOAL]):
-        data = "" if step.data is None else fence(step.data, ENTRY_CHARS)
-        room -= len(data)
-        saying = _SAYING[step.kind].format(name=step.name, note=step.note)
-        lines.append({"text": fence(saying, SAYING_CHARS), "data": data if room >= 0 else ""})
-    return lines[::-1]
+    if trigger.join_id is not None and isinstance(data, list):
+        share = FENCE_CHARS // max(1, len(data))
+        return fence([shorten(item, max(share, SMALLEST_ROOM)) for item in data], 2 * FENCE_CHARS)
+    return show_result(step.ordinal, data) if step else fence(shorten(data, FENCE_CHARS))
 
 
 def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
@@ -134,12 +162,15 @@ def _plan_entry(definition: EventDefinition, material: Material) -> dict[str, ob
     name = definition.event_name
     after = material.after(StateAction(event_type=name, timeout_seconds=1))
     return {
-        **_entry(name, definition),
+        "named": _name(definition),
+        "note": "a person must approve it" if definition.approval else "",
         "answer": fence(show(definition.response_schema).told) if definition.response_schema else "",
         "after": fence([one for one in after if one not in (TIMEOUT, REJECTED)]),
     }
 
 
-def _entry(name: str, definition: EventDefinition) -> dict[str, str]:
-    part = part_of(definition, name)
-    return {"named": part.named, "note": "a person must approve it" if definition.approval else "", "schema": part.told}
+def _name(definition: EventDefinition) -> str:
+    about: JsonObject = {"called": definition.event_name}
+    if description := definition.description:
+        about["description"] = clip(description, ENTRY_CHARS // 2)
+    return fence(about, ENTRY_CHARS)

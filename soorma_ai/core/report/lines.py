@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
-from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind, Verdict
+from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.tracking import PROGRESS, Report
 from soorma_ai.domain.values import Json, JsonObject
@@ -120,10 +120,10 @@ def decision_line(entry: JournalEntry, start: datetime) -> Line:
         time=entry.at - start,
         who=entry.key.agent,
         what=thought.action,
-        note=thought.reasoning if entry.verdict is Verdict.ACCEPTED else thought.refusal,
+        note=thought.refusal if entry.is_refused else thought.reasoning,
         because=entry.key.cause_id,
         took=thought.latency,
-        is_failure=entry.verdict is not Verdict.ACCEPTED,
+        is_failure=entry.is_refused,
         thought=thought,
     )
 

@@ -2,252 +2,214 @@
 
 Providers take less than JSON Schema. What they cannot express goes into the description, so the wire schema lets more
 through than the document; the judge is always the document itself.
+
+A document is a frame of ours around parts that others wrote: the payloads and results under `data` and `result`. A part
+is rewritten once, and kept as long as it is offered; what it lacks is its own fault and takes nothing from the others.
 """
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
-from soorma_ai.core.schema.combine import (
-    ALTERNATIVES,
-    fold_all_of,
-    kind_of,
-    kinds_of,
-    list_in,
-    merge,
-    object_in,
-    values_of,
-)
-from soorma_ai.core.schema.inline import ANNOTATIONS, inline
-from soorma_ai.domain.values import Json, JsonObject, Same, clip, compact
+from soorma_ai.core.schema.combine import list_in, object_in, values_of
+from soorma_ai.core.schema.inline import inline
+from soorma_ai.core.schema.rewriting import MAX_DEPTH, Rewriter, Tally
+from soorma_ai.domain.values import Json, JsonObject, Same, compact
 
-MAX_PROPERTIES = 5_000
-MAX_DEPTH = 10
-MAX_ENUM_VALUES = 1_000
-MAX_CHARS = 120_000
-LONG_ENUM, MAX_LONG_ENUM_CHARS = 250, 15_000
-
-_FORMATS = frozenset({"date-time", "time", "date", "duration", "email", "hostname", "ipv4", "ipv6", "uuid"})
-_BOUNDS = ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
-_SAID = frozenset({"type", "properties", "required", "additionalProperties", "items", "prefixItems", "enum", "const"})
-_SILENT = (ANNOTATIONS - {"default"}) | {"discriminator", "unevaluatedProperties", "unevaluatedItems"}
-_UNSHOWN = frozenset({"dependentSchemas", "if", "then", "else", "patternProperties"})
+PARTS = frozenset({"data", "result"})
+DEFINITIONS = "#/$defs/"
+AGAIN = "the same as for this action alone"
 
 
 @dataclass(frozen=True)
 class Wire:
     """A schema for providers. `strict`: they can be held to it. Else `why` names the first thing that they cannot be
     held to, and optional properties stay optional and open objects open. `unions` counts choices and nullables, of
-    which some providers take few."""
+    which some providers take few. At `texts` a value is to be given as JSON text."""
 
     schema: JsonObject
     strict: bool
     why: str
     unions: int
+    texts: frozenset[Same[JsonObject]] = frozenset()
+
+    @cached_property
+    def text(self) -> str:
+        """Return the schema as JSON, in its own order: what comes first is chosen first."""
+        return json.dumps(self.schema, separators=(",", ":"))
 
 
-def wire_of(document: JsonObject) -> Wire:
-    """Return the widened copy of `document` that most providers accept; the same one for the same document."""
-    return _wire_of(Same(document))
+def wire_of(document: JsonObject, *, held: bool = True, shared: bool = True) -> Wire:
+    """Return the widened copy of `document` that most providers accept; the same one for the same document.
+
+    With `held`, for providers that decode by the schema, a part that nobody can be held to is asked for as JSON text,
+    and the rest stays strict. With `shared`, `$defs` stay; else each is written out at its first use, and told in
+    outline at any other.
+    """
+    return _wire_of(Same(document), held, shared)
 
 
 @lru_cache(maxsize=64)
-def _wire_of(same: Same[JsonObject]) -> Wire:
-    plain = inline(same.it)
-    closed = _Rewriter(strict=True)
-    schema = closed.rewrite(plain, "$", 0)
-    if schema.get("type") != "object":
-        closed.complain("$", "the root is no plain object")
-    closed.count()
-    if not closed.why:
-        return Wire(schema, strict=True, why="", unions=closed.unions)
-    loose = _Rewriter(strict=False)
-    return Wire(loose.rewrite(plain, "$", 0), strict=False, why=closed.why, unions=loose.unions)
+def _wire_of(same: Same[JsonObject], held: bool, shared: bool) -> Wire:
+    strict = _write(same.it, strict=True, held=held, shared=shared)
+    if not (why := strict.why or strict.excess):
+        return Wire(strict.schema, strict=True, why="", unions=strict.tally.unions, texts=frozenset(strict.texts))
+    loose = _write(same.it, strict=False, held=False, shared=shared)
+    return Wire(loose.schema, strict=False, why=why, unions=loose.tally.unions)
 
 
 def is_too_large(document: JsonObject) -> bool:
     """Tell whether there is more in it than the strictest of the big providers takes."""
-    counted = _Rewriter(strict=True)
-    counted.rewrite(document, "$", 0)
-    counted.why = ""
-    counted.count()
-    return bool(counted.why)
+    return bool(_write(document, strict=True, held=True, shared=True).excess)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """A part on its own: `why` is what it cannot be held to, by its path from `$`."""
+
+    schema: JsonObject
+    why: str
+    tally: Tally
+
+
+@lru_cache(maxsize=8192)
+def _part(same: Same[JsonObject], strict: bool) -> _Part:
+    rewriter = Rewriter(strict)
+    schema = rewriter.rewrite(inline(same.it), "$", 0)
+    return _Part(schema, rewriter.why, rewriter.tally)
+
+
+@lru_cache(maxsize=4096)
+def _as_text(same: Same[JsonObject]) -> str:
+    return f"The value as JSON text; it must fit this schema: {compact(same.it)}"
+
+
+def _write(document: JsonObject, *, strict: bool, held: bool, shared: bool) -> "_Frame":
+    plain = document if _is_framed(document) else inline(document)
+    definitions = object_in(plain.get("$defs"))
+    frame = _Frame(strict, held=held, shared=shared, definitions=definitions)
+    frame.write({key: value for key, value in plain.items() if key != "$defs"})
+    return frame
 
 
 @dataclass
-class _Rewriter:
-    strict: bool
-    why: str = ""
-    unions: int = 0
-    properties: int = 0
-    depth: int = 0
-    chars: int = 0
-    enum_values: int = 0
-    longest_enum: tuple[int, int] = field(default=(0, 0))
+class _Frame(Rewriter):
+    """Rewrites what is ours, and puts the parts in their places. `used` are the definitions that were met, and how deep
+    they stand at most."""
 
-    def complain(self, path: str, reason: str) -> None:
-        self.why = self.why or f"{path}: {reason}"
+    held: bool = field(default=False, kw_only=True)
+    shared: bool = field(default=True, kw_only=True)
+    definitions: JsonObject = field(default_factory=dict[str, Json], kw_only=True)
+    used: dict[str, int] = field(default_factory=dict[str, int], kw_only=True)
+    texts: set[Same[JsonObject]] = field(default_factory=set[Same[JsonObject]], kw_only=True)
+    schema: JsonObject = field(default_factory=dict[str, Json], kw_only=True)
 
-    def count(self) -> None:
-        """Complain of what is over the limits of the strictest of the big providers."""
-        for found, most, what in (
-            (self.properties, MAX_PROPERTIES, "properties"),
-            (self.depth, MAX_DEPTH, "levels of nesting"),
-            (self.enum_values, MAX_ENUM_VALUES, "enum values"),
-            (self.chars, MAX_CHARS, "characters of names and values"),
-        ):
-            if found > most:
-                self.complain("$", f"{found} {what}, {most} are possible")
-        values, chars = self.longest_enum
-        if values > LONG_ENUM and chars > MAX_LONG_ENUM_CHARS:
-            self.complain(
-                "$", f"one enum of {values} values has {chars} characters, {MAX_LONG_ENUM_CHARS} are possible"
-            )
+    def write(self, document: JsonObject) -> None:
+        self.schema = self.rewrite(document, "$", 0)
+        if self.schema.get("type") != "object":
+            self.complain("$", "the root is no plain object")
+        if self.shared and self.used:
+            written: JsonObject = {}
+            for name, depth in self.used.items():
+                written[name] = super().rewrite(self.definitions[name], name, depth)
+            self.schema = {**self.schema, "$defs": written}
+
+    @property
+    def excess(self) -> str:
+        broken = self.tally.excess()
+        return f"$: {broken}" if broken else ""
 
     def rewrite(self, schema: Json, path: str, depth: int) -> JsonObject:
-        if not isinstance(schema, dict):
-            self.complain(path, "anything is possible" if schema else "nothing is possible")
-            return {}
-        schema = fold_all_of(schema)
-        branches = _branches(schema)
-        noted: JsonObject = {}
-        if branches is not None:
-            self.unions += 1
-            out: JsonObject = {"anyOf": [self.rewrite(b, f"{path}|{i}", depth) for i, b in enumerate(branches)]}
-        else:
-            out = self._plain(schema, path, depth)
-            said = _SAID if "enum" in out or values_of(schema) is None else _SAID - {"enum", "const"}
-            noted = {key: schema[key] for key in schema if key not in out and key not in said | _SILENT}
-        return _describe(out, schema, noted)
+        name = _reference(schema)
+        if name is None:
+            return super().rewrite(schema, path, depth)
+        is_first = name not in self.used
+        self.used[name] = max(depth, self.used.get(name, 0))
+        if self.shared:
+            return {"$ref": f"{DEFINITIONS}{name}"}
+        return super().rewrite(self.definitions[name], path, depth) if is_first else self._again(name, path, depth)
 
-    def _plain(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
-        self.depth = max(self.depth, depth)
-        values = values_of(schema)
-        kinds = kinds_of(schema)
-        if values is not None:
-            return self._enum(values, path)
-        if "object" in kinds:
-            return self._object(schema, path, depth + 1)
-        if "array" in kinds:
-            return self._array(schema, path, depth + 1)
-        if not kinds:
-            self.complain(path, "anything is possible")
-            return {}
-        self.unions += len(kinds) > 1
-        return {"type": schema["type"], **_scalar_rules(schema)}
+    def rewrite_property(self, name: str, schema: Json, path: str, depth: int) -> JsonObject:
+        if name not in PARTS or not isinstance(schema, dict):
+            return self.rewrite(schema, path, depth)
+        part = _part(Same(schema), self.strict)
+        if self.strict and self.held and (part.why or depth + part.tally.depth > MAX_DEPTH):
+            return self._text(_as_text(Same(schema)))
+        if part.why:
+            self.complain(f"{path}{part.why.removeprefix('$').partition(':')[0]}", part.why.partition(": ")[2])
+        self.tally.add(part.tally, depth)
+        return part.schema
 
-    def _enum(self, values: list[Json], path: str) -> JsonObject:
-        if any(isinstance(value, dict | list) for value in values):
-            self.complain(path, "a fixed object or array")
-            return {}
-        chars = sum(len(str(value)) for value in values)
-        self.enum_values += len(values)
-        self.chars += chars
-        self.longest_enum = max(self.longest_enum, (len(values), chars))
-        kinds: list[Json] = [*dict.fromkeys(kind_of(value) for value in values)]
-        return {"type": kinds[0] if len(kinds) == 1 else kinds, "enum": list(values)}
+    def nullable(self, shown: JsonObject) -> JsonObject:
+        if Same(shown) not in self.texts:
+            return super().nullable(shown)
+        self.tally.unions += 1
+        return {"anyOf": [shown, {"type": "null"}]}
 
-    def _object(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
-        properties = object_in(schema.get("properties"))
-        required = [name for name in list_in(schema.get("required")) if isinstance(name, str)]
-        self.depth = max(self.depth, depth)
-        for reason in _reasons_open(schema, properties, required):
-            self.complain(path, reason)
-        written: JsonObject = {}
-        for name, child in properties.items():
-            self.properties += 1
-            self.chars += len(name)
-            shown = self.rewrite(child, f"{path}.{name}", depth)
-            if self.strict and name not in required:
-                shown, new = _nullable(shown)
-                self.unions += new
-            written[name] = shown
-        needed: list[Json] = [name for name in written if self.strict or name in required]
-        out: JsonObject = {"type": "object"}
-        if self.strict or written:
-            out |= {"properties": written, "required": needed}
-        extra = schema.get("additionalProperties")
-        if self.strict or (extra is False and "patternProperties" not in schema):
-            out["additionalProperties"] = False
-        elif isinstance(extra, dict) and "patternProperties" not in schema:
-            out["additionalProperties"] = self.rewrite(extra, f"{path}.*", depth)
-        return out
+    def _text(self, description: str) -> JsonObject:
+        shown: JsonObject = {"type": "string", "description": description}
+        self.texts.add(Same(shown))
+        return shown
 
-    def _array(self, schema: JsonObject, path: str, depth: int) -> JsonObject:
-        self.depth = max(self.depth, depth)
-        first = list_in(schema.get("prefixItems"))
-        rest = schema.get("items", True)
-        kinds = [*first, rest] if rest is not False else first
-        item: Json = kinds[0] if len(kinds) == 1 else {"anyOf": kinds} if kinds else False
-        out: JsonObject = {"type": "array", "items": self.rewrite(item, f"{path}[]", depth)}
-        return out | {key: schema[key] for key in ("minItems", "maxItems") if key in schema}
+    def _again(self, name: str, path: str, depth: int) -> JsonObject:
+        """Return the outline of a definition that stands in full elsewhere: which actions there are, and their fields.
+        What has no such form is no larger for being written out."""
+        branches = _alternatives(self.definitions[name])
+        fields = [object_in(branch.get("properties")) for branch in branches]
+        needed = [{str(name) for name in list_in(branch.get("required"))} for branch in branches]
+        if not all(one and {*one} == all_of_it for one, all_of_it in zip(fields, needed, strict=True)):
+            return super().rewrite(self.definitions[name], path, depth)
+        names = [*dict.fromkeys(key for one in fields for key in one)]
+        shapes = {key: [object_in(one[key]) for one in fields if key in one] for key in names}
+        self.tally.properties += len(names)
+        self.tally.chars += sum(map(len, names))
+        self.tally.reach(depth + 1)
+        return object_schema({key: self._outline(shapes[key], f"{path}.{key}") for key in names})
+
+    def _outline(self, shapes: Sequence[JsonObject], path: str) -> JsonObject:
+        values = [values_of(shape) for shape in shapes]
+        if None not in values:
+            return self._enum([value for some in values if some for value in some], path)
+        if self.strict:
+            return self._text(f"JSON text of the value, {AGAIN}")
+        return {"type": "object", "description": AGAIN}
 
 
-def _branches(schema: JsonObject) -> list[Json] | None:
-    """Return the alternatives of a schema, each complete in itself; None when there are none worth showing."""
-    for keyword in ALTERNATIVES:
-        alternatives = list_in(schema.get(keyword))
-        if any(not isinstance(branch, dict) or _shows(branch) for branch in alternatives):
-            base: JsonObject = {k: v for k, v in schema.items() if k != keyword and k not in ANNOTATIONS}
-            return [merge(base, fold_all_of(b)) if isinstance(b, dict) else b for b in alternatives if b is not False]
-    kinds = kinds_of(schema)
-    if len(kinds) > 1 and ("object" in kinds or "array" in kinds) and values_of(schema) is None:
-        base = {key: value for key, value in schema.items() if key not in ANNOTATIONS}
-        return [base | {"type": kind} for kind in kinds]
-    return None
+def _alternatives(schema: Json) -> list[JsonObject]:
+    if not isinstance(schema, dict):
+        return []
+    branches = [one for one in list_in(schema.get("anyOf")) if isinstance(one, dict)]
+    return branches or [schema]
 
 
-def _shows(branch: JsonObject) -> bool:
-    """Tell whether a branch says what the value is, and not only which of its properties must be there."""
-    return bool(fold_all_of(branch).keys() & (_SAID | set(ALTERNATIVES)) - {"required", "additionalProperties"})
+def _is_framed(document: JsonObject) -> bool:
+    """Tell whether all references are to definitions, and none of these holds one: parts, which are written out each by
+    itself, not looked into."""
+    definitions = object_in(document.get("$defs"))
+    rest: JsonObject = {key: value for key, value in document.items() if key != "$defs"}
+    return all(name in definitions for name in _references(rest)) and not _references([*definitions.values()])
 
 
-def _scalar_rules(schema: JsonObject) -> JsonObject:
-    out: JsonObject = {key: schema[key] for key in _BOUNDS if key in schema}
-    if schema.get("format") in _FORMATS:
-        out["format"] = schema["format"]
-    pattern = schema.get("pattern")
-    if isinstance(pattern, str) and "(?" not in pattern:
-        out["pattern"] = pattern
-    return out
+def _references(value: Json) -> list[str | None]:
+    """Return the names of the definitions that a frame refers to; None for any other keyword that counts on a place."""
+    found: list[str | None] = []
+    rest: list[Json] = [value]
+    while rest:
+        one = rest.pop()
+        if isinstance(one, list):
+            rest += one
+        elif isinstance(one, dict):
+            if any(key.startswith("$") or key == "definitions" for key in one):
+                found.append(_reference(one))
+            rest += [child for key, child in one.items() if not (key in PARTS and isinstance(child, dict))]
+    return found
 
 
-def _reasons_open(schema: JsonObject, properties: JsonObject, required: list[str]) -> list[str]:
-    """Return the reasons why this object cannot be closed without taking something away from it."""
-    reasons: list[str] = []
-    extra = schema.get("additionalProperties")
-    unseen = schema.get("unevaluatedProperties", False)
-    if extra not in (None, False) or unseen is not False or (extra is None and "properties" not in schema):
-        reasons.append("an open object")
-    if hidden := sorted(_UNSHOWN & schema.keys()):
-        reasons.append(f"properties under {', '.join(hidden)}")
-    if missing := [name for name in required if name not in properties]:
-        reasons.append(f"{', '.join(missing)} required but not described")
-    return reasons
-
-
-def _nullable(shown: JsonObject) -> tuple[JsonObject, bool]:
-    """Return the schema with null, which means `left out`, and whether that made a new union."""
-    alternatives = shown.get("anyOf")
-    null: JsonObject = {"type": "null"}
-    if isinstance(alternatives, list):
-        return ({**shown, "anyOf": [*alternatives, null]} if null not in alternatives else shown), False
-    kind = shown.get("type")
-    if kind == "null" or (isinstance(kind, list) and "null" in kind):
-        return shown, False
-    bare: JsonObject = {key: value for key, value in shown.items() if key != "description"}
-    described: JsonObject = {key: value for key, value in shown.items() if key == "description"}
-    return {**described, "anyOf": [bare, null]}, True
-
-
-def _describe(out: JsonObject, schema: JsonObject, noted: JsonObject) -> JsonObject:
-    """Add in words what the schema could not say: first what the value is, then its rules."""
-    words = schema.get("description")
-    rules = ", ".join(f"{key}={clip(compact(value), 200)}" for key, value in noted.items())
-    text = " ".join(
-        part for part in (words if isinstance(words, str) else "", f"Rules: {rules}." if rules else "") if part
-    )
-    return {"description": text, **out} if text else out
+def _reference(schema: Json) -> str | None:
+    target = schema.get("$ref") if isinstance(schema, dict) and len(schema) == 1 else None
+    is_ours = isinstance(target, str) and target.startswith(DEFINITIONS) and "/" not in target[len(DEFINITIONS) :]
+    return target[len(DEFINITIONS) :] if is_ours and isinstance(target, str) else None
 
 
 def object_schema(properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:

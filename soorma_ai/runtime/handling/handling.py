@@ -1,7 +1,7 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import itertools
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
@@ -282,6 +282,13 @@ class Handling:
     async def history(self, limit: int) -> list[Step]:
         stored = await self.services.store.plans.steps(self.plan.plan_id, limit)
         return [*stored, *self.steps_recorded][-limit:]
+
+    async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
+        """Return the plan's steps of these numbers, as far as there are such."""
+        if not ordinals:
+            return []
+        stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals)
+        return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
     async def words_at(self, marks: Sequence[str]) -> dict[str, str]:
         """Return the notes of the plan's steps that carry one of these fingerprints."""

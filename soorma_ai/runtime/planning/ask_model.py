@@ -1,15 +1,16 @@
 """Ask a model for one thing, judge what it says, and write every answer down before anything is done about it."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
-from typing import Generic, TypeVar
+from functools import lru_cache, partial
+from typing import Generic, TypeVar, cast
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
-from soorma_ai.core.deciding.prompt import estimate_tokens, fence
+from soorma_ai.core.deciding.fence import fence, tokens_of
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge, fill_in
-from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, compact, is_storable
+from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused, Paid, SoormaError
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
 from soorma_ai.runtime.handling.execute import patiently
@@ -22,13 +23,23 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 @dataclass(frozen=True)
 class Inquiry(Generic[T]):
     """Question to a model. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
-    DecisionError that it raises is told to the model by the prompt `again`. `digest` names the offer."""
+    DecisionError that it raises is told to the model by the prompt `again`. `digest` names the form of the answer,
+    `shown` what of the offer is shown."""
 
     prompt: Prompt
     again: str
     schema: JsonObject
     digest: str
-    judge: Callable[[Json, str], Awaitable[T]]
+    judge: Callable[[Json, str], Awaitable["T | Further[T]"]]
+    shown: Showing | None = None
+
+
+@dataclass(frozen=True)
+class Further(Generic[T]):
+    """Inquiry that shows more, after an answer which asked for that; or which was refused, for want of it."""
+
+    inquiry: Inquiry[T]
+    refusal: DecisionError | None = None
 
 
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
@@ -36,9 +47,9 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
     """
-    asked = [Message("system", inquiry.prompt.parts["system"]), Message("user", inquiry.prompt.parts["user"])]
     journal = await handling.services.store.plans.journal(handling.agent, handling.event.id)
     written = {entry.key: entry for entry in journal}
+    exchanges: list[Message] = []
     unusable: list[Ending] = []
     while True:
         key = JournalKey(handling.agent, handling.event.id, handling.next_call())
@@ -46,11 +57,17 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
             judged = _declined(entry) or await _judge(inquiry, entry.value, entry.fault)
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
-            question = ModelQuestion(tuple(asked), inquiry.schema, room)
+            question = ModelQuestion(_messages(inquiry.prompt, exchanges), inquiry.schema, room)
             asking = partial(_ask, handling, reasoner, inquiry, key, question)
             plan_id, circuits = handling.plan.plan_id, handling.services.circuits
             clock = handling.services.clock
             entry, judged = await circuits.call(reasoner.provider, plan_id, handling.rests, clock, asking)
+        if isinstance(judged, Further):
+            further = cast("Further[T]", judged)
+            inquiry = further.inquiry
+            if further.refusal is None:
+                continue
+            judged = further.refusal
         if isinstance(judged, LimitExceeded | ModelRefused | ContentFiltered):
             raise judged
         if not isinstance(judged, DecisionError):
@@ -60,12 +77,16 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
             raise judged
         if entry.ending is not Ending.CUT:
             refusal = handling.services.prompts.render(inquiry.again, {"refusal": fence(str(judged))})
-            asked += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
+            exchanges += [Message("assistant", entry.raw or "(nothing)"), Message("user", refusal.parts["user"])]
+
+
+def _messages(prompt: Prompt, exchanges: Sequence[Message]) -> tuple[Message, ...]:
+    return (Message("system", prompt.parts["system"]), Message("user", prompt.parts["user"]), *exchanges)
 
 
 async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], key: JournalKey, question: ModelQuestion
-) -> tuple[JournalEntry, T | _Refusal]:
+) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
     plan, store = handling.plan, handling.services.store
     held = _most(reasoner, question)
@@ -78,9 +99,9 @@ async def _ask(
     except (ModelRefused, ContentFiltered) as declined:
         spent = fill_in(declined.paid, held)
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
-        entry = _entry(handling, inquiry.prompt, inquiry.digest, key, nothing)
+        entry = _entry(handling, inquiry, key, nothing)
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(reserved, _charge(plan.root_plan_id, spent), entry)
+        await store.plans.settle(reserved, _charge(plan.root_plan_id, spent), entry, inquiry.shown)
         return entry, declined
     except SoormaError as fault:
         await store.plans.settle(reserved, _charge(plan.root_plan_id, fill_in(fault.paid, held)), None)
@@ -90,20 +111,24 @@ async def _ask(
         raise
     judged = await _judge(inquiry, answer.value, answer.fault)
     spent = fill_in(answer.paid, held)
-    entry = _entry(handling, inquiry.prompt, inquiry.digest, key, replace(answer, **spent._asdict()))
-    if isinstance(judged, DecisionError | LimitExceeded):
-        entry = replace(entry, verdict=Verdict.REFUSED, refusal=str(judged))
+    entry = _entry(handling, inquiry, key, replace(answer, **spent._asdict()))
+    entry = _with_verdict(entry, judged)
     used = _charge(plan.root_plan_id, spent)
     # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-    await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry))
+    await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry, inquiry.shown))
     return entry, judged
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
     """Return what a call may cost: all that is sent, spelled as it is sent, the schema too, and the longest answer."""
-    sent = estimate_tokens([compact([message.content for message in question.messages]), compact(question.schema)])
+    sent = tokens_of(compact([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
+
+
+@lru_cache(maxsize=256)
+def _tokens_in(same: Same[JsonObject]) -> int:
+    return tokens_of(compact(same.it))
 
 
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
@@ -112,7 +137,8 @@ def _charge(root_plan_id: str, spent: Paid) -> Charge:
     return Charge(root_plan_id, 1 if tokens else 0, tokens, spent.cost_usd or 0.0)
 
 
-def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+def _entry(handling: Handling, inquiry: Inquiry[T], key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+    prompt = inquiry.prompt
     return JournalEntry(
         key=key,
         plan_id=handling.plan.plan_id,
@@ -120,7 +146,7 @@ def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, ans
         prompt_id=prompt.prompt_id,
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,
-        offer_digest=digest,
+        offer_digest=inquiry.digest,
         model=answer.model,
         raw=answer.text,
         value=answer.value,
@@ -134,10 +160,22 @@ def _entry(handling: Handling, prompt: Prompt, digest: str, key: JournalKey, ans
         at=handling.services.clock.now(),
         found=answer.found,
         ending=answer.ending,
+        shown=inquiry.shown.digest if inquiry.shown else "",
+        cached_tokens=answer.cached_tokens,
     )
 
 
-async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | DecisionError | LimitExceeded:
+def _with_verdict(entry: JournalEntry, judged: object) -> JournalEntry:
+    match judged:
+        case Further(refusal=None):
+            return replace(entry, verdict=Verdict.LOOKED_UP)
+        case Further(refusal=DecisionError() as refusal) | (DecisionError() | LimitExceeded() as refusal):
+            return replace(entry, verdict=Verdict.REFUSED, refusal=str(refusal))
+        case _:
+            return entry
+
+
+async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | Further[T] | DecisionError | LimitExceeded:
     try:
         return await inquiry.judge(value, fault)
     except (DecisionError, LimitExceeded) as refusal:

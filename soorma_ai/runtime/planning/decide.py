@@ -1,31 +1,55 @@
-"""Decisions of a model about a plan, one step or all of them, judged by what is true now."""
+"""Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
 
-from collections.abc import Sequence
-from dataclasses import replace
+import asyncio
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 
-from soorma_ai.core.deciding.drafts import Material, gather_material, parse_machine, prepare_machine
+from soorma_ai.core.deciding.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
+from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN
+from soorma_ai.core.deciding.form import digest_of, form_of
+from soorma_ai.core.deciding.history import RESULT_TOKENS, steps_to_read
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.offer import Offer, make_offer, must_be_possible_at_once, with_whole_schemas
-from soorma_ai.core.deciding.prompt import HISTORY_STEPS, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.lookups import (
+    Lookup,
+    choices_named,
+    must_not_look_again,
+    parse_lookup,
+    refuse_unseen,
+    unseen_in,
+    with_whole_schemas,
+)
+from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
+from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, used_in
+from soorma_ai.core.deciding.references import (
+    parse_reference,
+    resolve_decision,
+    results_of,
+    slice_of,
+    steps_referred_to,
+)
 from soorma_ai.core.deciding.review import review
+from soorma_ai.core.deciding.showing import add_found, add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint, rejection_of, requests_in
+from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import PayloadMismatch
+from soorma_ai.errors import NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.ask_model import Inquiry, ask_model
+from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
 
+# Of so many events a whole plan is drawn, where not all of their schemas fit.
+DRAWN_FROM = 40
 
-async def offer_now(
-    handling: Handling, settings: PlannerSettings | None = None, *, at_once: int | None = None
-) -> Offer:
+
+async def offer_now(handling: Handling, settings: PlannerSettings | None = None) -> Offer:
     """Offer of what live agents take; with `settings`, also of what a model may wait for and answer its goal with."""
     plan, store = handling.plan, handling.services.store
     now = handling.services.clock.now()
@@ -33,8 +57,7 @@ async def offer_now(
     live = await store.registry.live_events(plan.lineage.tenant_id, now)
     if settings is None:
         return make_offer(plan.agent, live, (), None)
-    promised = settings.result_schemas.get(plan.goal_event)
-    return make_offer(plan.agent, live, settings.awaits, promised, at_once=at_once)
+    return make_offer(plan.agent, live, settings.awaits, settings.result_schemas.get(plan.goal_event))
 
 
 async def situation_now(
@@ -61,30 +84,101 @@ async def decide(
     handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
-
-    async def judge_now(value: Json, fault: str) -> Judged:
-        decision = prepare_decision(parse_decision(value, fault), offer)
-        must_be_possible_at_once(decision, offer)
-        mark = fingerprint(decision, trigger.known)
-        try:
-            return judge(decision, await situation_now(handling, offer, mark, decision))
-        except PayloadMismatch as mismatch:
-            raise with_whole_schemas(mismatch, decision, offer) from mismatch
-
-    inputs = decide_inputs(
-        handling.plan,
-        instructions=settings.instructions,
-        strategy=settings.strategy,
-        history=await handling.history(HISTORY_STEPS),
-        trigger=trigger,
+    plan, store = handling.plan, handling.services.store
+    history = await handling.history(steps_to_read(plan.steps))
+    occasion = Occasion(
+        plan,
+        trigger,
+        history=history,
         custom_context=custom,
-        offer=offer,
-        spent=await handling.services.store.plans.spent(handling.plan.root_plan_id),
+        spent=await store.plans.spent(plan.root_plan_id),
         in_flight=await handling.in_flight(),
+        today=settings.today(handling.services.clock.now()),
     )
-    prompt = handling.services.prompts.render(DECIDE, inputs)
-    inquiry = Inquiry(prompt, REASK, offer.schema, offer.digest, judge_now)
+    view = _View(await _show_now(handling, settings, offer, occasion))
+    inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry)
+
+
+async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
+    if not needs_ranking(offer, settings.room):
+        return show_offer(offer, settings.room, (), (), None)
+    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id)
+    await _index(offer)
+    ranked = rank_by_occasion(offer, occasion, settings.instructions)
+    return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
+
+
+async def _index(offer: Offer) -> None:
+    """Make the index of an offer, of which there may be very much, while others go on."""
+    await asyncio.to_thread(lambda: offer.index)
+
+
+@dataclass(frozen=True)
+class _View:
+    """What a model has been shown for one decision, after so many `lookups` of its own."""
+
+    showing: Showing
+    seen: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    lookups: int = 0
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is decided about, for as long as it is being decided."""
+
+    handling: Handling
+    settings: PlannerSettings
+    offer: Offer
+    occasion: Occasion
+
+    def inquire(self, view: _View) -> Inquiry[Judged]:
+        settings, plan = self.settings, self.handling.plan
+        inputs = decide_inputs(
+            self.occasion,
+            self.offer,
+            view.showing,
+            instructions=settings.instructions,
+            strategy=settings.strategy,
+            seen=view.seen,
+        )
+        prompt = self.handling.services.prompts.render(DECIDE, inputs)
+        refers = self.occasion.told.has_outlines
+        form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
+        return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing)
+
+    async def _judge(self, view: _View, value: Json, fault: str) -> Judged | Further[Judged]:
+        if lookup := parse_lookup(value):
+            must_not_look_again(view.lookups)
+            return Further(self.inquire(await self._look_up(lookup, view)))
+        said = parse_decision(value, fault)
+        decision = prepare_decision(resolve_decision(said, await self._results(steps_referred_to(said))), self.offer)
+        if unseen := unseen_in(decision, self.offer, view.showing):
+            more = replace(view, showing=add_schemas(view.showing, self.offer, unseen))
+            return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
+        mark = fingerprint(decision, self.occasion.trigger.known)
+        try:
+            return judge(decision, await situation_now(self.handling, self.offer, mark, decision))
+        except PayloadMismatch as mismatch:
+            raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
+
+    async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
+        return results_of(await self.handling.steps_at(numbers))
+
+    async def _look_up(self, lookup: Lookup, view: _View) -> _View:
+        if lookup.path:
+            named = parse_reference(lookup.path)
+            part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
+            return replace(view, seen={**view.seen, str(named): part}, lookups=view.lookups + 1)
+        if lookup.words:
+            found = rank_by_words(self.offer, lookup.words)
+            if not found:
+                raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
+            return replace(view, showing=add_found(view.showing, self.offer, found), lookups=view.lookups + 1)
+        choices = choices_named(lookup, self.offer)
+        if not choices:
+            raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
+        return replace(view, showing=add_schemas(view.showing, self.offer, choices), lookups=view.lookups + 1)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
@@ -104,10 +198,29 @@ async def draft(
         review(drawn, material, plan.goal_data)
         return drawn
 
-    spent = await services.store.plans.spent(plan.root_plan_id)
-    told = settings.instructions
-    inputs = plan_inputs(plan, instructions=told, custom_context=custom, material=material, spent=spent)
+    occasion = Occasion(plan, Trigger(""), spent=await services.store.plans.spent(plan.root_plan_id))
+    shown = await _narrow(material, settings, occasion)
+    inputs = plan_inputs(
+        plan,
+        instructions=settings.instructions,
+        custom_context=custom,
+        material=shown,
+        spent=occasion.spent,
+        today=settings.today(services.clock.now()),
+    )
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
-    inquiry = Inquiry(prompt, REPLAN, material.schema, material.digest, review_now)
+    inquiry = Inquiry(prompt, REPLAN, shown.schema, shown.digest, review_now)
     return await ask_model(handling, settings.must_have_model(), inquiry)
+
+
+async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion) -> Material:
+    """Leave out what is unlikely where not everything fits: of a whole plan nothing can be asked for later."""
+    offer, room = material.offer, settings.room
+    if not needs_ranking(offer, room):
+        return material
+    await _index(offer)
+    pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
+    showing = show_offer(offer, pinned, rank_by_occasion(offer, occasion, settings.instructions), (), None)
+    waits = (name for name in showing.lines if name.startswith(WAIT))
+    return narrow(material, {*showing.schemas, *waits})

@@ -16,7 +16,6 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.planning.decide import decide, offer_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -93,12 +92,10 @@ class PlanningEngine:
 
     async def decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
         """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
-        offer = await offer_now(handling, self._author.settings, at_once=await _most_at_once(handling))
+        offer = await offer_now(handling, self._author.settings)
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
             raise Parked
-        if offer.is_large and handling.plan.steps <= 1:
-            warn("large_offer", agent=handling.agent, events=len(offer.events), goals=len(offer.delegates))
         return await decide(handling, self._author.settings, offer, trigger, custom)
 
     async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
@@ -159,8 +156,3 @@ class PlanningEngine:
         open_now = await handling.open_now()
         has_more = not has_something_to_come(open_now) and await handling.has_more_to_come()
         must_go_on(handling.plan, open_now, has_more=has_more)
-
-
-async def _most_at_once(handling: Handling) -> int | None:
-    most = handling.plan.limits.max_parallel
-    return None if most is None else max(0, most - await handling.in_flight())

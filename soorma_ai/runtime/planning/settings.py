@@ -1,8 +1,10 @@
 """Settings of a planner's owner: its limits, its model, and what that is told."""
 
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta, tzinfo
 
+from soorma_ai.core.deciding.today import name_day
+from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
@@ -14,7 +16,8 @@ from soorma_ai.ports import Reasoner
 class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has one,
-    whose `reasoner` is made when the planner is started."""
+    whose `reasoner` is made when the planner is started. `room` is that of the offer in a request. With a `zone`, the
+    model is told the date there."""
 
     name: str
     version: str
@@ -27,6 +30,12 @@ class PlannerSettings:
     awaits: tuple[EventDefinition, ...] = ()
     result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     prompt_id: str | None = None
+    room: Room = field(default_factory=Room)
+    zone: tzinfo | None = None
+
+    def today(self, now: datetime) -> str:
+        """Return what the model is told about the day; nothing without a zone."""
+        return name_day(now.astimezone(self.zone).date()) if self.zone else ""
 
     def must_have_model(self) -> Reasoner:
         """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""

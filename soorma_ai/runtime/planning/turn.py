@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge
 from soorma_ai.core.deciding.offer import make_offer
-from soorma_ai.core.deciding.prompt import HISTORY_STEPS
 from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
@@ -23,6 +22,9 @@ from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.requests import read_reply
 from soorma_ai.runtime.planning.settings import PlannerSettings
+
+# Of what was done before a cancellation, the answers among so many last steps are told.
+LAST_STEPS = 40
 
 
 async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger | None:
@@ -111,7 +113,7 @@ async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
     store, event = handling.services.store, handling.event
     if plan.cancel_requested is not None:
-        done = [step.name for step in await handling.history(HISTORY_STEPS) if step.kind is StepKind.REPLIED]
+        done = [step.name for step in await handling.history(LAST_STEPS) if step.kind is StepKind.REPLIED]
         return Facts(event, open_now=await handling.open_now(), done=done)
     if is_stranded(event):
         return Facts(event, open_now=await handling.open_now())

@@ -61,6 +61,7 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         session_id=plan.lineage.session_id,
         steps=tuple(await store.plans.steps(plan_id)),
         decisions=tuple(await store.plans.decisions(plan_id)),
+        shown=await store.plans.shown(plan_id),
         expectations=tuple(expectations),
         usage=await store.plans.spent(plan.root_plan_id),
         limits=plan.limits,

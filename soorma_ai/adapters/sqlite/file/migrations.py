@@ -104,6 +104,13 @@ STEPS: dict[int, tuple[str, ...]] = {
                 WHERE kind = 'state' AND key = 'pause_reason'
         """),
     ),
+    5: (
+        *statements_of("shown"),
+        *statements("""
+            ALTER TABLE agent ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
+            CREATE INDEX agent_now ON agent (tenant, agent, revision, heartbeat, has_left)
+        """),
+    ),
 }
 
 

@@ -7,12 +7,14 @@ claimed: the end of its delay when it is queued, the end of its lease when it is
 not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven` how often a dead
 letter was brought back.
 
+`agent.revision` is another one after each change of its body.
+
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 5
+VERSION = 6
 APPLICATION_ID = 0x536F6F72
 
 
@@ -237,6 +239,8 @@ CREATE TABLE journal (
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;
 CREATE INDEX journal_plan ON journal (plan_id, seq);
+CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
+    STRICT, WITHOUT ROWID;
 
 CREATE TABLE budget (
     root_plan_id TEXT PRIMARY KEY,
@@ -251,8 +255,11 @@ CREATE TABLE agent (
     tenant TEXT,
     heartbeat REAL NOT NULL,
     has_left INTEGER NOT NULL DEFAULT 0,
-    body TEXT NOT NULL
+    body TEXT NOT NULL,
+    revision INTEGER NOT NULL DEFAULT 0
 ) STRICT;
+-- Bodies are long, and are not read for what stands behind them.
+CREATE INDEX agent_now ON agent (tenant, agent, revision, heartbeat, has_left);
 
 CREATE TABLE definition (
     tenant TEXT NOT NULL,

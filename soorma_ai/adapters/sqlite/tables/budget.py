@@ -2,7 +2,8 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.codec import JOURNAL
+from soorma_ai.adapters.sqlite.codec import JOURNAL, SHOWING
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.errors import LimitExceeded, VersionConflict
@@ -35,13 +36,18 @@ def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
     _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
 
 
-def settle(db: sqlite3.Connection, reserved: Charge, actual: Charge, entry: JournalEntry | None) -> None:
+def settle(
+    db: sqlite3.Connection, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
+) -> None:
     difference = Spent(
         0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
     )
     _add(db, reserved.root_plan_id, difference)
     if entry is not None:
         _write_down(db, entry)
+    if entry is not None and showing is not None:
+        row = (entry.plan_id, showing.digest, SHOWING.text(showing))
+        db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
 
 
 def journal(db: sqlite3.Connection, agent: str, cause_id: str) -> list[JournalEntry]:
@@ -54,6 +60,21 @@ def journal(db: sqlite3.Connection, agent: str, cause_id: str) -> list[JournalEn
 def decisions(db: sqlite3.Connection, plan_id: str) -> list[JournalEntry]:
     found = db.execute("SELECT body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
     return [JOURNAL.record(body) for (body,) in found]
+
+
+def shown(db: sqlite3.Connection, plan_id: str) -> dict[str, Showing]:
+    found = db.execute("SELECT digest, body FROM shown WHERE plan_id = ?", (plan_id,)).fetchall()
+    return {digest: SHOWING.record(body) for digest, body in found}
+
+
+def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str) -> Showing | None:
+    row = db.execute(
+        "SELECT shown.body FROM journal JOIN shown "
+        "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.body, '$.shown') "
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? ORDER BY journal.seq DESC LIMIT 1",
+        (plan_id, cause_id),
+    ).fetchone()
+    return SHOWING.record(row[0]) if row else None
 
 
 def _write_down(db: sqlite3.Connection, entry: JournalEntry) -> None:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row, known
 from soorma_ai.adapters.sqlite.tables import memory
@@ -103,6 +103,14 @@ def steps_with(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]
         (plan_id, json.dumps(list(fingerprints))),
     ).fetchall()
     return sorted((STEP.record(body) for (body,) in found), key=lambda step: step.ordinal)
+
+
+def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) -> list[Step]:
+    found = db.execute(
+        "SELECT ordinal, body FROM step WHERE plan_id = ? AND ordinal IN (SELECT value FROM json_each(?))",
+        (plan_id, json.dumps(list(ordinals))),
+    ).fetchall()
+    return [STEP.record(body) for _, body in sorted(found)]
 
 
 def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:

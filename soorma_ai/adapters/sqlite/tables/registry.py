@@ -13,20 +13,62 @@ from soorma_ai.ports import AgentRow
 _AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
 
 
+MOST_KEPT = 64
+# Whether only what lives counts, and agents by their revision, with whether they do.
+_Rows = tuple[bool, tuple[tuple[str, int, bool], ...]]
+
+
 class Routes:
     """Used by the writing thread only. Read again after whatever may have changed it."""
 
     def __init__(self) -> None:
         self._index: Index | None = None
+        self.epoch = 0
 
     def forget(self) -> None:
         self._index = None
+        self.epoch += 1
 
     def index(self, db: sqlite3.Connection) -> Index:
         if self._index is None:
             found = db.execute("SELECT body FROM agent ORDER BY agent").fetchall()
             self._index = Index(registration(body) for (body,) in found)
         return self._index
+
+
+class Known:
+    """Registered events, put together once for as long as no registration changes and the same agents live.
+
+    Routes are forgotten before the change is committed, so what is read meanwhile must be told from what is read after:
+    that is what revisions are for. Another process' changes forget nothing here, so `keeps` only where there is none.
+    """
+
+    def __init__(self, routes: Routes, *, keeps: bool) -> None:
+        self._routes = routes
+        self._keeps = keeps
+        self._kept: dict[_Rows, tuple[RegisteredEvent, ...]] = {}
+        self._epoch = 0
+
+    def events(
+        self, db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None
+    ) -> tuple[RegisteredEvent, ...]:
+        """Return known events; with `live_at`, only those of agents that live then."""
+        if not self._keeps:
+            return tuple(known_events(db, tenant_id, live_at))
+        epoch = self._routes.epoch
+        if epoch != self._epoch or len(self._kept) > MOST_KEPT:
+            self._kept, self._epoch = {}, epoch
+        found = db.execute(
+            "SELECT agent, revision, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
+        ).fetchall()
+        rows = tuple(
+            (agent, revision, live_at is None or is_live(moment(heartbeat), live_at, has_left=bool(has_left)))
+            for agent, revision, heartbeat, has_left in found
+        )
+        key = live_at is not None, rows
+        if key not in self._kept:
+            self._kept[key] = tuple(known_events(db, tenant_id, live_at))
+        return self._kept[key]
 
 
 def find(db: sqlite3.Connection, agent: str, now: datetime) -> AgentRow | None:

@@ -5,12 +5,12 @@ import importlib
 import logging
 import os
 import warnings
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
-from weakref import WeakKeyDictionary
 
+from soorma_ai.adapters.models.loops import close_with_loop
 from soorma_ai.errors import ConfigError
 
 _SWITCHES = {
@@ -30,7 +30,6 @@ class Libraries:
     litellm: Any
     modes: Any
     shape: Callable[..., tuple[Any, dict[str, Any]]]
-    tenacity: Any
     faults: tuple[type[Exception], ...]
 
 
@@ -44,7 +43,6 @@ def libraries() -> Libraries:
             litellm: Any = importlib.import_module("litellm")
             instructor: Any = importlib.import_module("instructor")
             processing: Any = importlib.import_module("instructor.processing")
-            tenacity = importlib.import_module("tenacity")
             openai = importlib.import_module("openai")
             httpx = importlib.import_module("httpx")
         except ImportError as error:
@@ -61,32 +59,22 @@ def libraries() -> Libraries:
         litellm=litellm,
         modes=instructor.Mode,
         shape=processing.handle_response_model,
-        tenacity=tenacity,
         faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
     )
 
 
-_keepers: WeakKeyDictionary[asyncio.AbstractEventLoop, AsyncGenerator[None, None]] = WeakKeyDictionary()
-
-
 async def close_clients_with_loop() -> None:
-    """Close litellm's connections, which it keeps per event loop and never closes, when the running loop ends. All that
-    a loop is sure to do before it is closed is to finish its open generators, so one of these waits for that."""
-    loop = asyncio.get_running_loop()
-    if loop not in _keepers:
-        _keepers[loop] = _keeper(f"-{id(loop)}")
-        await anext(_keepers[loop])
+    """Close litellm's connections, which it keeps per event loop and never closes, when the running loop ends."""
+    suffix = f"-{id(asyncio.get_running_loop())}"
+    await close_with_loop("litellm", partial(_close_clients, suffix))
 
 
-async def _keeper(suffix: str) -> AsyncGenerator[None, None]:
-    try:
-        yield
-    finally:
-        kept = libraries().litellm.in_memory_llm_clients_cache
-        for key in [key for key in kept.cache_dict if str(key).endswith(suffix)]:
-            client = kept.cache_dict[key]
-            kept.delete_cache(key)
-            close = getattr(client, "close", None) or getattr(client, "aclose", None)
-            closing = close() if close is not None else None
-            if asyncio.iscoroutine(closing):
-                await closing
+async def _close_clients(suffix: str) -> None:
+    kept = libraries().litellm.in_memory_llm_clients_cache
+    for key in [key for key in kept.cache_dict if str(key).endswith(suffix)]:
+        client = kept.cache_dict[key]
+        kept.delete_cache(key)
+        close = getattr(client, "close", None) or getattr(client, "aclose", None)
+        closing = close() if close is not None else None
+        if asyncio.iscoroutine(closing):
+            await closing

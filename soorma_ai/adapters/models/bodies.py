@@ -4,8 +4,9 @@ makes good ends of bad ones; of the second it tells nothing when it cannot read 
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
+from soorma_ai.core.schema.combine import object_in
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, JsonObject, follow
 
@@ -29,15 +30,26 @@ FILTERED = frozenset(
     }
 )
 ABSENT, NOT_DONE = "absent", "not done"
+MOST_TOKENS = 10**9  # more is no count
+
+
+class Usage(NamedTuple):
+    """Tokens in and out. Of those in, `cached_tokens` had been kept by the provider, and `written_tokens` are kept from
+    now on."""
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+    written_tokens: int = 0
 
 
 @dataclass(frozen=True)
 class Body:
-    """`finishes` are all that it names, in its provider's words; `usage` tokens in and out, if it tells them."""
+    """`finishes` are all that it names, in its provider's words; `usage` what it used, if it tells that."""
 
     form: Form
     finishes: tuple[str, ...]
-    usage: tuple[int, int] | None
+    usage: Usage | None
     content: JsonObject
 
 
@@ -58,39 +70,57 @@ def read_body(text: object) -> Body | None:
         body = cast(Json, json.loads(text)) if isinstance(text, str | bytes) else None
     except (ValueError, RecursionError):
         return None
+    return body_of(body)
+
+
+def body_of(body: Json) -> Body | None:
     if not isinstance(body, dict) or body.get("error"):
         return None
     if isinstance(body.get("choices"), list):
         return _openai(body)
     if "stop_reason" in body:
-        used = _sum(body, ["usage"], "input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
-        return _body("anthropic", [body["stop_reason"]], used, _sum(body, ["usage"], "output_tokens"), body)
+        return _body("anthropic", [body["stop_reason"]], _anthropic_usage(body), body)
     if "candidates" in body or "promptFeedback" in body:
         return _gemini(body)
     if isinstance(body.get("done"), bool):
         finish = body.get("done_reason") if body["done"] else NOT_DONE
-        return _body("ollama", [finish], _sum(body, [], "prompt_eval_count"), _sum(body, [], "eval_count"), body)
+        return _body("ollama", [finish], usage_of(body.get("prompt_eval_count"), body.get("eval_count")), body)
     if "stopReason" in body:
-        used = _sum(body, ["usage"], "inputTokens", "cacheReadInputTokens", "cacheWriteInputTokens")
-        return _body("bedrock", [body["stopReason"]], used, _sum(body, ["usage"], "outputTokens"), body)
+        told = object_in(body.get("usage"))
+        cached, written = told.get("cacheReadInputTokens"), told.get("cacheWriteInputTokens")
+        used = usage_of(_sum(told.get("inputTokens"), cached, written), told.get("outputTokens"), cached, written)
+        return _body("bedrock", [body["stopReason"]], used, body)
     return None
 
 
-def usage_of(tokens_in: object, tokens_out: object) -> tuple[int, int] | None:
-    """Return tokens in and out. Below zero, or nothing at all, is no usage."""
-    if not all(isinstance(count, int | float) and not isinstance(count, bool) for count in (tokens_in, tokens_out)):
+def usage_of(tokens_in: object, tokens_out: object, cached: object = None, written: object = None) -> Usage | None:
+    """Return what was used. Below zero, or nothing at all, is no usage; what is said to be kept is believed as far as
+    it is no more than what came in."""
+    if not _is_count(tokens_in) or not _is_count(tokens_out):
         return None
-    found = int(cast(float, tokens_in)), int(cast(float, tokens_out))
-    return found if min(found) >= 0 and any(found) else None
+    came, went = int(cast(float, tokens_in)), int(cast(float, tokens_out))
+    if min(came, went) < 0 or not (came or went):
+        return None
+    kept = min(came, _count(cached))
+    return Usage(came, went, kept, min(came - kept, _count(written)))
 
 
-def _openai(body: JsonObject) -> Body | None:
+def _openai(body: JsonObject) -> Body:
     choices = [choice for choice in cast(list[Json], body["choices"]) if isinstance(choice, dict)]
     finishes = [choice.get("finish_reason") or follow(choice, ["finish_details", "type"], None) for choice in choices]
     # A router tells both: its own word, and that of the provider behind it.
     behind = [choice["native_finish_reason"] for choice in choices if choice.get("native_finish_reason")]
-    used, made = _sum(body, ["usage"], "prompt_tokens"), _sum(body, ["usage"], "completion_tokens")
-    return _body("openai", [*finishes, *behind], used, made, body)
+    told = object_in(body.get("usage"))
+    details = object_in(told.get("prompt_tokens_details"))
+    cached = details.get("cached_tokens") or told.get("prompt_cache_hit_tokens")
+    used = usage_of(told.get("prompt_tokens"), told.get("completion_tokens"), cached, details.get("cache_write_tokens"))
+    return _body("openai", [*finishes, *behind], used, body)
+
+
+def _anthropic_usage(body: JsonObject) -> Usage | None:
+    told = object_in(body.get("usage"))
+    cached, written = told.get("cache_read_input_tokens"), told.get("cache_creation_input_tokens")
+    return usage_of(_sum(told.get("input_tokens"), cached, written), told.get("output_tokens"), cached, written)
 
 
 def _gemini(body: JsonObject) -> Body:
@@ -98,19 +128,27 @@ def _gemini(body: JsonObject) -> Body:
     finishes = [follow(one, ["finishReason"], None) for one in candidates] if isinstance(candidates, list) else []
     if not finishes and follow(body, ["promptFeedback", "blockReason"], None):
         finishes = ["PROHIBITED_CONTENT"]
-    used = _sum(body, ["usageMetadata"], "promptTokenCount", "toolUsePromptTokenCount")
-    made = _sum(body, ["usageMetadata"], "candidatesTokenCount", "thoughtsTokenCount")
-    return _body("gemini", finishes, used, made, body)
+    told = object_in(body.get("usageMetadata"))
+    used = _sum(told.get("promptTokenCount"), told.get("toolUsePromptTokenCount"))
+    made = _sum(told.get("candidatesTokenCount"), told.get("thoughtsTokenCount"))
+    return _body("gemini", finishes, usage_of(used, made, told.get("cachedContentTokenCount")), body)
 
 
-def _body(form: Form, finishes: Iterable[Json], used: object, made: object, body: JsonObject) -> Body:
+def _body(form: Form, finishes: Iterable[Json], usage: Usage | None, body: JsonObject) -> Body:
     named = tuple(finish if isinstance(finish, str) and finish else ABSENT for finish in finishes)
-    return Body(form, named, usage_of(used, made), body)
+    return Body(form, named, usage, body)
 
 
-def _sum(body: JsonObject, path: list[str | int], first: str, *more: str) -> float | None:
+def _is_count(told: object) -> bool:
+    return isinstance(told, int | float) and not isinstance(told, bool) and abs(told) <= MOST_TOKENS
+
+
+def _count(told: object) -> int:
+    """Return a count that need not be told."""
+    return max(0, int(cast(float, told))) if _is_count(told) else 0
+
+
+def _sum(first: object, *more: object) -> float | None:
     """Add up what is told; None where the first is not, or where one of it is below zero."""
-    told = follow(body, path, None)
-    given = [told.get(name) for name in (first, *more)] if isinstance(told, dict) else [None]
-    counts = [count for count in given if isinstance(count, int | float)]
-    return sum(counts) if isinstance(given[0], int | float) and min(counts) >= 0 else None
+    counts = [cast(float, count) for count in (first, *more) if _is_count(count)]
+    return sum(counts) if _is_count(first) and min(counts) >= 0 else None

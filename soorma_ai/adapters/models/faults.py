@@ -3,7 +3,8 @@
 import json
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import cast
 
@@ -57,41 +58,71 @@ def find_secrets(given: str | None) -> list[str]:
     return [secret for secret in (given or "", *set_here) if len(secret) >= _SHORTEST_SECRET]
 
 
-def names_a_key(error: Exception, secrets: Iterable[str]) -> bool:
-    text = str(error)
-    return getattr(error, "status_code", None) in (401, 403) or scrub(text, secrets) != text
+@dataclass(frozen=True)
+class Failed:
+    """What is known of a call that came to nothing. `text` is all that was said, `error` the provider's own object of
+    it; `kinds` are the names of the classes of a client's error."""
+
+    text: str
+    status: int | None = None
+    error: JsonObject = field(default_factory=dict[str, Json])
+    retry_after: str | None = None
+    kinds: frozenset[str] = frozenset()
+
+    @property
+    def code(self) -> str:
+        return str(self.error.get("code") or "")
+
+    @property
+    def pause(self) -> timedelta | None:
+        """Return the wait that is asked for in seconds; a date is not read, since there is no clock here."""
+        delay = _RETRY_DELAY.search(self.text)
+        try:
+            seconds = float(self.retry_after if self.retry_after is not None else delay.group(1) if delay else "")
+        except ValueError:
+            return None
+        return timedelta(seconds=seconds) if 0 <= seconds < 10**7 else None
+
+    @property
+    def timed_out(self) -> bool:
+        """Tell whether the call may have been answered, and paid, all the same."""
+        return self.status == 408 or bool(self.kinds & {"Timeout", "TimeoutError", "TimeoutException"})
+
+    def names_a_key(self, secrets: Iterable[str]) -> bool:
+        return self.status in (401, 403) or scrub(self.text, secrets) != self.text
 
 
-def translate(
-    error: Exception, model: str, secrets: Iterable[str] = ()
-) -> SoormaError | SchemaRejected | BadGeneration:
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    status = getattr(error, "status_code", None)
-    body = _error_object(error)
-    code, text = str(body.get("code") or ""), str(error)
-    said = clip(scrub(str(body.get("message") or _words(text)), secrets), 400)
-    retry_after = _retry_after(error, text)
-    if "ContentPolicyViolationError" in kinds or "content_filter" in (status, code) or _FILTERED.search(text):
+def translate(failed: Failed, model: str, secrets: Iterable[str] = ()) -> SoormaError | SchemaRejected | BadGeneration:
+    status, kinds, text = failed.status, failed.kinds, failed.text
+    said = clip(scrub(str(failed.error.get("message") or _words(text)), secrets), 400)
+    if "ContentPolicyViolationError" in kinds or "content_filter" in (status, failed.code) or _FILTERED.search(text):
         return ContentFiltered(f"{model}: the provider filtered the request or the answer: {said}")
     if status in (401, 403) or kinds & {"AuthenticationError", "PermissionDeniedError"}:
         return ConfigError(f"{model}: the provider does not accept the key (status {status}); set another one")
-    if status == 402 or code == "insufficient_quota" or (_NO_QUOTA.search(text) and retry_after is None):
+    if status == 402 or failed.code == "insufficient_quota" or (_NO_QUOTA.search(text) and failed.pause is None):
         return ConfigError(f"{model}: the provider's quota is used up; add credit or use another key")
     if status == 429 or "RateLimitError" in kinds:
-        return RateLimited(f"{model}: too many requests: {said}", retry_after=retry_after)
-    if timed_out(error):
+        return RateLimited(f"{model}: too many requests: {said}", retry_after=failed.pause)
+    if failed.timed_out:
         return ModelUnavailable(f"{model}: no answer in time")
-    if isinstance(generation := body.get("failed_generation"), str):
+    if isinstance(generation := failed.error.get("failed_generation"), str):
         return BadGeneration(generation)
     if _is_final(status, text):
         return _refusal(status, kinds, text, model, said)
-    return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=retry_after)
+    return ModelUnavailable(f"{model}: no usable answer: {said}", retry_after=failed.pause)
 
 
-def timed_out(error: Exception) -> bool:
-    """Tell whether the call may have been answered, and paid, all the same."""
-    kinds = {kind.__name__ for kind in type(error).__mro__}
-    return getattr(error, "status_code", None) == 408 or bool(kinds & {"Timeout", "TimeoutError"})
+def error_in(text: str) -> JsonObject:
+    """Return the provider's own error object, which stands in the text as JSON."""
+    start = text.find("{")
+    if start < 0:
+        return {}
+    try:
+        found = cast(Json, json.JSONDecoder().raw_decode(text, start)[0])
+    except (ValueError, RecursionError):
+        return {}
+    inner = found.get("error") if isinstance(found, dict) else None
+    return inner if isinstance(inner, dict) else {}
 
 
 def _is_final(status: object, text: str) -> bool:
@@ -101,7 +132,7 @@ def _is_final(status: object, text: str) -> bool:
     return _UNREADABLE.search(text) is None
 
 
-def _refusal(status: object, kinds: set[str], text: str, model: str, said: str) -> ConfigError | SchemaRejected:
+def _refusal(status: object, kinds: frozenset[str], text: str, model: str, said: str) -> ConfigError | SchemaRejected:
     if "ContextWindowExceededError" in kinds or status == 413 or _TOO_LONG.search(text):
         return ConfigError(
             f"{model}: the prompt is longer than its context window: {said}. "
@@ -114,36 +145,7 @@ def _refusal(status: object, kinds: set[str], text: str, model: str, said: str) 
     return ConfigError(f"{model}: the provider does not accept the request (status {status}): {said}")
 
 
-def _error_object(error: Exception) -> JsonObject:
-    """Return the provider's own error object, which the client keeps as `body` or has put into the text as JSON."""
-    body = getattr(error, "body", None)
-    if isinstance(body, dict):
-        return cast(JsonObject, body)
-    text = str(error)
-    start = text.find("{")
-    if start < 0:
-        return {}
-    try:
-        found = cast(Json, json.JSONDecoder().raw_decode(text, start)[0])
-    except (ValueError, RecursionError):
-        return {}
-    inner = found.get("error") if isinstance(found, dict) else None
-    return inner if isinstance(inner, dict) else {}
-
-
 def _words(text: str) -> str:
     """Return the provider's part of litellm's message."""
     _, _, said = text.partition("Exception - ")
     return _BESIDES.split(said or text)[0].strip()
-
-
-def _retry_after(error: Exception, text: str) -> timedelta | None:
-    """Return the wait that is asked for in seconds; a date is not read, since there is no clock here."""
-    headers = getattr(error, "litellm_response_headers", None)
-    given = cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None
-    delay = _RETRY_DELAY.search(text)
-    try:
-        seconds = float(given if given is not None else delay.group(1) if delay else "")
-    except ValueError:
-        return None
-    return timedelta(seconds=seconds) if 0 <= seconds < 10**7 else None

@@ -43,7 +43,10 @@ def is_replayed() -> bool:
 
 
 def is_loopback(url: str | None) -> bool:
-    host = urlsplit(url).hostname if url else None
+    try:
+        host = urlsplit(url).hostname if url else None
+    except ValueError:  # it is no address at all
+        return False
     return host is not None and (host in {"localhost", "::1"} or host.startswith("127."))
 
 

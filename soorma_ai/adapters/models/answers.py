@@ -1,14 +1,13 @@
-"""Answers of models, read out of litellm's responses: the text, what it cost, and what is wrong with it."""
+"""Answers of models: the one object that was meant, what it cost, and what is wrong with it."""
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
 
-from soorma_ai.adapters.litellm.bodies import FILTERED, REFUSED, Body, ending_of, usage_of
-from soorma_ai.adapters.litellm.faults import scrub
-from soorma_ai.adapters.litellm.shapes import ANSWER, Mode
+from soorma_ai.adapters.models.bodies import FILTERED, REFUSED, Usage, ending_of
+from soorma_ai.adapters.models.faults import scrub
+from soorma_ai.adapters.models.forms import ANSWER, Mode
+from soorma_ai.adapters.models.prices import Price
+from soorma_ai.adapters.models.transport import Said
 from soorma_ai.core.deciding.finding import Found, find_object, the_one
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import clip
@@ -34,23 +33,18 @@ class RawAnswer:
         return "\n".join(self.contents)
 
 
-def read_answer(response: Any, body: Body | None, model: str, also_good: frozenset[str]) -> RawAnswer:
+def read_answer(said: Said, model: str, also_good: frozenset[str]) -> RawAnswer:
     """Read an answer. Raises ModelRefused, ContentFiltered; ModelUnavailable when the model said nothing at all."""
-    choices: list[Any] = list(getattr(response, "choices", None) or ())
-    finishes = body.finishes if body else tuple(_finish(choice) for choice in choices[:1])
-    refusal = next((said for choice in choices if (said := _refusal(choice.message))), "")
-    if refusal or REFUSED & {*finishes}:
-        said = refusal or "\n".join(str(choice.message.content or "") for choice in choices)
-        raise ModelRefused(f"{model} refused: {clip(scrub(said), 400)}")
+    finishes = said.body.finishes if said.body else said.finishes
+    if said.refusal or REFUSED & {*finishes}:
+        words = said.refusal or "\n".join(said.contents)
+        raise ModelRefused(f"{model} refused: {clip(scrub(words), 400)}")
     if FILTERED & {*finishes}:
         raise ContentFiltered(f"{model}: the provider filtered the answer")
-    if not choices:
+    if not said.contents:
         raise ModelUnavailable(f"{model}: the provider answered without choices")
-    return RawAnswer(
-        *ending_of(body.form if body else "other", finishes, also_good),
-        contents=tuple(str(choice.message.content or "") for choice in choices),
-        calls=tuple(_call(call) for choice in choices for call in (choice.message.tool_calls or ())),
-    )
+    ending, finish = ending_of(said.body.form if said.body else "other", finishes, also_good)
+    return RawAnswer(ending, finish, said.contents, said.calls)
 
 
 def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
@@ -76,19 +70,15 @@ def find_answer(raw: RawAnswer, mode: Mode, needed: frozenset[str]) -> Found:
     return one if one.value is None or not others else the_one([one, *others])
 
 
-def paid_for(response: Any, body: Body | None, price: Mapping[str, Any] | None) -> Paid:
-    """Return what an answer has cost, by its own words; where it tells no usage, that is not known."""
-    told = getattr(response, "usage", None)
-    litellms = usage_of(getattr(told, "prompt_tokens", None), getattr(told, "completion_tokens", None))
-    usage = body.usage if body else litellms
+def paid_for(said: Said, price: Price | None) -> Paid:
+    """Return what an answer has cost, by its provider's own words; where they tell no usage, that is not known."""
+    usage = said.body.usage if said.body else said.usage
     if usage is None:
         return Paid(0, 0, None if price is None else 0.0, uncounted=1)
-    if price is None:
-        return Paid(*usage, None)
-    hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
-    cost = hidden.get("response_cost")
-    is_told = isinstance(cost, float) and isfinite(cost) and cost >= 0 and usage == litellms
-    return Paid(*usage, cost if is_told else cost_by(price, *usage))
+    told = said.cost_usd
+    if told is not None and isfinite(told) and told >= 0 and said.usage and usage[:2] == said.usage[:2]:
+        return _paid(usage, told if price else None)
+    return _paid(usage, price.cost(usage) if price else None)
 
 
 def add_up(payments: list[Paid]) -> Paid:
@@ -98,25 +88,9 @@ def add_up(payments: list[Paid]) -> Paid:
         sum(paid.completion_tokens for paid in payments),
         None if None in costs else sum((cost for cost in costs if cost is not None), 0.0),
         sum(paid.uncounted for paid in payments),
+        sum(paid.cached_tokens for paid in payments),
     )
 
 
-def cost_by(price: Mapping[str, Any], prompt_tokens: int, completion_tokens: int) -> float:
-    output = float(price.get("output_cost_per_token") or 0)
-    return prompt_tokens * float(price["input_cost_per_token"]) + completion_tokens * output
-
-
-def _finish(choice: Any) -> str:
-    """Return the provider's own word, which litellm keeps where it has replaced it."""
-    extra: Mapping[str, Any] = getattr(choice, "provider_specific_fields", None) or {}
-    return str(extra.get("native_finish_reason") or choice.finish_reason or "")
-
-
-def _refusal(message: Any) -> str:
-    extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
-    return str(extra.get("refusal") or getattr(message, "refusal", None) or "")
-
-
-def _call(call: Any) -> tuple[str, str]:
-    arguments = call.function.arguments
-    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
+def _paid(usage: Usage, cost_usd: float | None) -> Paid:
+    return Paid(usage.prompt_tokens, usage.completion_tokens, cost_usd, cached_tokens=usage.cached_tokens)

@@ -1,0 +1,90 @@
+"""What a decision costs among N events: tokens of its request, and the time from a goal to its result.
+
+A plan publishes nothing and completes with its first decision, which a script gives, so that what is measured is ours.
+The events have ten fields, like requests of real agents; half of what a request holds is their schemas. Of tokens, four
+characters are one. `same` is the share of the second decision's request that is, byte for byte, the beginning of the
+first one's: what a provider need not read again. Prints one JSON line.
+
+    python bench/decisions.py [EVENTS ...]
+"""
+
+import asyncio
+import json
+import statistics
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, Platform, PlatformContext, Tool
+from soorma_ai.ports import ModelQuestion
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
+
+WORDS = ("order", "invoice", "parcel", "room", "ticket", "flight", "account", "contract", "sensor", "report", "song")
+DEEDS = ("create", "cancel", "find", "list", "move", "count", "check", "print", "send", "open", "close", "merge")
+ROUNDS = 20
+
+
+def tools(count: int) -> list[Tool]:
+    async def answer(request: InvocationContext, context: PlatformContext) -> dict[str, object]:
+        return {"done": True}
+
+    made = [Tool(f"desk-{number}") for number in range(min(count, 10))]
+    for number in range(count):
+        thing, deed = WORDS[number % len(WORDS)], DEEDS[number // len(WORDS) % len(DEEDS)]
+        fields = {f"{thing}_{n}": {"type": "string", "description": f"Part {n} of it."} for n in range(10)}
+        schema: Any = {"type": "object", "properties": fields, "required": [*fields][:7], "additionalProperties": False}
+        words = f"Use this to {deed} a {thing} of branch {number}; tells what came of it."
+        made[number % len(made)].on_invoke(f"{thing}.{deed}.{number}", description=words, payload_schema=schema)(answer)
+    return made
+
+
+def spelled(question: ModelQuestion) -> list[str]:
+    """Return a request in the order in which a provider reads it."""
+    schema = json.dumps(question.schema, separators=(",", ":"))
+    return [schema, *(message.content for message in question.messages)]
+
+
+def alike(one: str, other: str) -> int:
+    """Return the length of their common beginning."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((at for at, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+async def measure(folder: Path, count: int) -> dict[str, object]:
+    thing: Any = {f"{WORDS[0]}_{n}": "x" for n in range(10)}
+    asked = publish(f"{WORDS[0]}.{DEEDS[0]}.0", data=thing)
+    models = [ScriptedReasoner([complete({})] * (ROUNDS + 1)), ScriptedReasoner([asked, complete({})])]
+    planners = [
+        ChoreographyPlanner(f"planner-{n}", goals=[f"goal.{n}"], reasoner=model, limits=Limits(max_tokens=None))
+        for n, model in enumerate(models)
+    ]
+    took: list[float] = []
+    async with Platform(f"sqlite:///{folder}/{count}.db") as platform:
+        await platform.start(*tools(count), *planners)
+        for _ in range(ROUNDS + 1):
+            begin = time.perf_counter()
+            await (await platform.submit("goal.0", {"order": "Please create the order of branch 0"})).result(timeout=60)
+            took.append(1000 * (time.perf_counter() - begin))
+        await (await platform.submit("goal.1", {"order": "Please create the order of branch 0"})).result(timeout=60)
+    first, second = (spelled(question) for question in models[1].questions)
+    whole = sum(map(len, second))
+    same = sum(alike(one, other) for one, other in zip(first, second, strict=True))
+    return {
+        "tokens": whole // 4,
+        "same": round(same / whole, 3),
+        "first_ms": round(took[0], 1),
+        "goal_to_result_ms": round(statistics.median(took[1:]), 1),
+    }
+
+
+def main() -> None:
+    counts = [int(given) for given in sys.argv[1:]] or [10, 43, 50, 200, 2_000, 10_000]
+    with tempfile.TemporaryDirectory(dir=Path.cwd()) as name:
+        found = {str(count): asyncio.run(measure(Path(name), count)) for count in counts}
+    print(json.dumps({"bench": "decisions", "events": found}))
+
+
+if __name__ == "__main__":
+    main()

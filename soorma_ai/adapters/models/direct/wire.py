@@ -1,0 +1,144 @@
+"""OpenAI's wire format: a question as bytes, and what comes back, whoever sends it."""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from soorma_ai.adapters.models.bodies import body_of
+from soorma_ai.adapters.models.direct.providers import room_of
+from soorma_ai.adapters.models.faults import Failed
+from soorma_ai.adapters.models.forms import ANSWER, Form, Mode
+from soorma_ai.adapters.models.transport import Call, Said
+from soorma_ai.core.schema.combine import list_in, object_in
+from soorma_ai.core.schema.portable import Wire
+from soorma_ai.domain.values import Json, JsonObject, Same, clip
+
+_TOLD = "Answer with one JSON object that fits this JSON Schema, and with nothing else:\n"
+_MOST_OF_A_FAULT = 20_000
+
+
+def write(call: Call) -> bytes:
+    """Return the body of a request; the schema in it is spliced in as it is kept."""
+    messages: list[Json] = [{"role": message.role, "content": message.content} for message in call.messages]
+    if call.form.mode in ("json", "md_json"):
+        messages = _tell_schema(messages, call.form.wire.text)
+    given: Mapping[str, Any] = {key: value for key, value in call.extra.items() if not key.startswith("extra_")}
+    body: JsonObject = {
+        "model": call.model.partition("/")[2],
+        "messages": messages,
+        room_of(call.model): call.room,
+        **given,
+        **(call.extra.get("extra_body") or {}),
+    }
+    return _spell(body).encode()[:-1] + _tail(Same(call.form.wire), call.form.mode) + b"}"
+
+
+@lru_cache(maxsize=64)
+def _tail(wire: Same[Wire], mode: Mode) -> bytes:
+    """Return the part of a body that asks for an answer by the schema."""
+    match mode:
+        case "json_schema":
+            exact = f'{{"name":"{ANSWER}","schema":{wire.it.text},"strict":{_spell(wire.it.strict)}}}'
+            tail = f',"response_format":{{"type":"json_schema","json_schema":{exact}}}'
+        case "tools":
+            described = f'"name":"{ANSWER}","description":{_spell(Form(mode, wire.it).about)}'
+            held = ',"strict":true' if wire.it.strict else ""
+            called = f'{{"type":"function","function":{{{described},"parameters":{wire.it.text}{held}}}}}'
+            tail = f',"tools":[{called}],"tool_choice":"required","parallel_tool_calls":false'
+        case "json":
+            tail = ',"response_format":{"type":"json_object"}'
+        case "md_json":
+            tail = ""
+    return tail.encode()
+
+
+def _spell(value: Json) -> str:
+    """Return JSON in ASCII, which spells also what is no Unicode."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _tell_schema(messages: list[Json], schema: str) -> list[Json]:
+    first, *others = messages
+    if isinstance(first, dict) and first.get("role") == "system":
+        return [{**first, "content": f"{first['content']}\n\n{_TOLD}{schema}"}, *others]
+    return [{"role": "system", "content": f"{_TOLD}{schema}"}, *messages]
+
+
+def read(status: int, content: bytes, retry_after: str | None) -> Said | Failed:
+    """Return the answer, or what is wrong with it: servers also send errors as if all were well, or in a stream."""
+    text = content.decode("utf-8", "replace").lstrip("\ufeff").strip()
+    chunks = [*_values(text)]
+    error = next((found for chunk in chunks if (found := _error_in(chunk, status))), None)
+    value = chunks[0] if len(chunks) == 1 and not text.startswith(("data:", "event:", ":")) else None
+    body = body_of(value) if error is None and 200 <= status < 300 else None
+    if body is None or body.form != "openai":
+        code = error.get("code") if error else None
+        told = code if isinstance(code, int) and 400 <= code < 600 and 200 <= status < 300 else status
+        return Failed(clip(text, _MOST_OF_A_FAULT), told, error or {}, retry_after)
+    messages = [_message(choice) for choice in list_in(body.content["choices"]) if isinstance(choice, dict)]
+    return Said(
+        body,
+        contents=tuple(_text(message.get("content"), "text") for message in messages),
+        calls=tuple(call for message in messages for call in _calls(message)),
+        refusal=next((said for message in messages if (said := _refusal(message))), ""),
+    )
+
+
+def _values(text: str) -> Iterator[Json]:
+    """Yield the JSON of a body, or of each line of a stream."""
+    lines = [text]
+    if text.startswith(("data:", "event:", ":")):
+        lines = [line.removeprefix("data:") for line in text.splitlines() if line.startswith("data:")]
+    for line in lines:
+        try:
+            yield cast(Json, json.loads(line))
+        except (ValueError, RecursionError):
+            continue
+
+
+def _error_in(value: Json, status: int) -> JsonObject | None:
+    if isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    if not isinstance(value, dict):
+        return None
+    match value.get("error"):
+        case dict() as error if error:
+            return error
+        case str() as message if message:
+            return {"message": message, "code": value.get("code")}
+        case _ if not 200 <= status < 300:
+            message = value.get("message") or value.get("detail")
+            return {"message": message, "code": value.get("code")} if isinstance(message, str) else None
+        case _:
+            return None
+
+
+def _message(choice: JsonObject) -> JsonObject:
+    return object_in(choice.get("message"))
+
+
+def _text(content: Json, kind: str) -> str:
+    """Return the text of a message, which may come in parts, among them thoughts and what else there may be."""
+    if isinstance(content, str):
+        return content if kind == "text" else ""
+    parts = [part for part in list_in(content) if isinstance(part, dict) and part.get("type") == kind]
+    return "".join(str(part.get(kind) or "") for part in parts)
+
+
+def _refusal(message: JsonObject) -> str:
+    said = message.get("refusal")
+    return said if isinstance(said, str) else _text(message.get("content"), "refusal")
+
+
+def _calls(message: JsonObject) -> Iterator[tuple[str, str]]:
+    functions = [call.get("function") for call in list_in(message.get("tool_calls")) if isinstance(call, dict)]
+    older = message.get("function_call")  # some spell an empty one where there is none
+    for function in [*functions, *([older] if isinstance(older, dict) and older.get("name") else [])]:
+        if isinstance(function, dict):
+            arguments = function.get("arguments")
+            yield str(function.get("name") or ""), arguments if isinstance(arguments, str) else _arguments(arguments)
+
+
+def _arguments(given: Json) -> str:
+    return "" if given is None else json.dumps(given)

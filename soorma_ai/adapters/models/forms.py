@@ -1,0 +1,44 @@
+"""Forms in which a model is asked for its answer: which of them work, and how a schema is spelled in each."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+from soorma_ai.core.schema.portable import Wire, wire_of
+from soorma_ai.domain.values import JsonObject
+
+Mode = Literal["json_schema", "tools", "json", "md_json"]
+MODES: tuple[Mode, ...] = ("json_schema", "tools", "json", "md_json")
+ANSWER = "Decision"
+ABOUT = "The next step, exactly one."
+_MAX_ANTHROPIC_UNIONS = 16
+
+_SCHEMAS: frozenset[Mode] = frozenset({"json_schema", "tools"})
+_SCHEMA: frozenset[Mode] = frozenset({"json_schema"})
+# What litellm passes on: references are lost on the way to other tools, and of other providers it is not known that
+# they decode by the schema.
+_HELD = {"openai": _SCHEMAS, "azure": _SCHEMAS, "hosted_vllm": _SCHEMA}
+_SHARED = {**_HELD, **dict.fromkeys(("gemini", "vertex_ai", "vertex_ai_beta", "ollama", "ollama_chat"), _SCHEMA)}
+
+
+@dataclass(frozen=True)
+class Form:
+    mode: Mode
+    wire: Wire
+
+    @property
+    def about(self) -> str:
+        """Return what the answer is, in the schema's words if it has any."""
+        return str(self.wire.schema.get("description", ABOUT))
+
+
+def form_for(wanted: Mode, provider: str, document: JsonObject, *, direct: bool) -> Form:
+    """Return the form that works. Anthropic's structured output closes open objects so that only {} fits, and takes few
+    choices; tools leave them open."""
+    if wanted not in _SCHEMAS:
+        return Form(wanted, wire_of(document, held=False))
+    held = direct or wanted in _HELD.get(provider, ())
+    shared = direct or wanted in _SHARED.get(provider, ())
+    wire = wire_of(document, held=held, shared=shared)
+    if provider == "anthropic" and not (wire.strict and wire.unions <= _MAX_ANTHROPIC_UNIONS):
+        return Form("tools", wire)
+    return Form(wanted, wire)

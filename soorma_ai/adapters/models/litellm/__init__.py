@@ -1,0 +1,1 @@
+"""The way through litellm, which speaks every provider's wire format."""

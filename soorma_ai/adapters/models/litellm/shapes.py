@@ -1,0 +1,84 @@
+"""Questions in the arguments that litellm takes, as instructor shapes them."""
+
+import json
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from soorma_ai.adapters.models.forms import ANSWER, Form
+from soorma_ai.adapters.models.litellm.libraries import libraries
+from soorma_ai.adapters.models.transport import Call
+from soorma_ai.core.schema.portable import Wire
+from soorma_ai.domain.values import Json, JsonObject, Same
+
+_MARKED = frozenset({"anthropic"})  # what they are to keep of a prompt has to be said
+_KEPT: JsonObject = {"type": "ephemeral"}
+
+
+class _AnyObject(BaseModel):
+    """Name the answer to instructor; it is read and judged elsewhere."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+def arguments_for(call: Call, provider: str) -> dict[str, Any]:
+    """Return the arguments of a call; its schema is a copy, since litellm changes it. Never with `context`, by which
+    instructor would render the messages as templates."""
+    libs, form = libraries(), call.form
+    _, shaped = libs.shape(
+        _response_model(Same(form.wire), form.mode),
+        mode=libs.modes[form.mode.upper()],
+        model=call.model,
+        messages=[{"role": message.role, "content": message.content} for message in call.messages],
+    )
+    out = {key: value for key, value in shaped.items() if key not in ("response_format", "tools", "tool_choice")}
+    if form.mode == "json_schema":
+        out["response_format"] = {"type": "json_schema", "json_schema": _exact(form, "schema")}
+    elif "response_format" in shaped:
+        out["response_format"] = shaped["response_format"]
+    if form.mode == "tools":
+        described: JsonObject = {"name": ANSWER, "description": form.about}
+        out["tools"] = [{"type": "function", "function": {**described, **_exact(form, "parameters")}}]
+        out["tool_choice"] = "required"  # some providers are never sent the name of a tool
+        if "parallel_tool_calls" in _supported(call.model):
+            out["parallel_tool_calls"] = False
+    return _mark(out) if provider in _MARKED else out
+
+
+def _exact(form: Form, name: str) -> JsonObject:
+    """Return a schema in its own order and strictness."""
+    schema: Json = json.loads(form.wire.text)
+    if form.mode == "tools":
+        return {name: schema, **({"strict": True} if form.wire.strict else {})}
+    return {"name": ANSWER, name: schema, "strict": form.wire.strict}
+
+
+@lru_cache(maxsize=64)
+def _response_model(wire: Same[Wire], mode: str) -> type[BaseModel]:
+    """Return the model that instructor asks for, which writes its schema down only where that goes into a prompt."""
+    is_written = mode in ("json", "md_json")
+    schema: JsonObject = {"title": ANSWER, **(wire.it.schema if is_written else {"type": "object", "properties": {}})}
+
+    def model_json_schema(cls: type[BaseModel], *args: object, **options: object) -> JsonObject:
+        return {**schema}
+
+    parts = {"__module__": __name__, "__doc__": "The answer.", "model_json_schema": classmethod(model_json_schema)}
+    return type(ANSWER, (_AnyObject,), parts)
+
+
+@lru_cache(maxsize=256)
+def _supported(model: str) -> frozenset[str]:
+    return frozenset(libraries().litellm.get_supported_openai_params(model=model) or ())
+
+
+def _mark(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Mark the end of what is the same in every question, as far as which the provider is to keep it."""
+    messages: list[dict[str, Any]] = [*arguments["messages"]]
+    for number, message in enumerate(messages):
+        if message["role"] == "system" and isinstance(message["content"], str):
+            text: JsonObject = {"type": "text", "text": message["content"], "cache_control": {**_KEPT}}
+            messages[number] = {**message, "content": [text]}
+            break
+    return {**arguments, "messages": messages}

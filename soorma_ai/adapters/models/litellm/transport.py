@@ -1,0 +1,160 @@
+"""The way through litellm: every provider that it knows, each in its own wire format."""
+
+import asyncio
+import copy
+import json
+import os
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, cast
+
+from soorma_ai.adapters.models.answers import paid_for
+from soorma_ai.adapters.models.bodies import Body, read_body, usage_of
+from soorma_ai.adapters.models.faults import BadGeneration, Failed, error_in, find_secrets, translate
+from soorma_ai.adapters.models.litellm.libraries import close_clients_with_loop, libraries
+from soorma_ai.adapters.models.litellm.shapes import arguments_for
+from soorma_ai.adapters.models.prices import Price, price_in
+from soorma_ai.adapters.models.transport import Call, Said
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError, Paid
+
+# Providers whose key has other names than their own.
+_KEYS = {"gemini": ("GEMINI_API_KEY", "GOOGLE_API_KEY")}
+
+
+class ThroughLiteLLM:
+    def provider(self, model: str) -> str:
+        return _provider(model)
+
+    def missing_keys(self, model: str) -> list[str]:
+        """Other credentials (roles, profiles) cannot be seen in the environment."""
+        missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]
+        return [name for name in missing if name.endswith("_API_KEY")] or _empty_keys(_provider(model))
+
+    def price(self, model: str) -> Price | None:
+        """Return the price in the table that comes with litellm, whose own sums are 0 for some models it does not
+        know."""
+        return price_in(libraries().litellm.model_cost, model)
+
+    async def send(self, call: Call) -> Said:
+        libs = libraries()
+        await close_clients_with_loop()
+        said: list[object] = []
+        try:
+            async with asyncio.timeout(call.timeout):
+                response = await libs.litellm.acompletion(
+                    **arguments_for(call, _provider(call.model)),
+                    **copy.deepcopy(dict(call.extra)),
+                    max_tokens=call.room,
+                    timeout=call.timeout,
+                    num_retries=0,
+                    **({"api_base": call.base} if call.base else {}),
+                    **({"api_key": call.key} if call.key else {}),
+                    logger_fn=_listener(said),
+                )
+        except libs.faults as error:
+            return _make_the_best_of(error, read_body(said[-1]) if said else None, said, call)
+        return _read(response, read_body(said[-1]) if said else None)
+
+
+def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: Call) -> Said:
+    """Return the answer that litellm has got and cannot put together. Raises what the error means."""
+    secrets = find_secrets(call.key)
+    failed = _describe(error)
+    fault = translate(failed, call.model, secrets)
+    if body is not None:
+        if (response := _rebuild(body)) is not None:
+            return _read(response, body)
+        call.spent.append(paid_for(Said(body, ()), call.price))
+        # It was answered, so nothing is wrong with the request.
+        fault = BadGeneration(str(said[-1])) if isinstance(fault, ConfigError) else fault
+    elif failed.timed_out or isinstance(fault, BadGeneration):
+        call.spent.append(Paid(uncounted=1))
+    # A provider's complaint about a key repeats parts of it; then nothing of it may reach a log.
+    raise fault from (None if failed.names_a_key(secrets) else error)
+
+
+def _describe(error: Exception) -> Failed:
+    headers = getattr(error, "litellm_response_headers", None)
+    body = getattr(error, "body", None)
+    text = str(error)
+    status = getattr(error, "status_code", None)
+    object_ = cast(JsonObject, body) if isinstance(body, dict) else error_in(text)
+    return Failed(
+        text,
+        status if isinstance(status, int) else None,
+        {"code": status, **object_} if isinstance(status, str) else object_,
+        cast(Mapping[str, str], headers).get("retry-after") if isinstance(headers, Mapping) else None,
+        frozenset(kind.__name__ for kind in type(error).__mro__),
+    )
+
+
+def _read(response: Any, body: Body | None) -> Said:
+    choices: list[Any] = list(getattr(response, "choices", None) or ())
+    told = getattr(response, "usage", None)
+    hidden: Mapping[str, Any] = getattr(response, "_hidden_params", None) or {}
+    cost = hidden.get("response_cost")
+    return Said(
+        body,
+        contents=tuple(str(getattr(choice.message, "content", None) or "") for choice in choices),
+        calls=tuple(_call(call) for choice in choices for call in getattr(choice.message, "tool_calls", None) or ()),
+        finishes=tuple(_finish(choice) for choice in choices[:1]),
+        refusal=next((said for choice in choices if (said := _refusal(choice.message))), ""),
+        usage=usage_of(getattr(told, "prompt_tokens", None), getattr(told, "completion_tokens", None)),
+        cost_usd=cost if isinstance(cost, float) else None,
+    )
+
+
+def _finish(choice: Any) -> str:
+    """Return the provider's own word, which litellm keeps where it has replaced it."""
+    extra: Mapping[str, Any] = getattr(choice, "provider_specific_fields", None) or {}
+    return str(extra.get("native_finish_reason") or choice.finish_reason or "")
+
+
+def _refusal(message: Any) -> str:
+    extra: Mapping[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    return str(extra.get("refusal") or getattr(message, "refusal", None) or "")
+
+
+def _call(call: Any) -> tuple[str, str]:
+    arguments = call.function.arguments
+    return str(call.function.name or ""), arguments if isinstance(arguments, str) else json.dumps(arguments)
+
+
+def _listener(said: list[object]) -> Callable[[Mapping[str, Any]], None]:
+    """Return what litellm tells of a call; the provider's answer, as it came, goes into `said`."""
+
+    def listen(details: Mapping[str, Any]) -> None:
+        if details.get("log_event_type") == "post_api_call":
+            said.append(details.get("original_response"))
+
+    return listen
+
+
+def _rebuild(body: Body) -> Any | None:
+    libs = libraries()
+    if body.form != "openai" or "error" in body.content:
+        return None
+    try:
+        return libs.litellm.ModelResponse(**body.content)
+    except libs.faults:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _provider(model: str) -> str:
+    libs = libraries()
+    try:
+        return str(libs.litellm.get_llm_provider(model)[1])
+    except libs.faults as error:
+        raise ConfigError(
+            f"unknown model {model!r}: name it '<provider>/<model>' with a provider that litellm knows, "
+            "for instance 'openai/gpt-4o'"
+        ) from error
+
+
+def _empty_keys(provider: str) -> list[str]:
+    """Return the key that is set but empty, as a compose file may pass it on; litellm takes that for a key."""
+    names = _KEYS.get(provider, (f"{provider.upper()}_API_KEY",))
+    given = [os.environ[name] for name in names if name in os.environ]
+    return [names[0]] if given and not any(given) else []

@@ -1,0 +1,276 @@
+"""A Reasoner: models in order, each reached in its own way, with tenacity to repeat what may pass."""
+
+import asyncio
+import importlib
+import time
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from hashlib import sha256
+from typing import Any, Literal
+
+from soorma_ai.adapters.models.answers import add_up, find_answer, paid_for, read_answer
+from soorma_ai.adapters.models.bodies import Usage
+from soorma_ai.adapters.models.direct.providers import PASSED_ON, speaks_openai
+from soorma_ai.adapters.models.direct.transport import Direct
+from soorma_ai.adapters.models.faults import BadGeneration, SchemaRejected
+from soorma_ai.adapters.models.forms import MODES, Form, Mode, form_for
+from soorma_ai.adapters.models.guard import check_allowed, is_loopback, is_replayed
+from soorma_ai.adapters.models.litellm.transport import ThroughLiteLLM
+from soorma_ai.adapters.models.prices import Price, given_price
+from soorma_ai.adapters.models.transport import Call, Said, Transport
+from soorma_ai.core.deciding.finding import Found
+from soorma_ai.core.schema.combine import list_in
+from soorma_ai.core.schema.texts import read_texts
+from soorma_ai.domain.history import Ending
+from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, ModelUnavailable, Paid, SoormaError
+from soorma_ai.ports import ModelAnswer, ModelQuestion
+
+Way = Literal["litellm", "direct"]
+
+TRANSPORT_RETRIES = 2
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 8.0
+LONGEST_RETRY_AFTER = timedelta(seconds=30)
+PASSED_OVER = 60.0
+NO_KEY = "not-needed"
+_OURS = frozenset(
+    {"messages", "response_model", "max_retries", "num_retries", "max_tokens", "stream", "context", "logger_fn"}
+)
+_CREDENTIALS = ("_token", "_credentials", "_token_provider", "_key_id")
+_UNREADABLE = "the provider could not read the answer; give one JSON object that fits the schema"
+_LITELLM, _DIRECT = ThroughLiteLLM(), Direct()
+
+
+@dataclass(frozen=True)
+class _Reading:
+    text: str
+    found: Found
+    ending: Ending = Ending.GOOD
+
+
+class LiteLLMReasoner:
+    """One model, with others to fall back on, named as litellm does: `openai/gpt-4o`, `anthropic/claude-sonnet-4-5`.
+
+    `api_base` and `api_key` also serve fallbacks of the same provider. `finish_reasons` are ends of an answer, in the
+    provider's own words, that are good beside those that are known; `absent` is that of an answer which names none.
+    A server that speaks OpenAI's wire format is called without litellm, unless there are settings that litellm alone
+    knows; `transport` "litellm" or "direct" says it for all. `price` is that of `model`, in US dollars per token in and
+    per token out. Further keywords go to every call as they are.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        api_base: str | None = None,
+        api_key: str | None = None,
+        temperature: float | None = None,
+        timeout: float = 60.0,
+        max_output_tokens: int = 4096,
+        fallbacks: Sequence[str] = (),
+        mode: Mode = "json_schema",
+        transport: Way | None = None,
+        price: tuple[float, float] | None = None,
+        finish_reasons: Collection[str] = (),
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        monotonic: Callable[[], float] = time.perf_counter,
+        **llm_kwargs: Any,
+    ) -> None:
+        if taken := sorted(_OURS & llm_kwargs.keys()):
+            raise ConfigError(f"LiteLLMReasoner sets {', '.join(taken)} itself; leave it out")
+        if mode not in MODES:
+            raise ConfigError(f"mode {mode!r} is none of {', '.join(MODES)}")
+        if isinstance(finish_reasons, str):
+            raise ConfigError(f"finish_reasons={finish_reasons!r}: give a list of names")
+        self.model = model
+        self.max_output_tokens = max_output_tokens
+        self._extra = {**llm_kwargs, **({} if temperature is None else {"temperature": temperature})}
+        self._api_base = api_base
+        self._api_key = api_key
+        self._models = (model, *fallbacks)
+        self._ways = {name: self._way(name, transport) for name in self._models}
+        self._price = given_price(price)
+        self._timeout = timeout
+        self._mode: Mode = mode
+        self._also_good = frozenset(finish_reasons)
+        self._away_until: dict[str, float] = {}
+        self._sleep = sleep
+        self._monotonic = monotonic
+
+    @property
+    def provider(self) -> str:
+        """Name all that it may call: it is away only when none of them answers. Keys have limits of their own."""
+        key = sha256((self._api_key or "").encode()).hexdigest()[:8]
+        called = (f"{self._provider(model)}@{self._base(model) or ''}" for model in self._models)
+        return " ".join([*dict.fromkeys(called), key])
+
+    def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
+        prices = [self._price_of(model) for model in self._models]
+        costs = [price.cost(Usage(prompt_tokens, completion_tokens)) for price in prices if price is not None]
+        return max(costs) if len(costs) == len(prices) else None
+
+    def check(self) -> None:
+        for model in self._models:
+            self._provider(model)
+            if not self._has_key(model):
+                names = " or ".join(self._ways[model].missing_keys(model))
+                raise ConfigError(f"no key for {model}: set {names} in the environment, or give api_key=")
+
+    async def ask(self, question: ModelQuestion) -> ModelAnswer:
+        started = self._monotonic()
+        spent: list[Paid] = []
+        try:
+            model, said = await self._say_first(question, spent, started)
+        except SoormaError as fault:
+            fault.paid = add_up(spent)
+            raise
+        paid = add_up(spent)
+        return ModelAnswer(
+            text=said.text,
+            value=said.found.value,
+            fault=said.found.fault,
+            model=model,
+            prompt_tokens=paid.prompt_tokens,
+            completion_tokens=paid.completion_tokens,
+            cost_usd=paid.cost_usd,
+            latency_ms=(self._monotonic() - started) * 1000,
+            uncounted=paid.uncounted,
+            cached_tokens=paid.cached_tokens,
+            found=said.found.how,
+            ending=said.ending,
+        )
+
+    async def _say_first(self, question: ModelQuestion, spent: list[Paid], now: float) -> tuple[str, _Reading]:
+        """Get the first answer that there is. One that was away a moment ago is passed over, unless all were."""
+        first_fault: ModelUnavailable | ContentFiltered | ModelRefused | None = None
+        for model in [model for model in self._models if self._away_until.get(model, now) <= now] or self._models:
+            try:
+                return model, await self._say(model, question, spent)
+            except (ModelUnavailable, ContentFiltered, ModelRefused) as fault:
+                first_fault = first_fault or fault
+                if isinstance(fault, ModelUnavailable):
+                    self._away_until[model] = self._monotonic() + PASSED_OVER
+        assert first_fault is not None
+        raise first_fault
+
+    async def _say(self, model: str, question: ModelQuestion, spent: list[Paid]) -> _Reading:
+        """Get one answer of one model: in another form if its provider refuses this one."""
+        try:
+            try:
+                return await self._exchange(self._call(model, question, self._mode, spent), question)
+            except SchemaRejected:
+                return await self._exchange(self._call(model, question, "tools", spent), question)
+        except SchemaRejected as refusal:
+            raise ConfigError(f"{model}: the provider takes the decision's schema in no form: {refusal}") from refusal
+
+    async def _exchange(self, call: Call, question: ModelQuestion) -> _Reading:
+        try:
+            said = await self._reach(call)
+        except BadGeneration as unreadable:
+            return _Reading(unreadable.text, Found(fault=_UNREADABLE))
+        call.spent.append(paid_for(said, call.price))
+        raw = read_answer(said, call.model, self._also_good)
+        needed = frozenset(name for name in list_in(question.schema.get("required")) if isinstance(name, str))
+        found = find_answer(raw, call.form.mode, needed)
+        if found.value is not None:
+            value = read_texts(found.value, call.form.wire)
+            found = replace(found, value=value) if isinstance(value, dict) else found
+        return _Reading(raw.text(call.form.mode), found, raw.ending)
+
+    async def _reach(self, call: Call) -> Said:
+        """Call the model, with the only transport retries: all other layers are told to make none."""
+        check_allowed(call.model, call.base)
+        tenacity = _tenacity()
+        retrying = tenacity.AsyncRetrying(
+            stop=tenacity.stop_after_attempt(TRANSPORT_RETRIES + 1),
+            retry=tenacity.retry_if_exception(_may_pass),
+            wait=_pause,
+            sleep=self._sleep,
+            reraise=True,
+        )
+        said: Said = await retrying(self._ways[call.model].send, call)
+        return said
+
+    def _call(self, model: str, question: ModelQuestion, mode: Mode, spent: list[Paid]) -> Call:
+        return Call(
+            model,
+            question.messages,
+            self._form(model, question, mode),
+            self._base(model),
+            self._key(model),
+            self._timeout,
+            question.room or self.max_output_tokens,
+            self._extra,
+            self._price_of(model),
+            spent,
+        )
+
+    def _form(self, model: str, question: ModelQuestion, mode: Mode) -> Form:
+        is_direct = self._ways[model] is _DIRECT
+        return form_for(mode, self._provider(model), question.schema, direct=is_direct)
+
+    def _way(self, model: str, wanted: Way | None) -> Transport:
+        if wanted not in (None, "litellm", "direct"):
+            raise ConfigError(f"transport={wanted!r}: give 'litellm' or 'direct', or leave it out")
+        base = self._api_base if model.partition("/")[0] == self.model.partition("/")[0] else None
+        may_be_direct = speaks_openai(model, base)
+        others = sorted(name for name in self._extra if name not in PASSED_ON)
+        if wanted == "direct" and (not may_be_direct or others):
+            why = (
+                f"litellm alone knows {', '.join(others)}"
+                if may_be_direct
+                else "it does not speak OpenAI's wire format"
+            )
+            raise ConfigError(f"transport='direct' cannot reach {model}: {why}")
+        return _DIRECT if wanted != "litellm" and may_be_direct and not others else _LITELLM
+
+    def _provider(self, model: str) -> str:
+        return self._ways[model].provider(model)
+
+    def _is_kin(self, model: str) -> bool:
+        return model == self.model or self._provider(model) == self._provider(self.model)
+
+    def _base(self, model: str) -> str | None:
+        return self._api_base if self._is_kin(model) else None
+
+    def _key(self, model: str) -> str | None:
+        if self._api_key and self._is_kin(model):
+            return self._api_key
+        return NO_KEY if self._needs_no_key(model) and self._ways[model].missing_keys(model) else None
+
+    def _has_key(self, model: str) -> bool:
+        given = (self._api_key and self._is_kin(model)) or any(name.endswith(_CREDENTIALS) for name in self._extra)
+        return bool(given) or self._needs_no_key(model) or not self._ways[model].missing_keys(model)
+
+    def _needs_no_key(self, model: str) -> bool:
+        return is_replayed() or is_loopback(self._base(model))
+
+    def _price_of(self, model: str) -> Price | None:
+        if model == self.model and self._price is not None:
+            return self._price
+        return self._ways[model].price(model)
+
+
+def _tenacity() -> Any:
+    try:
+        return importlib.import_module("tenacity")
+    except ImportError as error:
+        raise ConfigError(
+            "calling a model needs tenacity, which is not installed: pip install 'soorma-ai[direct]', or [llm]"
+        ) from error
+
+
+def _may_pass(fault: BaseException) -> bool:
+    if not isinstance(fault, ModelUnavailable):
+        return False
+    return fault.retry_after is None or fault.retry_after <= LONGEST_RETRY_AFTER
+
+
+def _pause(state: Any) -> float:
+    """Return the seconds that the provider asked for, else more from one try to the next."""
+    asked: timedelta | None = state.outcome.exception().retry_after
+    if asked is not None:
+        return asked.total_seconds()
+    tenacity = _tenacity()
+    growing = tenacity.wait_exponential(multiplier=FIRST_PAUSE, max=LONGEST_PAUSE)
+    return growing(state) + tenacity.wait_random(0, FIRST_PAUSE / 2)(state)

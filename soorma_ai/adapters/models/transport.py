@@ -1,0 +1,59 @@
+"""Ways to reach a model, seen from what asks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from soorma_ai.adapters.models.bodies import Body, Usage
+from soorma_ai.adapters.models.forms import Form
+from soorma_ai.adapters.models.prices import Price
+from soorma_ai.errors import Paid
+from soorma_ai.ports import Message
+
+
+@dataclass(frozen=True)
+class Call:
+    """A question to one model, in one form. `base` and `key` None are those that its provider has. `spent` collects
+    what was paid for answers that cannot be used."""
+
+    model: str
+    messages: tuple[Message, ...]
+    form: Form
+    base: str | None
+    key: str | None
+    timeout: float
+    room: int
+    extra: Mapping[str, Any]
+    price: Price | None
+    spent: list[Paid]
+
+
+@dataclass(frozen=True)
+class Said:
+    """An answer. `contents` are the texts of its choices, `calls` the (name, arguments) of the tools that the model
+    called. `finishes` and `usage` are used where there is no `body`, in which the provider tells them itself;
+    `cost_usd` is what a library between has counted."""
+
+    body: Body | None
+    contents: tuple[str, ...]
+    calls: tuple[tuple[str, str], ...] = ()
+    finishes: tuple[str, ...] = ()
+    refusal: str = ""
+    usage: Usage | None = None
+    cost_usd: float | None = None
+
+
+class Transport(Protocol):
+    def provider(self, model: str) -> str:
+        """Return the name of the model's provider. Raises ConfigError for a model of none that it knows."""
+        ...
+
+    def missing_keys(self, model: str) -> list[str]:
+        """Return the environment's variables that may hold the key, where none of them does."""
+        ...
+
+    def price(self, model: str) -> Price | None: ...
+
+    async def send(self, call: Call) -> Said:
+        """Call once. Raises SoormaError, SchemaRejected, BadGeneration."""
+        ...

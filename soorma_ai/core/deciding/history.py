@@ -1,0 +1,173 @@
+"""The history of a plan as a model is told it: within a room, and only ever added to until that is spent.
+
+Providers keep the beginning of a prompt that they have seen, so what is told of a step stays as it is from one decision
+to the next. Where the next step does not fit any more, all of it is told anew in half of the room: the newest steps
+whole, older ones shortened, older ones still by their words alone, and of the oldest how many they are.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN, fence
+from soorma_ai.core.deciding.outline import length_of, shorten
+from soorma_ai.core.deciding.references import brings_result, name_of
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.values import Json
+
+HISTORY_TOKENS = 6_000
+RESULT_TOKENS = 1_500
+OUTLINE_TOKENS = 500
+SHORT_TOKENS = 100
+SAYING_CHARS = 1_000
+SHORT_SAYING_CHARS = 300
+
+SAYING = {
+    StepKind.PUBLISHED: "You published {name}.",
+    StepKind.DELEGATED: "You delegated {name}.",
+    StepKind.REPLIED: "{name} answered ({note}).",
+    StepKind.ASKED: "You waited for {name} and asked:",
+    StepKind.HELD: "Your publish of {name} was held for a person's approval.",
+    StepKind.ANSWERED: "A person answered about {name} ({note}).",
+    StepKind.RECEIVED: "{name} came.",
+    StepKind.EXPIRED: "{note}",
+    StepKind.PARKED: "Nobody could be asked, so you slept.",
+    StepKind.RESUMED: "The agents that can be asked changed.",
+    StepKind.JOINED: "{note}",
+    StepKind.LATE: "{name} was answered late, after you had decided without it.",
+}
+
+_STRIDE = 64
+_IN_OUTLINE = "in outline"
+_LINE_ENDS = 2
+_ROOM_OF_COUNT = 60
+_ROOM_OF_FENCE = len(fence(0)) - 1
+
+Line = dict[str, str]
+
+
+def steps_to_read(count: int) -> int:
+    """Return how many of a plan's `count` steps to read, the last ones: they begin at the same step for long."""
+    return count - max(0, count // _STRIDE - 1) * _STRIDE
+
+
+def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Line]:
+    """Return what is told of the steps, in order, in so many tokens at most, each as `text` and `data`.
+
+    `steps` are the last ones of a plan, as many as `steps_to_read`, but for those that are told otherwise.
+    """
+    told = [_Told(step) for step in steps if step.kind in SAYING]
+    if not told:
+        return []
+    most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
+    shown: list[_Line] = []
+    used = 0
+    for number, one in enumerate(told, 1):
+        shown.append(one.whole)
+        used += one.whole.size
+        if used > most:
+            shown = _tell_anew(told[:number], most // 2)
+            used = sum(line.size for line in shown)
+    first = told[-len(shown)].step.ordinal if shown else told[-1].step.ordinal + 1
+    return [*_count_before(first), *(line.told for line in shown)]
+
+
+def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
+    """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
+    return str(_fenced(value, name_of(number), most, OUTLINE_TOKENS))
+
+
+def is_outline(told: str) -> bool:
+    """Tell whether there is more of it than is told: by our words before the fence."""
+    return told.partition("<")[0].endswith(f"{_IN_OUTLINE}: ")
+
+
+@dataclass(frozen=True)
+class _Fenced:
+    """A value between fences, after words of ours. Its size is known before it is spelled out."""
+
+    before: str
+    value: Json
+
+    @cached_property
+    def size(self) -> int:
+        return len(self.before) + _ROOM_OF_FENCE + length_of(self.value)
+
+    def __str__(self) -> str:
+        return self.before + fence(self.value)
+
+
+@dataclass(frozen=True)
+class _Line:
+    text: _Fenced
+    data: _Fenced | None = None
+
+    @property
+    def size(self) -> int:
+        return self.text.size + (self.data.size if self.data else 0) + _LINE_ENDS
+
+    @property
+    def told(self) -> Line:
+        return {"text": str(self.text), "data": str(self.data) if self.data else ""}
+
+
+@dataclass(frozen=True)
+class _Told:
+    """A step in each of the ways in which it is told."""
+
+    step: Step
+
+    @cached_property
+    def whole(self) -> _Line:
+        return _Line(self._text(SAYING_CHARS), self._data(RESULT_TOKENS, OUTLINE_TOKENS))
+
+    @cached_property
+    def short(self) -> _Line:
+        return _Line(self.words.text, self._data(SHORT_TOKENS, SHORT_TOKENS))
+
+    @cached_property
+    def words(self) -> _Line:
+        return _Line(self._text(SHORT_SAYING_CHARS))
+
+    def _text(self, room: int) -> _Fenced:
+        saying = SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
+        return _Fenced(f"step{self.step.ordinal}: ", shorten(saying, room))
+
+    def _data(self, most: int, outline: int) -> _Fenced | None:
+        step = self.step
+        name = name_of(step.ordinal) if brings_result(step) else ""
+        return None if step.data is None else _fenced(step.data, name, most, outline)
+
+
+# Ways to tell steps, each until so much of the room is used.
+_WAYS: tuple[tuple[Callable[[_Told], _Line], float], ...] = (
+    (lambda told: told.whole, 2 / 3),
+    (lambda told: told.short, 5 / 6),
+    (lambda told: told.words, 1),
+)
+
+
+def _fenced(value: Json, name: str, most: int, outline: int) -> _Fenced:
+    """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
+    is_large = length_of(value) > most * CHARS_PER_TOKEN
+    words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
+    return _Fenced(f"{words}: " if words else "", shorten(value, outline * CHARS_PER_TOKEN) if is_large else value)
+
+
+def _tell_anew(told: Sequence[_Told], room: int) -> list[_Line]:
+    """Return the newest steps in so many characters, each told in no more detail than the one after it."""
+    lines: list[_Line] = []
+    left, used = list(told), 0
+    for tell, share in _WAYS:
+        while left and used + tell(left[-1]).size <= share * room:
+            lines.append(tell(left.pop()))
+            used += lines[-1].size
+    return lines[::-1]
+
+
+def _count_before(first: int) -> list[Line]:
+    """Return the line about the steps before the first that is told. The goal, which is step 0, stands elsewhere."""
+    if first <= 1:
+        return []
+    steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
+    return [{"text": f"{steps} not shown.", "data": ""}]

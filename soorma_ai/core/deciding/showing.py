@@ -1,0 +1,152 @@
+"""Two tiers of an offer: the likely choices with their schemas, as many others as there is room for as a line each.
+
+While everything fits, everything is shown and nothing is looked for. Within a plan what is shown only grows, so that a
+provider finds the beginning of its prompt again; when it has grown too long, it begins anew.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import chain
+
+from soorma_ai.core.deciding.fence import tokens_of
+from soorma_ai.core.deciding.offer import WAIT, Offer
+from soorma_ai.core.schema.bounded import show
+from soorma_ai.domain.decisions import Room, Showing
+from soorma_ai.domain.events import CLIENT
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import Same, clip, compact
+
+LINE_CHARS = 400
+SCHEMAS_TO_LINES = 1.5
+RANKED_EACH_TIME = 5
+LINES_FOUND, SCHEMAS_FOUND = 20, 3
+
+
+@dataclass(frozen=True)
+class Size:
+    """Tokens that a choice takes as a line, and those that its schema takes beside that."""
+
+    line: int
+    schema: int
+
+
+def line_of(definition: EventDefinition) -> str:
+    return clip(definition.description, LINE_CHARS)
+
+
+def size_of(name: str, definition: EventDefinition) -> Size:
+    return _size(name, Same(definition))
+
+
+@lru_cache(maxsize=16_384)
+def _size(name: str, same: Same[EventDefinition]) -> Size:
+    line = tokens_of(name + line_of(same.it)) + 2
+    if name.startswith(WAIT):
+        return Size(line, 0)
+    return Size(line, tokens_of(name + compact(show(same.it.payload_schema).plain)) + 10)
+
+
+def needs_ranking(offer: Offer, room: Room) -> bool:
+    """Tell whether there is more than can be shown, so that something must say what is likely."""
+    return _everything(offer, room) is None
+
+
+def lacks_schemas(showing: Showing) -> bool:
+    """Tell whether something is shown that can only be chosen when its schema has been asked for."""
+    return any(_has_schema(name) and name not in showing.schemas for name in (*showing.lines, *showing.added))
+
+
+def show_offer(offer: Offer, room: Room, ranked: Sequence[str], used: Iterable[str], before: Showing | None) -> Showing:
+    """Return what of an offer is shown. `ranked` are the likely choices, best first, `used` those of this plan's
+    steps, `before` what was shown at its decision before."""
+    if (everything := _everything(offer, room)) is not None:
+        return everything
+    pinned = [name for event in room.pinned for name in offer.choices_about.get(event, ())]
+    needed = [*dict.fromkeys(name for name in chain(pinned, used) if name in offer.choices)]
+    kept = _still_offered(before, offer) if before else None
+    if kept is None or _is_overgrown(kept, offer, room):
+        return _begin(offer, room, needed, ranked)
+    grown = add_schemas(kept, offer, needed)
+    return add_lines(grown, offer, ranked[:RANKED_EACH_TIME]) if grown.hidden else grown
+
+
+def add_schemas(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
+    """Show these choices with their schemas; those that have none are shown as a line."""
+    wanted = [*dict.fromkeys(names)]
+    more = [name for name in wanted if _has_schema(name) and name not in showing.schemas]
+    lined = add_lines(showing, offer, wanted)
+    return Showing((*lined.schemas, *more), lined.lines, lined.added, lined.hidden)
+
+
+def add_lines(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
+    known = {*showing.lines, *showing.added}
+    added = (*showing.added, *(name for name in dict.fromkeys(names) if name not in known))
+    return _with_hidden(showing.schemas, showing.lines, added, offer)
+
+
+def add_found(showing: Showing, offer: Offer, found: Sequence[str]) -> Showing:
+    """Show what a model's own words have found, the best of it with schemas."""
+    return add_schemas(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND])
+
+
+def _everything(offer: Offer, room: Room) -> Showing | None:
+    lines = schemas = 0
+    for name, definition in offer.choices.items():
+        size = size_of(name, definition)
+        lines, schemas = lines + size.line, schemas + size.schema
+        if lines > room.tokens or schemas > room.tokens * SCHEMAS_TO_LINES:
+            return None
+    names = tuple(offer.choices)
+    return Showing(tuple(filter(_has_schema, names)), names, (), 0)
+
+
+def _begin(offer: Offer, room: Room, needed: Sequence[str], ranked: Sequence[str]) -> Showing:
+    certain = [*needed, *(WAIT + one.definition.event_name for one in offer.waits if CLIENT in one.producers)]
+    likely = [name for name in ranked if _has_schema(name) and name not in certain]
+    wanted = [name for name in needed if _has_schema(name)]
+    left = int(room.tokens * SCHEMAS_TO_LINES) - sum(size_of(one, offer.choices[one]).schema for one in wanted)
+    for name in likely[: max(0, room.schemas - len(wanted))]:
+        cost = size_of(name, offer.choices[name]).schema
+        if cost <= left:
+            wanted.append(name)
+            left -= cost
+    lines = _fill(offer, room, chain(wanted, certain, ranked, offer.choices), {*wanted, *certain})
+    return _with_hidden(tuple(wanted), tuple(sorted(lines)), (), offer)
+
+
+def _fill(offer: Offer, room: Room, names: Iterable[str], certain: Collection[str]) -> set[str]:
+    """Return what there is room for: what is certain, then the others in this order."""
+    lines: set[str] = set()
+    left = room.tokens
+    for name in names:
+        cost = size_of(name, offer.choices[name]).line
+        if name in lines:
+            continue
+        if cost > left and name not in certain:
+            break
+        left -= cost
+        lines.add(name)
+    return lines
+
+
+def _still_offered(before: Showing, offer: Offer) -> Showing:
+    schemas, lines, added = (
+        tuple(name for name in names if name in offer.choices) for names in (before.schemas, before.lines, before.added)
+    )
+    return _with_hidden(schemas, lines, added, offer)
+
+
+def _is_overgrown(showing: Showing, offer: Offer, room: Room) -> bool:
+    sizes = {name: size_of(name, offer.choices[name]) for name in (*showing.lines, *showing.added)}
+    lines = sum(size.line for size in sizes.values())
+    schemas = sum(sizes[name].schema for name in showing.schemas)
+    return lines > 2 * room.tokens or schemas > 2 * room.tokens * SCHEMAS_TO_LINES
+
+
+def _with_hidden(schemas: tuple[str, ...], lines: tuple[str, ...], added: tuple[str, ...], offer: Offer) -> Showing:
+    return Showing(schemas, lines, added, len(offer.choices) - len(lines) - len(added))
+
+
+def _has_schema(name: str) -> bool:
+    return not name.startswith(WAIT)

@@ -1,0 +1,102 @@
+"""`soorma registry check` as people and scripts meet it."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from cli_kit import Shop
+
+from soorma_ai import AgentCapability, EventDefinition, InvocationContext, Platform, PlatformContext, Tool
+
+DONE, ERROR = 0, 1
+TERMINAL = {"FORCE_COLOR": "1", "NO_COLOR": "1"}
+PAY = "Pay an invoice of a supplier."
+
+
+def tool(name: str, *described: tuple[str, str], hint: str = "") -> Tool:
+    capabilities = [
+        AgentCapability(task_name=event, consumed_event=EventDefinition(event_name=event), when_to_use=hint)
+        for event, _ in described
+    ]
+    made = Tool(name, capabilities=capabilities)
+    for event, description in described:
+
+        @made.on_invoke(event, description=description)
+        async def answer(request: InvocationContext, context: PlatformContext) -> dict[str, object]:
+            return {}
+
+    return made
+
+
+def unstyled(text: str) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
+
+
+def register(store: Path, *tools: Tool) -> Shop:
+    async def start() -> None:
+        async with Platform(f"sqlite:///{store}") as platform:
+            await platform.start(*tools)
+
+    asyncio.run(start())
+    return Shop(store)
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    till = tool("till", ("invoice.pay", PAY), ("drawer.open", ""))
+    return register(
+        tmp_path / "shop.db", till, tool("bank", ("supplier.pay", PAY)), tool("stock", ("stock.count", "Count."))
+    )
+
+
+def test_it_names_the_events_that_nobody_will_find_and_their_agents_and_ends_with_1(shop: Shop) -> None:
+    result = shop("registry", "check")
+    assert result.exit_code == ERROR
+    assert [line.split("\t") for line in result.stdout.splitlines()] == [
+        ["no_description", "drawer.open", "till"],
+        ["same_words", "invoice.pay", "till", "supplier.pay", "bank"],
+    ]
+
+
+def test_programs_get_all_of_it(shop: Shop) -> None:
+    result = shop("registry", "check", "--json")
+    assert result.exit_code == ERROR
+    silent, alike = json.loads(result.stdout)
+    assert silent["problem"] == "no_description" and "when_to_use" in silent["advice"]
+    assert silent["events"] == [{"event_name": "drawer.open", "agents": ["till"]}]
+    assert alike["events"][1] == {"event_name": "supplier.pay", "agents": ["bank"]}
+
+
+@pytest.mark.parametrize("columns", [80, 140])
+def test_a_terminal_shows_what_to_do_about_it(shop: Shop, columns: int) -> None:
+    result = shop("registry", "check", env={**TERMINAL, "COLUMNS": str(columns)})
+    lines = unstyled(result.stdout).splitlines()
+    assert lines[0] == "1 without a description"
+    assert "  drawer.open (till)" in lines
+    assert "  invoice.pay (till), supplier.pay (bank)" in lines
+    assert "when_to_use" in result.stdout
+    assert max(map(len, lines)) <= columns
+
+
+def test_with_nothing_to_say_it_ends_with_0(tmp_path: Path) -> None:
+    shop = register(tmp_path / "shop.db", tool("till", ("invoice.pay", PAY)))
+    result = shop("registry", "check")
+    assert (result.exit_code, result.stdout) == (DONE, "")
+    assert result.stderr == "every event can be found by what it says of itself\n"
+    assert shop.json("registry", "check") == []
+
+
+def test_capabilities_that_say_when_to_use_them_tell_twins_apart(tmp_path: Path) -> None:
+    till = tool("till", ("invoice.pay", PAY), hint="At the counter, in cash.")
+    bank = tool("bank", ("supplier.pay", PAY), hint="Abroad, by transfer.")
+    assert register(tmp_path / "shop.db", till, bank).json("registry", "check") == []
+
+
+def test_a_name_cannot_do_anything_to_a_terminal(tmp_path: Path) -> None:
+    shop = register(tmp_path / "shop.db", tool("till", ("red\x1b[2J\x07\u202e\nevil\t!", "")))
+    for env in ({}, TERMINAL):
+        told = unstyled(shop("registry", "check", env=env).stdout)
+        assert not {"\x1b", "\x07", "\u202e"} & set(told)
+        assert "evil !" in told

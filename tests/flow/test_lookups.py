@@ -1,0 +1,125 @@
+"""Among very many events a model is shown what is likely, and asks for the rest before it decides."""
+
+from typing import Any
+
+import pytest
+from kit import PATIENCE, order, planner, types
+from unit.material import obj
+
+from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai.domain.history import Verdict
+from soorma_ai.domain.values import compact
+from soorma_ai.ports import ModelQuestion
+from soorma_ai.testing.scripted import complete, publish
+
+SHELF = obj({"shelf": {"type": "string"}, "copies": {"type": "integer"}}, "shelf")
+MANY = 400
+
+
+def library() -> Tool:
+    """Takes requests about very many things, and one that is about something else."""
+    tool = Tool("library")
+
+    async def carry_out(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        return {"done": request.event_type}
+
+    for number in range(MANY):
+        words = f"Fetch the books of room {number} from their shelf, and count their copies."
+        tool.on_invoke(f"room{number:03}.fetch", description=words, payload_schema=SHELF)(carry_out)
+    tool.on_invoke("lamp.dim", description="Make the light in a hall weaker.", payload_schema=SHELF)(carry_out)
+    return tool
+
+
+def lookup(action: str, **fields: Any) -> dict[str, Any]:
+    return {"reasoning": "", "step": {"action": action, **fields}}
+
+
+def has_schema(question: ModelQuestion, event: str) -> bool:
+    return f'"publish:{event}"' in compact(question.schema)
+
+
+def is_told(question: ModelQuestion, event: str) -> bool:
+    return any(f'"publish:{event}":' in message.content for message in question.messages)
+
+
+NEED, FIND = lookup("need_schema", events=["room399.fetch"]), lookup("find_events", words="weaker light")
+
+
+async def test_of_very_many_events_a_few_are_shown_with_schemas_some_as_lines_and_the_number_of_others_is_told(
+    platform: Platform,
+) -> None:
+    minds = planner([publish("room007.fetch", shelf="A"), complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library(), wish="the books of room 7")
+    assert await plan.result(timeout=PATIENCE) == {}
+    first, second = minds.reasoner.questions  # type: ignore[union-attr]
+    assert has_schema(first, "room007.fetch") and compact(first.schema).count('"publish:') == 20
+    lines = sum(is_told(first, f"room{n:03}.fetch") for n in range(MANY))
+    assert 20 < lines < 80 and f"{MANY + 1 - lines} more are not listed" in first.messages[1].content
+    assert first.messages[0] == second.messages[0]
+    details = await platform.plan(plan.plan_id)
+    showing = details.shown[details.decisions[0].shown]
+    assert (len(showing.schemas), len(showing.lines), showing.hidden) == (20, lines, MANY + 1 - lines)
+
+
+async def test_while_all_schemas_fit_nothing_can_be_asked_for(platform: Platform) -> None:
+    minds = planner([NEED, FIND, complete({})], offer_tokens=100_000)
+    plan = await order(platform, minds, library())
+    assert await plan.result(timeout=PATIENCE) == {}
+    (first, *_) = minds.reasoner.questions  # type: ignore[union-attr]
+    assert has_schema(first, "room399.fetch") and has_schema(first, "lamp.dim")
+    assert "need_schema" not in first.messages[0].content + compact(first.schema)
+    assert "find_events" not in first.messages[1].content + compact(first.schema)
+
+
+async def test_what_is_asked_for_is_shown_charged_and_journalled_and_is_no_refusal(platform: Platform) -> None:
+    script = [NEED, FIND, publish("lamp.dim", shelf="A"), publish("room399.fetch", shelf="B"), complete({})]
+    minds = planner(script, offer_tokens=1_500)
+    plan = await order(platform, minds, library(), wish="the books of room 7")
+    assert await plan.result(timeout=PATIENCE) == {}
+    first, second, third, fourth, _ = minds.reasoner.questions  # type: ignore[union-attr]
+    assert [has_schema(one, "room399.fetch") for one in (first, second, third)] == [False, True, True]
+    assert [has_schema(one, "lamp.dim") for one in (first, second, third)] == [False, False, True]
+    assert len(third.messages) == 2 and first.messages[0] == third.messages[0]
+    assert has_schema(fourth, "room399.fetch") and has_schema(fourth, "lamp.dim"), "what was shown stays shown"
+    details = await platform.plan(plan.plan_id)
+    looked, accepted = Verdict.LOOKED_UP, Verdict.ACCEPTED
+    assert [entry.verdict for entry in details.decisions] == [looked, looked, accepted, accepted, accepted]
+    assert details.usage.llm_calls == 5
+    assert await types(platform) == ["order.received", "lamp.dim", "room399.fetch"]
+
+
+async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the_refusal_brings_its_schema(
+    platform: Platform,
+) -> None:
+    decision = publish("room399.fetch", shelf="B")
+    minds = planner([decision, decision, complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library(), wish="the books of room 7")
+    assert await plan.result(timeout=PATIENCE) == {}
+    first, second, _ = minds.reasoner.questions  # type: ignore[union-attr]
+    assert not has_schema(first, "room399.fetch") and has_schema(second, "room399.fetch")
+    assert "the schema of publish:room399.fetch: {" in second.messages[-1].content
+    details = await platform.plan(plan.plan_id)
+    assert [entry.verdict for entry in details.decisions] == [Verdict.REFUSED, Verdict.ACCEPTED, Verdict.ACCEPTED]
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        (lookup("need_schema", events=["no.such.event"]), "none of no.such.event is offered"),
+        (lookup("need_schema", events=7), "needs `events`, a list of names"),
+        (lookup("find_events", words="zebra"), "nothing was found by these words"),
+    ],
+)
+async def test_what_is_asked_for_in_vain_is_a_refusal(platform: Platform, said: Any, told: str) -> None:
+    minds = planner([said, complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library())
+    assert await plan.result(timeout=PATIENCE) == {}
+    assert told in minds.reasoner.questions[1].messages[-1].content  # type: ignore[union-attr]
+
+
+async def test_a_model_that_only_ever_looks_fails_its_plan(platform: Platform) -> None:
+    minds = planner([NEED] * 9, offer_tokens=1_500)
+    plan = await order(platform, minds, library())
+    with pytest.raises(PlanFailed, match="3 times you have asked to see more"):
+        await plan.result(timeout=PATIENCE)
+    assert len(minds.reasoner.questions) == 6  # type: ignore[union-attr]

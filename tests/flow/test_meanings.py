@@ -1,0 +1,84 @@
+"""What an embedder is asked, and that nothing depends on it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.errors import ConfigError, ModelUnavailable
+from soorma_ai.runtime.handling.meanings import QUERY_CHARS, TEXTS_AT_ONCE, Meanings
+
+COLOURS = ("red", "green", "blue")
+
+
+class ByColour:
+    """Counts the colours in a text."""
+
+    name = "colours-1"
+
+    def __init__(self) -> None:
+        self.embedded = list[str]()
+        self.fault: Exception | None = None
+        self.wrong: Any = None
+
+    async def embed(self, texts: Sequence[str]) -> Sequence[Sequence[float]]:
+        if self.fault is not None:
+            raise self.fault
+        self.embedded += texts
+        assert len(texts) <= TEXTS_AT_ONCE
+        return self.wrong or [[0.01, *(float(text.count(colour)) for colour in COLOURS)] for text in texts]
+
+
+def paint(*colours: str) -> list[EventDefinition]:
+    return [EventDefinition(event_name=f"paint.{n}", description=colour) for n, colour in enumerate(colours)]
+
+
+async def test_each_text_is_embedded_once_for_as_long_as_it_stays_as_it_is() -> None:
+    embedder = ByColour()
+    meanings = Meanings(embedder)
+    walls = paint("red", "green", "blue")
+    assert await meanings.rank(walls, "a green wall", 1) == ["paint.1"]
+    assert await meanings.rank(walls, "a blue wall", 1) == ["paint.2"]
+    assert len(embedder.embedded) == 3 + 2
+    assert await meanings.rank(paint("red", "red and blue", "blue"), "red blue", 1) == ["paint.1"]
+    assert len(embedder.embedded) == 5 + 1 + 1
+
+
+async def test_many_events_are_embedded_in_parts() -> None:
+    embedder = ByColour()
+    assert len(await Meanings(embedder).rank(paint(*(["red"] * 300)), "red", 400)) == 300
+    assert len(embedder.embedded) == 301
+
+
+async def test_while_the_embedder_is_away_words_have_to_do() -> None:
+    embedder = ByColour()
+    meanings = Meanings(embedder)
+    embedder.fault = ModelUnavailable("away")
+    assert await meanings.rank(paint("red"), "red", 1) == []
+    embedder.fault = None
+    assert await meanings.rank(paint("red"), "red", 1) == ["paint.0"]
+
+
+@pytest.mark.parametrize(("wrong", "words"), [([[1.0]] * 2, "2 vectors for 1"), ([[1.0]], "several lengths")])
+async def test_vectors_that_do_not_compare_are_a_fault_of_the_set_up(wrong: Any, words: str) -> None:
+    embedder = ByColour()
+    meanings = Meanings(embedder)
+    await meanings.rank(paint("red"), "red", 1)
+    embedder.wrong = wrong
+    with pytest.raises(ConfigError, match=words):
+        await meanings.rank(paint("red"), "blue", 1)
+
+
+async def test_of_an_endless_query_the_beginning_is_asked() -> None:
+    embedder = ByColour()
+    await Meanings(embedder).rank(paint("red"), "red " * 99_999, 1)
+    assert max(map(len, embedder.embedded)) == QUERY_CHARS
+
+
+@pytest.mark.parametrize("query", ["", "  "])
+async def test_nothing_is_asked_for_nothing(query: str) -> None:
+    embedder = ByColour()
+    assert await Meanings(embedder).rank(paint("red"), query, 1) == []
+    assert await Meanings(embedder).rank([], "red", 1) == []
+    assert embedder.embedded == []

@@ -1,0 +1,156 @@
+"""The history that a model is told: within its room, told anew only in large strides, each result by its name."""
+
+import json
+import re
+from collections.abc import Sequence
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN
+from soorma_ai.core.deciding.history import (
+    HISTORY_TOKENS,
+    OUTLINE_TOKENS,
+    RESULT_TOKENS,
+    SAYING,
+    Line,
+    history_lines,
+    show_result,
+    steps_to_read,
+)
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.values import Json
+from unit.kit import NOW
+
+ROOM = HISTORY_TOKENS * CHARS_PER_TOKEN
+COUNT = re.compile(r"(\d+) earlier steps? (?:is|are) not shown\.")
+
+
+def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, note: str = "ok") -> Step:
+    return Step("p-1", ordinal, kind, NOW, "part.asked", data, note)
+
+
+def within(fenced: str) -> Json:
+    """The value between fences, which are all but our own words."""
+    found = re.fullmatch(r"(?:[a-z0-9. ,]+: )?<data ([0-9a-f-]+)>([^<]*)</data \1>", fenced)
+    assert found, fenced
+    return json.loads(found[2])
+
+
+def size(lines: Sequence[Line]) -> int:
+    return sum(len(line["text"]) + len(line["data"]) + 2 for line in lines)
+
+
+kinds = st.sampled_from(list(SAYING))
+
+
+def data(text: str, times: int, more: Json) -> Json:
+    return {"text": text * times, "items": [more] * (times % 90)}
+
+
+def numbered(made: list[tuple[StepKind, Json, str]]) -> list[Step]:
+    return [step(number, data, kind, note) for number, (kind, data, note) in enumerate(made, 1)]
+
+
+scalars: st.SearchStrategy[Json] = st.integers() | st.text(max_size=90)
+values: st.SearchStrategy[Json] = st.none() | st.builds(data, st.text(max_size=40), st.integers(0, 300), scalars)
+plans = st.lists(st.tuples(kinds, values, st.text(max_size=2_000)), max_size=70).map(numbered)
+
+
+@settings(max_examples=25)
+@given(plans, st.integers(100, 8_000))
+def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_its_step(
+    steps: list[Step], room: int
+) -> None:
+    lines = history_lines(steps, room)
+    assert size(lines) <= room * CHARS_PER_TOKEN
+    first = COUNT.fullmatch(lines[0]["text"]) if lines else None
+    shown = steps[int(first[1]) :] if first else steps
+    for one, line in zip(shown, lines[1:] if first else lines, strict=True):
+        assert line["text"].startswith(f"step{one.ordinal}: ")
+        assert isinstance(within(line["text"].partition(": ")[2]), str)
+        if line["data"]:
+            told = within(line["data"])
+            assert told == one.data or "in outline: " in line["data"]
+
+
+@settings(max_examples=25)
+@given(plans, st.integers(400, 8_000))
+def test_a_step_more_is_added_at_the_end_until_the_room_is_spent(steps: list[Step], room: int) -> None:
+    """Then all is told anew in half of the room, so that it is seldom."""
+    before: list[Line] = []
+    for count in range(len(steps) + 1):
+        lines = history_lines(steps[:count], room)
+        if lines[: len(before)] != before:
+            assert size(lines) <= room * CHARS_PER_TOKEN // 2 + 60
+            assert size(before) + size(history_lines(steps[count - 1 : count], 99_999)) > room * CHARS_PER_TOKEN - 60
+        before = lines
+    assert history_lines(steps, room) == history_lines([*steps], room)
+
+
+def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then_counted() -> None:
+    steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 121)]
+    lines = history_lines(steps)
+    counted, *told = lines
+    assert COUNT.fullmatch(counted["text"])
+    ways = ["words" if not d else "short" if "in outline" in d else "whole" for d in (one["data"] for one in told)]
+    assert ways == sorted(ways, key=["words", "short", "whole"].index) and set(ways) == {"words", "short", "whole"}
+    assert within(told[-1]["data"]) == steps[-1].data
+    short = told[ways.index("short")]
+    assert re.match(r"step\d+\.result, in outline: <data ", short["data"])
+    assert len(short["data"]) < 500 and "... (" in short["data"] and 'characters more)"' in short["data"]
+
+
+def test_most_decisions_only_add_to_what_was_told() -> None:
+    steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 127)]
+    told = [history_lines(steps[:count]) for count in range(1, 127)]
+    anew = [count for count, (one, other) in enumerate(pairwise(told)) if other[: len(one)] != one]
+    assert len(anew) <= 10
+    assert min(later - sooner for sooner, later in pairwise(anew)) >= 10
+
+
+@pytest.mark.parametrize("room", [0, 20, 60, 300])
+def test_a_room_for_no_step_tells_how_many_there_are(room: int) -> None:
+    lines = history_lines([step(n, "x" * 9_000, note="y" * 9_000) for n in range(1, 10)], room)
+    assert size(lines) <= max(room * CHARS_PER_TOKEN, 60)
+    assert COUNT.match(lines[0]["text"])
+
+
+def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> None:
+    rows: Json = {"rows": [{"n": n, "name": "x" * 50} for n in range(200)], "total": 200}
+    (line,) = history_lines([step(1, rows)])
+    assert line["data"] == show_result(1, rows)
+    assert line["data"].startswith("step1.result, in outline: ")
+    told = within(line["data"])
+    assert isinstance(told, dict) and told["total"] == 200
+    assert len(line["data"]) < OUTLINE_TOKENS * CHARS_PER_TOKEN + 100 < RESULT_TOKENS * CHARS_PER_TOKEN
+    assert within(show_result(4, {"small": "<data>"})) == {"small": "<data>"}
+    assert show_result(4, {"small": 1}).startswith("step4.result: <data ")
+
+
+def test_what_a_plan_did_itself_has_no_name_and_what_a_person_said_has_one() -> None:
+    lines = history_lines(
+        [
+            step(1, {"n": 1}, StepKind.PUBLISHED),
+            step(2, {"ok": True}, StepKind.ANSWERED, "approve: fine"),
+            step(3, None, StepKind.COMPLETED),
+        ]
+    )
+    assert [line["data"].partition("<")[0] for line in lines] == ["", "step2.result: "]
+    assert within(lines[1]["text"].partition(": ")[2]) == "A person answered about part.asked (approve: fine)."
+
+
+def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
+    assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
+    assert [line["text"][:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: <da"]
+    assert history_lines([step(2)])[0]["text"] == "1 earlier step is not shown."
+    assert history_lines([step(64), step(65)])[0]["text"] == "63 earlier steps are not shown."
+
+
+def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:
+    begins = [count - steps_to_read(count) for count in range(1_000)]
+    assert begins[:128] == [0] * 128
+    assert sorted(begins) == begins and len(set(begins)) == 15
+    assert all(64 <= steps_to_read(count) < 128 for count in range(64, 10_000))

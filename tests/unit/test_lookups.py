@@ -1,0 +1,134 @@
+"""What a model may ask to see before it decides, and what it may not decide unseen."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.judge import parse_decision
+from soorma_ai.core.deciding.lookups import (
+    MOST_LOOKUPS,
+    WHOLE_CHARS,
+    WORDS_CHARS,
+    Lookup,
+    choices_named,
+    must_not_look_again,
+    parse_lookup,
+    refuse_unseen,
+    unseen_in,
+    with_whole_schemas,
+)
+from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.core.schema.bounded import MAX_CHARS
+from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from unit.material import branching, obj
+
+BUY = Delegate("buyer", EventDefinition(event_name="buy"))
+OFFER = Offer(
+    tuple(EventDefinition(event_name=name, payload_schema=obj({name: {}})) for name in ("buy", "x", "y")),
+    (BUY,),
+    (Awaited(EventDefinition(event_name="paid"), ()),),
+)
+SHOWING = Showing(("publish:x",), tuple(OFFER.choices))
+
+
+def step(action: str, **fields: Any) -> dict[str, Any]:
+    return {"reasoning": "", "step": {"action": action, **fields}}
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (step("need_schema", events=["x", "publish:y"]), Lookup(choices=("x", "publish:y"))),
+        (step("find_events", words=" send mail "), Lookup(words=" send mail ")),
+        (step("find_events", words="w" * 9_999), Lookup(words="w" * WORDS_CHARS)),
+        (step("see_result", path="step3.result"), Lookup(path="step3.result")),
+        (publish("x"), None),
+        (complete(), None),
+        ({"step": "need_schema"}, None),
+        ({}, None),
+        (None, None),
+        ([], None),
+    ],
+)
+def test_what_is_asked_for_is_no_decision(said: Any, meant: Lookup | None) -> None:
+    assert parse_lookup(said) == meant
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        step("need_schema"),
+        step("need_schema", events=[]),
+        step("need_schema", events="x"),
+        step("need_schema", events=["x"] * 9),
+        step("find_events"),
+        step("find_events", words="  "),
+        step("find_events", words=["x"]),
+        step("see_result", path=3),
+    ],
+)
+def test_what_is_asked_for_badly_is_told_how(said: Any) -> None:
+    with pytest.raises(MalformedDecision, match=f"{said['step']['action']}' needs .*, found"):
+        parse_lookup(said)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("x", ["publish:x"]),
+        ("publish:x", ["publish:x"]),
+        ("buy", ["delegate:buyer/buy", "publish:buy"]),
+        ("delegate:buyer/buy", ["delegate:buyer/buy"]),
+        ("paid", ["wait:paid"]),
+        ("nothing", []),
+    ],
+)
+def test_an_event_may_be_asked_for_by_its_name_alone(name: str, meant: list[str]) -> None:
+    assert choices_named(Lookup(choices=(name,)), OFFER) == meant
+
+
+def test_a_model_looks_so_often_and_then_has_to_decide() -> None:
+    must_not_look_again(MOST_LOOKUPS - 1)
+    with pytest.raises(NotAllowed, match="3 times you have asked to see more; decide now"):
+        must_not_look_again(MOST_LOOKUPS)
+
+
+@pytest.mark.parametrize(
+    ("decision", "unseen"),
+    [
+        (publish("x"), []),
+        (publish("y"), ["publish:y"]),
+        (publish("nothing"), []),
+        (publish_all(publish("y"), publish("x"), publish("y"), publish("buy")), ["publish:y", "publish:buy"]),
+        (delegate("buyer", "buy", {}), ["delegate:buyer/buy"]),
+        (wait("paid"), []),
+        (complete(), []),
+    ],
+)
+def test_what_is_only_known_as_a_line_is_not_published_and_its_refusal_brings_the_schema(
+    decision: Any, unseen: list[str]
+) -> None:
+    assert unseen_in(parse_decision(decision, ""), OFFER, SHOWING) == unseen
+    if unseen:
+        said = str(refuse_unseen(unseen, OFFER))
+        assert said.startswith(f"{', '.join(unseen)}: the schema of its data had not been shown to you")
+        assert all(f"the schema of {name}: {{" in said for name in unseen)
+
+
+def test_what_an_outline_left_out_is_told_with_the_refusal() -> None:
+    found = Offer((EventDefinition(event_name="y", payload_schema=branching(30)),), (BUY,))
+    refused = PayloadMismatch("$.p0 is no object")
+    for item in (publish("y", p0=1), publish_all(publish("y", p0=1), publish("y"))):
+        told = str(with_whole_schemas(refused, parse_decision(item, ""), found))
+        assert told.startswith("$.p0 is no object; the schema of y: {") and '"$ref":"#/$defs/L30"' in told
+    for item in (publish("x"), delegate("buyer", "buy", {}), wait("paid", "?"), complete()):
+        assert with_whole_schemas(refused, parse_decision(item, ""), found) is refused
+    long = obj({f"p{n}": {"type": "string", "description": "x" * 200} for n in range(5_000)}, "p1")
+    wide = Offer((EventDefinition(event_name="y", payload_schema=long),))
+    assert len(str(with_whole_schemas(refused, parse_decision(publish("y"), ""), wide))) < MAX_CHARS
+    assert len(str(refuse_unseen(["publish:y"], wide))) < WHOLE_CHARS + 500
+    promised = Offer(result_schema=branching(30))
+    assert "the schema of the result" in str(with_whole_schemas(refused, parse_decision(complete(), ""), promised))

@@ -1,0 +1,24 @@
+"""The right event is among those that a planner is shown, of two thousand published ones."""
+
+import runpy
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.selection.index import EventIndex
+from unit.material import rows
+
+BENCH = Path(__file__).parents[2] / "bench" / "ranking.py"
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[int, float]:
+    events, queries = rows("registry-dev/events.jsonl.gz"), rows("registry-dev/queries.jsonl.gz")
+    bench: dict[str, Any] = runpy.run_path(str(BENCH))
+    return bench["recall"](EventIndex([bench["definition_of"](row) for row in events]).rank, events, queries)
+
+
+@pytest.mark.parametrize(("tokens", "part"), [(1_000, 0.93), (2_000, 0.945), (4_000, 0.955)])
+def test_the_right_event_is_among_the_lines(found: dict[int, float], tokens: int, part: float) -> None:
+    assert found[tokens] >= part

@@ -1,0 +1,134 @@
+"""What of an offer is shown: all of it while it fits, else what is likely, and within a plan only ever more."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.core.deciding.showing import (
+    LINE_CHARS,
+    LINES_FOUND,
+    RANKED_EACH_TIME,
+    SCHEMAS_FOUND,
+    add_found,
+    add_lines,
+    add_schemas,
+    lacks_schemas,
+    line_of,
+    needs_ranking,
+    show_offer,
+    size_of,
+)
+from soorma_ai.domain.decisions import Room, Showing
+from soorma_ai.domain.events import CLIENT
+from soorma_ai.domain.registry import EventDefinition
+from unit.material import obj
+
+SCHEMA = obj({f"field_{n}": {"type": "string", "description": "What it is."} for n in range(5)})
+PAID, LATE = (EventDefinition(event_name=name) for name in ("paid", "late"))
+WAITS = (Awaited(PAID, (CLIENT,)), Awaited(LATE, ("bank",)))
+BUY = EventDefinition(event_name="buy", payload_schema=SCHEMA)
+
+
+def event(number: int, **known: Any) -> EventDefinition:
+    return EventDefinition(event_name=f"e{number:05}", description="Does it.", payload_schema=SCHEMA, **known)
+
+
+def offer(count: int) -> Offer:
+    return Offer(tuple(event(n) for n in range(count)), (Delegate("buyer", BUY),), WAITS)
+
+
+def named(*numbers: int) -> list[str]:
+    return [f"publish:e{n:05}" for n in numbers]
+
+
+MANY = offer(2_000)
+RANKED = named(*range(1_999, 1_000, -1))
+ROOM = Room()
+
+
+def begun(*needed: str, room: Room = ROOM) -> Showing:
+    return show_offer(MANY, room, RANKED, needed, None)
+
+
+def tokens(showing: Showing, of: Offer = MANY) -> tuple[int, int]:
+    lines = sum(size_of(name, of.choices[name]).line for name in (*showing.lines, *showing.added))
+    return lines, sum(size_of(name, of.choices[name]).schema for name in showing.schemas)
+
+
+def test_nothing_is_hidden_or_looked_for_that_fits() -> None:
+    few = offer(20)
+    assert not needs_ranking(few, ROOM) and needs_ranking(MANY, ROOM)
+    showing = show_offer(few, ROOM, [], [], None)
+    assert showing.lines == tuple(few.choices) and showing.hidden == 0 and not lacks_schemas(showing)
+    assert set(showing.lines) - set(showing.schemas) == {"wait:paid", "wait:late"}
+
+
+def test_where_all_lines_fit_only_schemas_have_to_be_asked_for() -> None:
+    some = offer(100)
+    showing = show_offer(some, ROOM, named(*range(100)), [], None)
+    assert showing.hidden == 0 and len(showing.lines) == len(some.choices) and lacks_schemas(showing)
+    assert showing.schemas == tuple(named(*range(20)))
+
+
+def test_of_very_many_the_best_ranked_are_shown_within_their_room() -> None:
+    showing = begun()
+    lines, schemas = tokens(showing)
+    assert showing.schemas == tuple(RANKED[:20]) and {*RANKED[:100]} <= {*showing.lines}
+    assert 0.9 * ROOM.tokens < lines <= ROOM.tokens and schemas <= 1.5 * ROOM.tokens
+    assert showing.hidden == len(MANY.choices) - len(showing.lines)
+    assert showing.lines == tuple(sorted(showing.lines)) and "wait:paid" in showing.lines
+
+
+def test_what_is_pinned_used_or_expected_from_outside_is_shown_whatever_is_ranked() -> None:
+    showing = begun(*named(3), room=Room(pinned=("e00007", "buy", "nothing")))
+    assert showing.schemas[:3] == ("publish:e00007", "delegate:buyer/buy", "publish:e00003")
+    assert {"publish:e00003", "publish:e00007", "delegate:buyer/buy", "wait:paid"} <= {*showing.lines}
+    assert len(showing.schemas) == 20
+
+
+@pytest.mark.parametrize("size", [1, 60])
+def test_one_long_schema_or_description_takes_its_own_room_and_no_more(size: int) -> None:
+    long = EventDefinition(
+        event_name="a", description="x" * 9_000, payload_schema=obj({f"p{n}": {"type": "string"} for n in range(size)})
+    )
+    found = Offer((long, *(event(n) for n in range(2_000))))
+    showing = show_offer(found, ROOM, ["publish:a", *RANKED], [], None)
+    assert len(line_of(long)) <= LINE_CHARS and {"publish:a", *RANKED[:10]} <= {*showing.schemas}
+    assert sum(tokens(showing, found)) <= 2.5 * ROOM.tokens
+
+
+def test_within_a_plan_what_is_shown_only_grows() -> None:
+    first = begun()
+    hidden = [name for name in MANY.choices if name not in first.lines]
+    second = show_offer(MANY, ROOM, hidden, named(4), first)
+    assert second.lines == first.lines and second.schemas == (*first.schemas, *named(4))
+    assert second.added == (*named(4), *[name for name in hidden if name not in named(4)][:RANKED_EACH_TIME])[:6]
+    assert second.hidden == first.hidden - len(second.added)
+    assert show_offer(MANY, ROOM, RANKED, [], first) == first
+
+
+def test_what_is_offered_no_more_is_shown_no_more() -> None:
+    before = Showing(("publish:gone", *named(1)), ("publish:gone", *named(1)), ("publish:too",), 1)
+    showing = show_offer(MANY, ROOM, [], [], before)
+    assert (showing.schemas, showing.lines, showing.added) == (tuple(named(1)), tuple(named(1)), ())
+
+
+def test_what_has_grown_too_long_begins_anew_with_what_the_plan_has_used() -> None:
+    grown = add_schemas(begun(), MANY, named(*range(200)))
+    showing = show_offer(MANY, ROOM, RANKED, named(3), grown)
+    assert showing == begun(*named(3)) and showing.added == ()
+
+
+def test_schemas_and_lines_are_added_once_and_waits_have_no_schema() -> None:
+    first = begun()
+    more = add_schemas(first, MANY, [*named(1, 1), "wait:late", first.schemas[0]])
+    assert more.schemas == (*first.schemas, *named(1)) and {*more.added} <= {*named(1), "wait:late"}
+    assert add_schemas(more, MANY, named(1)) == more == add_lines(more, MANY, named(1))
+
+
+def test_what_a_model_looked_for_is_shown_the_best_of_it_with_schemas() -> None:
+    found = named(*range(100))
+    showing = add_found(begun(), MANY, found)
+    assert [name in showing.schemas for name in found[:5]] == [True] * SCHEMAS_FOUND + [False] * (5 - SCHEMAS_FOUND)
+    assert {*found[:LINES_FOUND]} <= {*showing.lines, *showing.added}

@@ -1,0 +1,45 @@
+"""Events by what they mean."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from soorma_ai.core.selection.vectors import MOST_CHARS, nearest, text_of, vector_of
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.errors import ConfigError
+
+AXES = {"north": (0.0, 1.0, 0.1), "east": (5.0, 0.0, 0.1), "north_east": (1.0, 1.0, 0.1), "south": (0.0, -3.0, 0.1)}
+
+
+@pytest.mark.parametrize(
+    ("wanted", "most", "names"),
+    [
+        ((0, 2, 0), 2, ["north", "north_east"]),
+        ((1, 0.9, 0), 3, ["north_east", "east", "north"]),
+        ((0, -1, 0), 1, ["south"]),
+        ((0, 1, 0), 9, ["north", "north_east", "east", "south"]),
+        ((0, 1, 0), 0, []),
+    ],
+)
+def test_the_nearest_directions_come_first_whatever_their_lengths(
+    wanted: Sequence[float], most: int, names: list[str]
+) -> None:
+    events = {name: vector_of(numbers) for name, numbers in AXES.items()}
+    assert nearest(events, vector_of(wanted), most) == names
+
+
+def test_ties_go_by_name() -> None:
+    events = {name: vector_of([1, 2]) for name in ("c", "a", "b")}
+    assert nearest(events, vector_of([2, 1]), 2) == ["a", "b"]
+
+
+@pytest.mark.parametrize("numbers", [[], [0.0, 0.0], [float("nan"), 1.0], [float("inf"), 1.0]])
+def test_what_has_no_direction_is_refused(numbers: list[float]) -> None:
+    with pytest.raises(ConfigError, match="no direction"):
+        vector_of(numbers)
+
+
+def test_a_text_tells_all_that_an_event_is_good_for_and_is_not_endless() -> None:
+    told = EventDefinition(event_name="a.b", description="Do.", when_to_use="Now.", not_for="Not.", synonyms=("c", "d"))
+    assert text_of(told) == "a.b\nDo.\nNow.\nc, d"
+    assert len(text_of(EventDefinition(event_name="a", description="x" * 9_999))) == MOST_CHARS
