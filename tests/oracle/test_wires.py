@@ -2,8 +2,10 @@
 
 import http.client
 import json
+import re
 from collections.abc import Iterator
 from inspect import signature
+from typing import Any, Self
 
 import pytest
 from offered import branches_of
@@ -31,6 +33,14 @@ SCHEMA: JsonObject = {
 }
 DECISION: JsonObject = {"reasoning": "done", "step": {"action": "complete", "result": {"total": 3}}}
 SAID = json.dumps(DECISION)
+TEXTS: dict[str, Any] = {
+    f"```json\n{SAID}\n```": DECISION,
+    f"Well: {SAID}": DECISION,
+    '{"step": "{}"}': {"step": "{}"},
+    SAID[:20]: None,
+    SAID.replace('"', "'"): None,
+    "": None,
+}
 ASKED = (Message("system", "You decide."), Message("user", "What next?"))
 FORMS = ("json_schema", "tools")
 KNOWN = [name for name, wire in WIRES.items() if wire.options.keys() <= signature(LiteLLMReasoner).parameters.keys()]
@@ -38,31 +48,39 @@ every_wire = pytest.mark.parametrize("name", KNOWN)
 every_form = pytest.mark.parametrize("form", FORMS)
 
 
-class Exchange:
-    """One question, and what came of it: `questions` is how the model read it, each time."""
+class Provider:
+    """A provider, and the product's client of it: `questions` is how the model read what it was asked."""
 
-    def __init__(self, name: str, form: str, *replies: Reply) -> None:
+    def __init__(self, name: str, form: str) -> None:
         self.wire = WIRES[name]
         self.questions: list[Question] = []
         self._form = form
-        self._replies: Iterator[Reply] = iter(replies)
+        self._replies: Iterator[Reply] = iter(())
+        self._server = Loopback(self._reply)
+
+    def __enter__(self) -> Self:
+        self._server.__enter__()
+        self._reasoner = LiteLLMReasoner(
+            self.wire.model,
+            api_base=self._server.address("m", self.wire),
+            api_key="any",
+            mode=self._form,
+            sleep=_never,
+            **self.wire.options,
+        )
+        return self
+
+    def __exit__(self, *ended: Any) -> None:
+        self._server.__exit__(*ended)
 
     def _reply(self, model: str, question: Question) -> Reply:
         assert model == "m"
         self.questions.append(question)
         return next(self._replies)
 
-    async def ask(self, *messages: Message) -> ModelAnswer:
-        with Loopback(self._reply) as server:
-            reasoner = LiteLLMReasoner(
-                self.wire.model,
-                api_base=server.address("m", self.wire),
-                api_key="any",
-                mode=self._form,
-                sleep=_never,
-                **self.wire.options,
-            )
-            return await reasoner.ask(ModelQuestion(messages or ASKED, SCHEMA))
+    async def ask(self, *replies: Reply, more: tuple[Message, ...] = ()) -> ModelAnswer:
+        self._replies = iter(replies)
+        return await self._reasoner.ask(ModelQuestion((*ASKED, *more), SCHEMA))
 
 
 async def _never(seconds: float) -> None:
@@ -72,75 +90,56 @@ async def _never(seconds: float) -> None:
 @every_wire
 @every_form
 async def test_a_question_is_read_and_its_answer_understood(name: str, form: str) -> None:
-    exchange = Exchange(name, form, Said(SAID, tokens=(70, 5)))
-    answer = await exchange.ask()
+    with Provider(name, form) as provider:
+        answer = await provider.ask(Said(SAID, tokens=(70, 5)))
+        await provider.ask(Said(SAID), more=(Message("assistant", "x"), Message("user", "No.")))
     assert (answer.value, answer.ending, answer.fault) == (DECISION, Ending.GOOD, "")
     assert (answer.prompt_tokens, answer.completion_tokens) == (70, 5)
-    (question,) = exchange.questions
+    question, again = provider.questions
     assert question.messages == (("system", "You decide."), ("user", "What next?"))
     assert branches_of(question.schema).keys() == {"complete"}
     assert (question.tool is not None) == (form == "tools")
     assert question.size > len(SAID)
+    assert [text for _, text in again.messages] == ["You decide.", "What next?", "x", "No."]
+    assert again.shown == "You decide.\nWhat next?\nNo."
 
 
 @every_wire
 @every_form
-async def test_of_a_conversation_the_model_sees_its_own_answer(name: str, form: str) -> None:
-    exchange = Exchange(name, form, Said(SAID))
-    await exchange.ask(*ASKED, Message("assistant", "x"), Message("user", "No."))
-    (question,) = exchange.questions
-    assert [text for _, text in question.messages] == ["You decide.", "What next?", "x", "No."]
-    assert question.shown == "You decide.\nWhat next?\nNo."
+async def test_an_answer_that_is_cut_or_no_object_comes_as_the_provider_can_carry_it(name: str, form: str) -> None:
+    with Provider(name, form) as provider:
+        cut = await provider.ask(Said(SAID[:9], End.CUT))
+        answers = [await provider.ask(Said(text)) for text in TEXTS]
+    assert (cut.value, cut.ending) == (None, Ending.CUT)
+    for text, question, answer in zip(TEXTS, provider.questions[1:], answers, strict=True):
+        assert answer.text.strip() == provider.wire.carry(Said(text), question).strip()
+        assert answer.value == TEXTS[text]
+        assert answer.value is not None or answer.fault
 
 
 @every_wire
 @every_form
-async def test_an_answer_that_is_cut_says_so(name: str, form: str) -> None:
-    answer = await Exchange(name, form, Said(SAID[:9], End.CUT)).ask()
-    assert (answer.value, answer.ending) == (None, Ending.CUT)
+async def test_a_provider_declines_in_its_own_way(name: str, form: str) -> None:
+    with Provider(name, form) as provider:
+        for declined in provider.wire.declines:
+            if declined.insists:
+                answer = await provider.ask(declined.reply)
+                assert (answer.value, answer.ending) == (None, Ending.GOOD)
+                assert re.search(declined.because, answer.fault)
+                continue
+            with pytest.raises(SoormaError, match=declined.because) as told:
+                await provider.ask(declined.reply)
+            assert told.value.code == declined.code
 
 
 @every_wire
-@every_form
-@pytest.mark.parametrize(
-    "text", [f"```json\n{SAID}\n```", SAID[:20], SAID.replace('"', "'"), "", '{"step": "{}"}', f"Well: {SAID}"]
-)
-async def test_what_is_no_object_comes_as_the_provider_can_carry_it(name: str, form: str, text: str) -> None:
-    exchange = Exchange(name, form, Said(text))
-    answer = await exchange.ask()
-    assert answer.text.strip() == exchange.wire.carry(Said(text), exchange.questions[0]).strip()
-    assert answer.value == {"step": "{}"} if "{}" in text else answer.value in (None, DECISION)
-    assert answer.value is not None or answer.fault
-
-
-@every_wire
-@every_form
-@pytest.mark.parametrize("number", [0, 1])
-async def test_a_provider_declines_in_its_own_way(name: str, form: str, number: int) -> None:
-    declines = WIRES[name].declines
-    declined = declines[number % len(declines)]
-    if declined.insists:
-        answer = await Exchange(name, form, declined.reply).ask()
-        assert (answer.value, answer.ending) == (None, Ending.GOOD)
-        return
-    with pytest.raises(SoormaError, match=declined.because) as told:
-        await Exchange(name, form, declined.reply).ask()
-    assert told.value.code == declined.code
-
-
-@every_wire
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
-async def test_a_request_that_failed_is_repeated_at_once(name: str, status: int) -> None:
-    exchange = Exchange(name, "json_schema", Failed(status, "try again"), Said(SAID))
-    assert (await exchange.ask()).value == DECISION
-    assert len(exchange.questions) == 2
-
-
-@every_wire
-async def test_a_provider_that_is_asked_too_often_says_so(name: str) -> None:
-    with pytest.raises(RateLimited) as told:
-        await Exchange(name, "json_schema", *[Failed(429, "Too many")] * 3).ask()
-    assert "Too many" in str(told.value)
+async def test_a_request_that_failed_is_repeated_at_once_as_often_as_may_be(name: str) -> None:
+    with Provider(name, "json_schema") as provider:
+        for asked, status in enumerate((429, 500, 502, 503), 1):
+            assert (await provider.ask(Failed(status, "try again"), Said(SAID))).value == DECISION
+            assert len(provider.questions) == 2 * asked
+        with pytest.raises(RateLimited, match="Too many"):
+            await provider.ask(*[Failed(429, "Too many")] * 3)
 
 
 @pytest.mark.parametrize(
