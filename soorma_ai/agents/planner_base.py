@@ -35,9 +35,10 @@ from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Reasoner
+from soorma_ai.ports import Embedder, Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.decide import draft, material_now
 from soorma_ai.runtime.planning.planner import Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
@@ -60,17 +61,18 @@ class ModelSettings:
 class BasePlanner(Agent):
     """Pursues goals; `Planner` and `ChoreographyPlanner` say in which way.
 
-    `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan may
-    wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
-    for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
-    its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good
-    beside those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is
-    shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
-    `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
-    when it wants them. `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or
-    "UTC") the date there on the day of the decision, without which a model knows no "tomorrow". When nobody has
-    answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
-    waits as long as it may live, as it does for a goal that it delegated.
+    `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan
+    may wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is
+    kept for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs`
+    go to its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are
+    good beside those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the
+    model is shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and
+    the `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
+    when it wants them. They are found by words, and with an `embedder` also by what they mean.
+    `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on
+    the day of the decision, without which a model knows no "tomorrow". When nobody has answered a request of the
+    model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may
+    live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -97,6 +99,7 @@ class BasePlanner(Agent):
         offer_tokens: int = Room.tokens,
         offer_schemas: int = Room.schemas,
         pinned_events: Iterable[str] = (),
+        embedder: Embedder | None = None,
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
@@ -133,6 +136,7 @@ class BasePlanner(Agent):
         self._strategy = planning_strategy
         self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._meanings = Meanings(embedder) if embedder else None
         self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
@@ -246,6 +250,7 @@ class BasePlanner(Agent):
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
             prompt_id=self.prompt_id,
             room=self._room,
+            meanings=self._meanings,
             zone=self._zone,
         )
 
