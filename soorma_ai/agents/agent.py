@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
@@ -111,7 +111,7 @@ class Agent:
         is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
-            hearing = registered(f"on_event({event_type!r})", handler, options)
+            hearing = handler_of(f"on_event({event_type!r})", handler, options)
 
             async def decide(handling: Handling) -> None:
                 await self._hear(handling, hearing)
@@ -175,7 +175,7 @@ class Agent:
             raise ConfigError(f"{self.name} has two handlers for {route.event_type!r} on {route.topic}; keep one")
         self._routes.append(route)
         if definition is not None:
-            self._taken.append((role, self._described(definition)))
+            self._taken.append((role, self._describe(definition)))
 
     async def _run(self, handling: Handling, handler: Registered, *given: object) -> Any:
         """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
@@ -188,7 +188,7 @@ class Agent:
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         await tell_requester(handling, failure)
 
-    def _described(self, definition: EventDefinition) -> EventDefinition:
+    def _describe(self, definition: EventDefinition) -> EventDefinition:
         capability = self._capability(definition.event_name, definition.topic)
         return capability.complete(definition) if capability else definition
 
@@ -198,7 +198,7 @@ class Agent:
         wanted = (event_type, topic)
         return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
 
-    def _promised(self, event_type: str) -> JsonObject | None:
+    def _result_schema(self, event_type: str) -> JsonObject | None:
         """The shape of its result, as its capability tells it."""
         capability = self._capability(event_type)
         return capability.result_schema if capability else None

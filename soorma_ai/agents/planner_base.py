@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler
@@ -166,7 +166,7 @@ class BasePlanner(Agent):
                 self.machines[event_type] = declared
             if event_type not in self.goals:
                 self._pursue(EventDefinition(event_name=event_type))
-            self.goal_handlers[event_type] = registered(f"on_goal({event_type!r})", handler, options)
+            self.goal_handlers[event_type] = handler_of(f"on_goal({event_type!r})", handler, options)
             return handler
 
         return register
@@ -177,7 +177,7 @@ class BasePlanner(Agent):
         options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
-            self._transition_handler = registered("on_transition()", handler, options)
+            self._transition_handler = handler_of("on_transition()", handler, options)
             return handler
 
         return register
@@ -299,7 +299,7 @@ class BasePlanner(Agent):
         await super()._event_failed(handling, failure)
 
     def _pursue(self, goal: EventDefinition) -> None:
-        goal = self._described(goal)
+        goal = self._describe(goal)
         self.goals[goal.event_name] = goal
         route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
         self._take(route, goal, EventRole.TAKES_AS_GOAL)

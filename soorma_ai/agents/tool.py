@@ -8,7 +8,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
@@ -108,14 +108,14 @@ class Tool(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            invoked = registered(f"on_invoke({event_type!r})", handler, options)
+            invoked = handler_of(f"on_invoke({event_type!r})", handler, options)
             invocation = _Invocation(
                 run=self._run,
                 handler=invoked,
                 reconcile=Registered(reconcile) if reconcile else None,
                 is_once=once,
                 takes=takes,
-                gives=gives if gives.schema else Shape(None, self._promised(event_type)),
+                gives=gives if gives.schema else Shape(None, self._result_schema(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
             route = Route(

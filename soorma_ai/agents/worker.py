@@ -7,7 +7,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Shape, event_taken, payload_type
@@ -66,8 +66,8 @@ class Worker(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            promised = gives if gives.schema else Shape(None, self._promised(event_type))
-            working = registered(f"on_task({event_type!r})", handler, options)
+            promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
+            working = handler_of(f"on_task({event_type!r})", handler, options)
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])
             route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed, attempts=most)
@@ -89,7 +89,7 @@ class Worker(Agent):
         def register(handler: H) -> H:
             if event_type in self._result_handlers:
                 raise ConfigError(f"{self.name} has two handlers for the result {event_type!r}; keep one")
-            self._result_handlers[event_type] = registered(f"on_result({event_type!r})", handler, options)
+            self._result_handlers[event_type] = handler_of(f"on_result({event_type!r})", handler, options)
             return handler
 
         return register

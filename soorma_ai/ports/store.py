@@ -190,7 +190,8 @@ class Plans(Protocol):
         ...
 
     async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
-        """Requests of a person that wait for an approval outside of plans and tasks; counted up to `at_most`."""
+        """Requests that a person made as a client, and that wait for an approval; counted up to `at_most`. What an
+        agent asks in the course of theirs is none of these."""
         ...
 
     async def questions_beginning(self, tenant_id: str, letters: str, limit: int) -> list[Expectation]:

@@ -40,6 +40,7 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
+from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JoinProgress
 from soorma_ai.domain.limits import Limits
@@ -212,17 +213,17 @@ async def test_questions_are_listed_by_their_deadlines_and_of_the_tenant_alone(s
     assert await listed(2) == ["c", "d"]
 
 
-async def test_what_is_held_for_a_person_outside_of_plans_and_tasks_is_counted(store: Store) -> None:
+async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask_for_them_is_not(store: Store) -> None:
     def of(user_id: str) -> Ask:
         held = Proposal("pay", {}, "d", {}, request=event(user_id).model_copy(update={"user_id": user_id}))
         return replace(question(), proposal=held)
 
-    loose: dict[str, Any] = {"plan_id": None, "root_plan_id": None}
+    loose: dict[str, Any] = {"plan_id": None, "root_plan_id": None, "agent": CLIENT}
     await running(
         store,
         *(gate(f"a-{n}", ask=of("ann"), **loose) for n in range(3)),
         gate("b", ask=of("ben"), **loose),
-        gate("c", ask=of("ann"), task_id="t-1", **loose),
+        gate("c", ask=of("ann"), **(loose | {"agent": "shop"})),
         gate("d", ask=of("ann")),
         gate("e", ask=of("ann"), tenant_id="other", **loose),
     )

@@ -108,7 +108,7 @@ class TaskInHand:
             return
         await self._must_wait_for_something()
         state = json_object("task.state", self.state)
-        changed = self._changed()
+        changed = self._changes()
         if self._stored and not changed and state == self.record.state:
             return
         expected = self.record.version if self._stored else None
@@ -116,7 +116,7 @@ class TaskInHand:
         record = replace(self.record, state=state, sub_tasks=len(self.sub_tasks), version=version)
         self.handling.record(SaveTask(record, expected), *changed)
 
-    def _changed(self) -> list[SaveSubTask]:
+    def _changes(self) -> list[SaveSubTask]:
         key = (self.record.agent, self.record.task_id)
         return [
             SaveSubTask(*key, ordinal, replace(info))

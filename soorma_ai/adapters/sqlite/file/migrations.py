@@ -132,7 +132,7 @@ STEPS: dict[int, tuple[str, ...]] = {
                 ON expectation (
                     tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL)
                 )
-                WHERE status = 'open' AND kind = 'gate' AND plan_id IS NULL AND task_id IS NULL
+                WHERE status = 'open' AND kind = 'gate' AND agent = 'client'
         """),
     ),
 }

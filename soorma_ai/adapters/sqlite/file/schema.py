@@ -112,7 +112,7 @@ CREATE INDEX expectation_question
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
 CREATE INDEX expectation_held
     ON expectation (tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL))
-    WHERE status = 'open' AND kind = 'gate' AND plan_id IS NULL AND task_id IS NULL;
+    WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
 
 CREATE TABLE wait_key (
     tenant TEXT NOT NULL,

@@ -38,7 +38,7 @@ _QUESTIONS = f"""
 _HELD = """
     SELECT count(*) FROM (
         SELECT 1 FROM expectation
-        WHERE status = 'open' AND kind = 'gate' AND plan_id IS NULL AND task_id IS NULL AND tenant = ?
+        WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ?
             AND iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL) = ?
         LIMIT ?
     )
