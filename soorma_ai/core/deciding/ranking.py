@@ -6,6 +6,7 @@ from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.deciding.prompt import Occasion
 from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.index import Query
+from soorma_ai.core.selection.share import share
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.values import compact
 
@@ -33,7 +34,8 @@ def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[st
     """Return the likely choices, best first. `meant` are events found by their meaning, which count as much as those
     that are found by words."""
     found = offer.index.rank(query, MOST_RANKED)
-    return _choices(offer, fuse([(found, 1.0), (meant, 1.0)], MOST_RANKED) if meant else found)
+    ranked = fuse([(found, 1.0), (meant, 1.0)], MOST_RANKED) if meant else found
+    return _choices(offer, share(ranked, lambda event: offer.agents.get(event, "")))
 
 
 def used_in(history: Sequence[Step], offer: Offer) -> list[str]:
