@@ -10,9 +10,10 @@ ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
 SEED ?= 1
-WIRE ?= openai
+WIRE ?= direct
 FORM ?= json_schema
 STRANGERS ?=
+BYSTANDERS ?=
 OFFER_TOKENS ?=
 
 UV := $(shell uv --version >/dev/null 2>&1 && echo uv)
@@ -59,7 +60,7 @@ record: .make/dev ## cassettes anew from the real models, whose key is in the en
 
 oracle: .make/dev ## plans with known decisions, with faults planted: PLANS, RATE, SEED, WIRE, FORM, STRANGERS, OFFER_TOKENS
 	@PLANS="$(PLANS)" RATE="$(RATE)" SEED="$(SEED)" WIRE="$(WIRE)" FORM="$(FORM)" STRANGERS="$(STRANGERS)" \
-		OFFER_TOKENS="$(OFFER_TOKENS)" $(PYTHON) tests/oracle/run.py $(ARGS)
+		BYSTANDERS="$(BYSTANDERS)" OFFER_TOKENS="$(OFFER_TOKENS)" $(PYTHON) tests/oracle/run.py $(ARGS)
 
 oracle-all: .make/dev ## the same by every wire, in every form, at two rates and three seeds: PLANS
 	@PLANS="$(PLANS)" $(PYTHON) tests/oracle/grid.py $(ARGS)

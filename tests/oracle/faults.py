@@ -151,7 +151,10 @@ def _outside_an_enum(case: Case) -> Made:
 
 
 def _extra_field(case: Case) -> Made:
-    """Where the event's schema is open, a further field in its data is right; beside it, never."""
+    """Where the event's schema is open, a further field in its data is right; beside it, never. In a question about
+    events it changes nothing."""
+    if case.action in ASKS:
+        return None
     step = case.step
     extra = {"confidence": 0.9}
     if case.action == "complete":
@@ -159,7 +162,7 @@ def _extra_field(case: Case) -> Made:
         return case.instead(step)
     if case.action == "wait":
         extra = case.draw.choice([extra, {"reason": "x"}, {"approved": True}])
-    elif case.action not in ASKS:
+    else:
         extra = case.draw.choice([extra, {"event_type": case.draw.choice(sorted(case.offered))}])
         inside = _first_unfit(case, [step["data"] | extra])
         if inside is not None:

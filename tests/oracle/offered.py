@@ -11,7 +11,9 @@ from wires.form import Payload, Question
 PUBLISH = "publish:"
 NEED, FIND = "need_schema", "find_events"
 ASKS = frozenset({NEED, FIND})
-_LINE = re.compile(r'^- <data [^>]*>\{"called":("(?:[^"\\]|\\.)*")', re.MULTILINE)
+LOOKUPS = ASKS | {"see_result"}
+# Only lists of what there is have lines of their own between fences.
+_LISTS = re.compile(r"<data (\S+)>(\{\n.*?\n\})</data \1>", re.DOTALL)
 
 
 def branches_of(schema: Payload) -> dict[str, Payload]:
@@ -36,9 +38,9 @@ def _flat(schema: Payload, definitions: Payload) -> Iterator[Payload]:
 
 
 def lines_of(question: Question) -> frozenset[str]:
-    """Return the names of all events that stand in the request, as a line or in full."""
-    names: list[str] = [json.loads(name) for name in _LINE.findall(question.shown)]
-    return frozenset(name.removeprefix(PUBLISH) for name in names)
+    """Return the names of all events that are listed in the request, whether their schemas stand there too or not."""
+    lists = [json.loads(inside) for _, inside in _LISTS.findall(question.shown)]
+    return frozenset(name.removeprefix(PUBLISH) for listed in lists for name in listed)
 
 
 def spelled(value: Any, schema: Payload) -> Any:

@@ -1,10 +1,11 @@
 """The oracle: plans with known decisions, through the real path, by a model that is often wrong at first.
 
-    PLANS=folder RATE=0.25 SEED=1 WIRE=openai FORM=json_schema python tests/oracle/run.py [--only WORD] [--every N]
-    STRANGERS=2000 OFFER_TOKENS=4000 python tests/oracle/run.py [--nothing-hidden]
+    PLANS=folder RATE=0.25 SEED=1 WIRE=direct FORM=json_schema python tests/oracle/run.py [--only WORD] [--every N]
+    STRANGERS=2000 BYSTANDERS=1 OFFER_TOKENS=4000 python tests/oracle/run.py [--nothing-hidden]
 
 WIRE is how the model is spoken to, FORM how it is asked. STRANGERS are so many events of others, among which a plan has
-to find its own, in requests of about OFFER_TOKENS. --without takes a check out of the product.
+to find its own, in requests of about OFFER_TOKENS; they are those of BYSTANDERS agents, by default of one. --without
+takes a check out of the product.
 
 Ends with 0 only if every plan went exactly as it should, and nothing invalid was published; among strangers all but a
 few plans, and all where nothing is hidden.
@@ -54,9 +55,10 @@ class Options:
     folder: Path = PLANS
     rate: float = 0.25
     seed: int = 1
-    wire: str = "openai"
+    wire: str = "direct"
     form: str = "json_schema"
     strangers: int = 0
+    bystanders: int = 1
     offer_tokens: int | None = None
     nothing_hidden: bool = False
     without: str | None = None
@@ -104,12 +106,14 @@ async def go(plans: Sequence[Plan], habits: dict[str, Habit], material: Material
         some = list(plans[start : start + TOGETHER])
         with tempfile.TemporaryDirectory(prefix="oracle-") as folder:
             models = Models(material, some, habits, WIRES[options.wire])
-            others = [bystanders(material.registry)] if material.registry else []
-            await go_together(models, Path(folder, "store.db"), options, outcome, *others)
+            others = bystanders(material.registry, options.bystanders)
+            await go_together(models, Path(folder, "store.db"), options, outcome, others)
     return outcome
 
 
-async def go_together(models: Models, store: Path, options: Options, outcome: Outcome, *others: Agent) -> None:
+async def go_together(
+    models: Models, store: Path, options: Options, outcome: Outcome, others: Sequence[Agent] = ()
+) -> None:
     with Loopback(models.respond) as server:
         worlds = [World(model.plan, _model_of(model.plan, server, options)) for model in models.of.values()]
         told = await live(worlds, store, others)
@@ -249,7 +253,7 @@ def read_options(arguments: Sequence[str] | None) -> Options:
     parser.add_argument("--only", default="", help="only plans whose id holds this")
     parser.add_argument("--every", type=int, default=1, help="only every so many")
     parser.add_argument("--nothing-hidden", action="store_true", help="each request has to show all events")
-    parser.add_argument("--wire", default=given_by("WIRE") or "openai", help="how the model is spoken to")
+    parser.add_argument("--wire", default=given_by("WIRE") or "direct", help="how the model is spoken to")
     parser.add_argument("--form", default=given_by("FORM") or "json_schema", help="how it is asked")
     given = parser.parse_args(arguments)
     for name, known in (("wire", WIRES), ("form", FORMS)):
@@ -260,6 +264,7 @@ def read_options(arguments: Sequence[str] | None) -> Options:
         rate=float(given_by("RATE") or 0.25),
         seed=int(given_by("SEED") or 1),
         strangers=int(given_by("STRANGERS") or 0),
+        bystanders=int(given_by("BYSTANDERS") or 1),
         offer_tokens=int(given_by("OFFER_TOKENS") or 0) or None,
         **vars(given),
     )

@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 from faults import RIGHT_INSIDE, UNANSWERED, Case, Fault, fault
 from material import Event, Material, Payload, Plan
-from offered import ASKS, FIND, NEED, PUBLISH, as_texts, branches_of, lines_of, spelled, texts_in, words_for
+from offered import ASKS, FIND, LOOKUPS, NEED, PUBLISH, as_texts, branches_of, lines_of, spelled, texts_in, words_for
 from wires.form import Declined, Failed, Question, Reply, Said, Wire
 
 MOST_FINDS, MOST_NEEDS = 2, 3
@@ -65,6 +65,7 @@ class PlanModel:
     _length: int = 0
     _has_asked: bool = False
     _needs: int = 0
+    _looked_for: list[str] = field(default_factory=list[str])
 
     def reply(self, question: Question) -> Reply:
         self.calls += 1
@@ -77,6 +78,8 @@ class PlanModel:
     def _given(self, question: Question) -> Reply:
         last, self._last = self._last, None
         has_asked, self._has_asked = self._has_asked, False
+        if has_asked and last is not None:
+            self.taken_as_they_were += len(question.messages) <= 2
         length, self._length = self._length, len(question.messages)
         if last is not None and last.again and length == self._length:
             self.unanswered += last.kind in UNANSWERED
@@ -113,6 +116,8 @@ class PlanModel:
             return self._say(decision, question)
         self._last = fault(self._case(decision, question, draw))
         self.corrupted[self._last.kind] += 1
+        if self._last.kind in RIGHT_INSIDE:
+            self._note(decision)
         return self._last.reply
 
     def _decide(self, question: Question) -> Payload:
@@ -134,15 +139,13 @@ class PlanModel:
                 return {"action": NEED, "events": [event.name]}
         elif self.asked[FIND] < MOST_FINDS:
             return {"action": FIND, "words": words_for(event.name, event.description)}
-        self.complaints.append(f"step {self.step}: {event.name} was asked for, and its schema did not come")
+        before = ", ".join(self._looked_for) or "nothing"
+        self.complaints.append(f"step {self.step}: {event.name} is not shown; looked for before: {before}")
         return {"action": "complete", "result": {"message": "There is nobody who could do this."}}
 
     def _say(self, decision: Payload, question: Question) -> Said:
         action = decision["action"]
-        if action in ASKS:
-            self._has_asked = True
-            self._needs += action == NEED
-            self.asked[action] += 1
+        self._note(decision)
         branches = branches_of(question.schema)
         if (branch := branches.get(action)) is None:
             self.complaints.append(f"step {self.step}: {action} is not offered; there is {sorted(branches)}")
@@ -151,6 +154,15 @@ class PlanModel:
         for error in jsonschema.Draft202012Validator(branch).iter_errors(said):
             self.complaints.append(f"step {self.step}: the schema has no room for the right answer: {error.message}")
         return Said(self._answer(said))
+
+    def _note(self, decision: Payload) -> None:
+        """Count a question: what comes next belongs to the same step."""
+        action = decision["action"]
+        if action in ASKS:
+            self._has_asked = True
+            self._needs += action == NEED
+            self.asked[action] += 1
+            self._looked_for += [self.plan.steps[self.step]["event"]] if action == FIND else []
 
     def _answer(self, step: Payload) -> str:
         return json.dumps({"reasoning": f"Step {self.step + 1}.", "step": step})
@@ -198,7 +210,7 @@ class PlanModel:
         expected = {PUBLISH + name for name in self.plan.events} | {"wait", "complete"}
         expected |= {"publish_all"} if self.plan.events else set()
         everything = self.registered | self.plan.events.keys()
-        strange = offered - expected - ASKS - {PUBLISH + name for name in everything}
+        strange = offered - expected - LOOKUPS - {PUBLISH + name for name in everything}
         missing = set[str]() if ASKS & offered else expected - offered
         if strange or missing:
             self.complaints.append(f"step {self.step}: offered is {sorted(offered)}, and not {sorted(expected)}")

@@ -6,14 +6,15 @@ from typing import Any
 
 from soorma_ai.core.deciding import judge as validate
 from soorma_ai.runtime import flow
+from soorma_ai.runtime.planning import decide
 
-CHECKS = ("validation", "offer", "gate")
+CHECKS = ("validation", "offer", "gate", "shown")
 
 
 @contextmanager
 def without(check: str | None) -> Generator[None]:
     """Every place that makes this check, and no other."""
-    before = validate.CHECKS, validate.approval_needed, flow.validate
+    before = validate.CHECKS, validate.approval_needed, flow.validate, decide.unseen_in
     match check:
         case "validation":
             validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.must_fit)
@@ -22,12 +23,14 @@ def without(check: str | None) -> Generator[None]:
             validate.CHECKS = tuple(one for one in validate.CHECKS if one is not validate.must_be_offered)
         case "gate":
             validate.approval_needed = _no_approval
+        case "shown":
+            decide.unseen_in = _all_seen
         case _:
             pass
     try:
         yield
     finally:
-        validate.CHECKS, validate.approval_needed, flow.validate = before
+        validate.CHECKS, validate.approval_needed, flow.validate, decide.unseen_in = before
 
 
 async def _nothing(handling: Any) -> None:
@@ -36,3 +39,8 @@ async def _nothing(handling: Any) -> None:
 
 def _no_approval(decision: Any, situation: Any) -> None:
     """Ask nobody."""
+
+
+def _all_seen(decision: Any, offer: Any, showing: Any) -> list[str]:
+    """Take an event for shown that was no more than a line."""
+    return []

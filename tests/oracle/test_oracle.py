@@ -8,13 +8,17 @@ import re
 import runpy
 import sqlite3
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import run as oracle
+from faults import BLIND
 from judge import Verdict, judge, without_nulls
-from material import Plan, is_there, read
+from material import Plan, is_there, read, registry_beside
+from offered import FIND, NEED
 from run import Options, Outcome
 from scripted import Habit, Models
 from wires import WIRES
@@ -60,6 +64,38 @@ def test_a_product_without_one_of_its_checks_fails(check: str, reason: str) -> N
     assert not outcome.passed(options)
     assert outcome.invalid > 0
     assert any(re.search(reason, line) for lines in outcome.wrong.values() for line in lines)
+
+
+AMONG_OTHERS = Options(oracle.PLANS, rate=1, only="sgd", every=14, strangers=120, bystanders=3, offer_tokens=1000)
+LISTED = replace(AMONG_OTHERS, offer_tokens=6000, nothing_hidden=True)
+among_others = pytest.mark.skipif(not registry_beside(oracle.PLANS).is_file(), reason="there are no events of others")
+
+
+@among_others
+@pytest.mark.parametrize(("options", "asked"), [(LISTED, NEED), (AMONG_OTHERS, FIND)])
+def test_among_events_of_others_a_plan_asks_for_those_that_it_needs(options: Options, asked: str) -> None:
+    outcome, _ = oracle.run(options)
+    assert outcome.passed(options), outcome.wrong
+    assert outcome.asked[asked] > 0
+    assert outcome.unasked < outcome.plans
+    assert (outcome.hid > 0) == (asked == FIND)
+
+
+@among_others
+def test_a_product_that_publishes_what_it_showed_as_a_line_fails() -> None:
+    options = replace(LISTED, without="shown")
+    outcome, _ = oracle.run(options)
+    assert not outcome.passed(options)
+    assert any(f"a wrong answer was taken ({BLIND})" in line for lines in outcome.wrong.values() for line in lines)
+
+
+def test_a_run_that_hides_what_it_should_not_fails() -> None:
+    assert Outcome(plans=1).passed(LISTED)
+    assert not Outcome(plans=1, hid=1).passed(LISTED)
+    assert not Outcome(plans=1, asked=Counter({FIND: 1})).passed(LISTED)
+    assert not Outcome(plans=20, wrong={"p": ["x"]}).passed(LISTED)
+    assert Outcome(plans=20, wrong={"p": ["x"]}).passed(AMONG_OTHERS)
+    assert not Outcome(plans=19, wrong={"p": ["x"]}).passed(AMONG_OTHERS)
 
 
 def test_a_run_that_fails_says_so_by_its_last_line_and_its_exit_code(

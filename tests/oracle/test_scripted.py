@@ -32,7 +32,7 @@ WAIT = branch("wait", expected_event={"type": "string"}, message={"type": "strin
 PUBLISH = branch(f"publish:{SHIP.name}", data=SCHEMA)
 USUAL = (NEED_BRANCH, FIND_BRANCH, COMPLETE, WAIT)
 REQUEST: Payload = {"action": f"publish:{SHIP.name}", "data": {"id": "A"}}
-LINE = '- <data 1>{"called":"shop.Ship","description":"x"}</data 1>'
+LINE = '<data 1>{\n"wait:reply":"y",\n"shop.Ship":"x"\n}</data 1>'
 
 
 def question(*branches: Payload, system: str = "", more: tuple[str, ...] = ()) -> Question:
@@ -87,7 +87,7 @@ def test_it_does_not_ask_for_ever(system: str, questions: int) -> None:
     steps = [step_of(asked.reply(question(*USUAL, system=system)))["action"] for _ in range(questions + 1)]
     assert steps[-1] == "complete"
     assert len({*steps[:-1]}) == 1
-    assert "its schema did not come" in asked.complaints[0]
+    assert "is not shown; looked for before" in asked.complaints[0]
 
 
 def test_it_complains_where_it_cannot_ask() -> None:
@@ -146,11 +146,11 @@ def test_branches_are_found_wherever_they_stand() -> None:
     assert branches_of(constant).keys() == {"wait"}
 
 
-def test_lines_are_told_from_all_else_that_stands_in_a_request() -> None:
-    said = '- <data 1>{"called":"not.this"}</data 1>'
-    told = '- <data 2>{"called":"a \\"b\\""}</data 2> (a person)\nx <data 3>{"called":"c"}</data 3>'
-    asked = question(COMPLETE, system=told, more=(said, '- <data 4>{"called":"publish:d"}</data 4>'))
-    assert lines_of(asked) == {'a "b"', "d"}
+def test_what_is_listed_is_told_from_all_else_that_stands_in_a_request() -> None:
+    listed = '<data {0}>{{\n"publish:a":"x {0}",\n"delegate:p/{0}":""\n}}</data {0}>'
+    told = listed.format(2) + '\n<data 3>{"c":"publish:c"}</data 3>'
+    asked = question(COMPLETE, system=told, more=(listed.format(4), f"There is also:\n{listed.format(5)}"))
+    assert lines_of(asked) == {"a", "delegate:p/2", "delegate:p/5"}
 
 
 def test_what_a_provider_cannot_be_held_to_is_said_as_a_text() -> None:

@@ -4,7 +4,6 @@ import http.client
 import json
 import re
 from collections.abc import Iterator
-from inspect import signature
 from typing import Any, Self
 
 import pytest
@@ -43,8 +42,7 @@ TEXTS: dict[str, Any] = {
 }
 ASKED = (Message("system", "You decide."), Message("user", "What next?"))
 FORMS = ("json_schema", "tools")
-KNOWN = [name for name, wire in WIRES.items() if wire.options.keys() <= signature(LiteLLMReasoner).parameters.keys()]
-every_wire = pytest.mark.parametrize("name", KNOWN)
+every_wire = pytest.mark.parametrize("name", WIRES)
 every_form = pytest.mark.parametrize("form", FORMS)
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -165,9 +165,13 @@ class World:
             self.surprises.append(f"the answer {payload} was {outcome}: {outcome.detail}")
 
 
-def bystanders(events: Iterable[Event]) -> Tool:
-    """Return an agent of all tenants that takes these events, and never answers."""
-    tool = Tool("bystander")
+def bystanders(events: Sequence[Event], number: int) -> list[Agent]:
+    """Return so many agents of all tenants, which together take these events, and never answer."""
+    return [_bystander(f"bystander {first}", events[first::number]) for first in range(number) if events[first::number]]
+
+
+def _bystander(name: str, events: Sequence[Event]) -> Tool:
+    tool = Tool(name)
     for event in events:
         tool.on_invoke(event.name, **_registered(event))(_stay_silent)
     return tool

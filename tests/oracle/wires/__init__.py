@@ -6,10 +6,10 @@ from wires import anthropic, gemini, ollama, openai
 from wires.form import Wire
 
 WIRES: dict[str, Wire] = {
-    "openai": openai.WIRE,
+    "openai": replace(openai.WIRE, options={"transport": "litellm"}),
     "anthropic": anthropic.WIRE,
     "gemini": gemini.WIRE,
     "ollama": ollama.WIRE,
-    # The same wire by the product's own path to it, without the library that speaks the others.
+    # The same wire, as the product speaks it by itself where it is not told otherwise.
     "direct": replace(openai.WIRE, options={"transport": "direct"}),
 }
