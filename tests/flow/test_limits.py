@@ -1,18 +1,32 @@
 """Limits hold: over restarts, over the whole tree, and whatever the model says."""
 
+import asyncio
 import itertools
+from contextlib import suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import ended, held_for, order, payments, planner, pursue, requested, running, stock, types
+from kit import ended, held_for, order, payments, planner, pursue, requested, running, stock, types, until
 
-from soorma_ai import InvocationContext, Limits, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai import (
+    ChoreographyPlanner,
+    DelegationSpec,
+    InvocationContext,
+    Limits,
+    PlanFailed,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, ContentFiltered, ModelRefused, Paid
-from soorma_ai.ports import ModelAnswer
+from soorma_ai.ports import ModelAnswer, ModelQuestion
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, delegate, publish
 
@@ -203,3 +217,67 @@ async def test_an_unpriced_planner_cannot_spend_a_trees_budget_in_dollars(platfo
     plan = await order(platform, root, child, stock())
     assert await plan.result(timeout=5) == {"child": "failed"}
     assert (await platform.plans())[0].reason != ""
+
+
+BRANCHES = 32
+
+
+def _crowd() -> Worker:
+    """Gives a goal to a planner so many times at once."""
+    crowd = Worker("crowd")
+
+    @crowd.on_task("crowd.asked")
+    async def ask(task: TaskContext, context: PlatformContext) -> None:
+        parts = [DelegationSpec("buy.wanted", {"n": n}, "buy.wanted.completed") for n in range(BRANCHES)]
+        await task.delegate_parallel(parts)
+
+    @crowd.on_result("buy.wanted.completed")
+    async def wait(result: ResultContext, context: PlatformContext) -> None:
+        """Whoever was asked, it is over when all are."""
+
+    return crowd
+
+
+@pytest.mark.parametrize("error", [0.0, 0.2])
+@pytest.mark.parametrize("limit", ["max_tokens", "max_cost_usd"])
+async def test_however_many_branches_decide_at_once_no_more_is_spent_than_the_estimate_is_wrong_by(
+    platform: Platform, limit: str, error: float
+) -> None:
+    """The model uses all that was reserved for it, and the share of `error` more."""
+    price, sent, together = 0.001, asyncio.Event(), list[int]()
+
+    async def answer(question: ModelQuestion) -> ModelAnswer:
+        together.append(1)
+        if len(together) < 8:
+            with suppress(TimeoutError):
+                await asyncio.wait_for(sent.wait(), 2)
+        sent.set()
+        used = int((1 + error) * (reserved(question) - child.max_output_tokens))
+        made = int((1 + error) * child.max_output_tokens)
+        said = complete({"done": True})
+        return ModelAnswer(compact(said), said, "", "m", used, made, price * (used + made), 1.0)
+
+    def reserved(question: ModelQuestion) -> int:
+        texts = [message.content for message in question.messages]
+        return len(compact([*texts])) // 4 + len(compact(question.schema)) // 4 + child.max_output_tokens
+
+    child = ScriptedReasoner(answer, usd_per_token=price)
+    most = 30_000
+    limits = Limits(**{limit: most if limit == "max_tokens" else most * price})
+    root = planner([publish("crowd.asked")] * 3, limits=limits)
+    minds = ChoreographyPlanner("buyer", reasoner=child, goals=["buy.wanted"], limits=limits)
+    plan = await order(platform, root, minds, _crowd())
+    await until_all_ended(platform, BRANCHES + 1)
+    usage = (await platform.plan(plan.plan_id)).usage
+    used = usage.tokens if limit == "max_tokens" else usage.cost_usd / price
+    assert len(together) >= 8 and 0.7 * most < used <= (1 + error) * most
+    ends = [one.reason for one in await platform.plans(limit=100) if one.reason]
+    assert ends and all(f"limit_exceeded: {limit}" in reason or "cancelled" in reason for reason in ends)
+
+
+async def until_all_ended(platform: Platform, count: int) -> None:
+    async def all_ended() -> bool:
+        plans = await platform.plans(limit=100)
+        return len(plans) >= count and all(one.status.is_final for one in plans if one.parent_plan_id)
+
+    await until(platform, all_ended)
