@@ -82,6 +82,8 @@ class Outcome:
     calls: int = 0
     decisions: int = 0
     tokens: int = 0
+    repeated: int = 0
+    compared: int = 0
     sent: int = 0
     found_inside: int = 0
     unasked: int = 0
@@ -179,6 +181,8 @@ def add(outcome: Outcome, world: World, model: PlanModel, heard: Told, verdict: 
     outcome.decisions += model.step + 1
     outcome.tokens += verdict.tokens
     outcome.sent += model.tokens
+    outcome.repeated += model.repeated
+    outcome.compared += model.compared
     outcome.found_inside += model.taken_as_they_were
     outcome.unasked += not model.asked
     outcome.hid += model.hid
@@ -227,6 +231,8 @@ def report(outcome: Outcome, refused: Outcome, seconds: float, options: Options)
         f"{outcome.calls} model calls, {outcome.tokens} tokens, {outcome.published} requests published, "
         f"{outcome.found_inside} answers found in prose or fences, {seconds:.1f} s"
     )
+    if outcome.compared:
+        print(f"{outcome.repeated / outcome.compared:.0%} of a decision's request is the beginning of the one before")
     if options.strangers:
         print(
             f"among {options.strangers} events of others: {outcome.unasked}/{outcome.plans} plans without asking, "

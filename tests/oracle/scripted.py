@@ -57,12 +57,15 @@ class PlanModel:
     unanswered: int = 0
     tokens: int = 0
     hid: int = 0
+    repeated: int = 0
+    compared: int = 0
     corrupted: Counter[str] = field(default_factory=Counter[str])
     asked: Counter[str] = field(default_factory=Counter[str])
     taken_as_they_were: int = 0
     complaints: list[str] = field(default_factory=list[str])
     _last: Fault | None = None
     _length: int = 0
+    _before: tuple[str, ...] = ()
     _has_asked: bool = False
     _needs: int = 0
     _looked_for: list[str] = field(default_factory=list[str])
@@ -104,6 +107,7 @@ class PlanModel:
             self.taken_as_they_were += 1
         self.step += 1
         self._needs = 0
+        self._compare(question)
         if self.step >= len(self.plan.steps):
             self.complaints.append(f"asked for decision {self.step + 1} of {len(self.plan.steps)}")
             return Failed(400, "this plan is over")
@@ -119,6 +123,15 @@ class PlanModel:
         if self._last.kind in RIGHT_INSIDE:
             self._note(decision)
         return self._last.reply
+
+    def _compare(self, question: Question) -> None:
+        """Count what of a decision's request is, from its beginning, that of the decision before: a provider that keeps
+        what it has read need not read it again."""
+        texts = (json.dumps(question.schema), *(text for _, text in question.messages))
+        if self._before:
+            self.compared += sum(map(len, texts))
+            self.repeated += sum(map(beginning_of_both, self._before, texts))
+        self._before = texts
 
     def _decide(self, question: Question) -> Payload:
         step = self.plan.steps[self.step]
@@ -254,6 +267,12 @@ def words_of(value: Any) -> list[str]:
             return [word for item in value for word in words_of(item)][:1]
         case _:
             return []
+
+
+def beginning_of_both(one: str, other: str) -> int:
+    """Return the length of the beginning that two texts share."""
+    most = min(len(one), len(other))
+    return next((at for at in range(most) if one[at] != other[at]), most)
 
 
 def _request(step: Payload) -> Payload:
