@@ -21,7 +21,7 @@ from soorma_ai.ports import Bus, Clock, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import carry_out
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.signals import Signals
+from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
 

@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
@@ -101,9 +101,9 @@ class Agent:
         return [definition.event_name for definition in self._made]
 
     def on_event(self, event_type: str, topic: EventTopic | str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot, or '*', any
-        type of the topic; of several handlers that fit, the most exact one gets the event. For the options see
-        `HandlerOptions`."""
+        """Register a handler, which gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot,
+        or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
+        see `HandlerOptions`."""
         where = topic_of(topic)
         if event_type in set(EventTopic):
             raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
@@ -111,7 +111,7 @@ class Agent:
         is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
-            hearing = registered(f"on_event({event_type!r})", handler, options)
+            hearing = handler_of(f"on_event({event_type!r})", handler, options)
 
             async def decide(handling: Handling) -> None:
                 await self._hear(handling, hearing)
@@ -124,12 +124,12 @@ class Agent:
         return register
 
     def on_startup(self, hook: H) -> H:
-        """Called with no arguments before the agent gets its first event."""
+        """Register a hook that is called with no arguments before the agent gets its first event."""
         self._on_startup.append(hook)
         return hook
 
     def on_shutdown(self, hook: H) -> H:
-        """Called with no arguments after its last."""
+        """Register a hook that is called with no arguments after its last."""
         self._on_shutdown.append(hook)
         return hook
 
@@ -175,7 +175,7 @@ class Agent:
             raise ConfigError(f"{self.name} has two handlers for {route.event_type!r} on {route.topic}; keep one")
         self._routes.append(route)
         if definition is not None:
-            self._taken.append((role, self._described(definition)))
+            self._taken.append((role, self._describe(definition)))
 
     async def _run(self, handling: Handling, handler: Registered, *given: object) -> Any:
         """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
@@ -188,17 +188,17 @@ class Agent:
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         await tell_requester(handling, failure)
 
-    def _described(self, definition: EventDefinition) -> EventDefinition:
+    def _describe(self, definition: EventDefinition) -> EventDefinition:
         capability = self._capability(definition.event_name, definition.topic)
         return capability.complete(definition) if capability else definition
 
     def _capability(self, event_type: str, topic: EventTopic = EventTopic.ACTION_REQUESTS) -> AgentCapability | None:
-        """The one that describes this event."""
+        """Return the capability that describes this event."""
         described = (one for one in self.capabilities if not isinstance(one, str))
         wanted = (event_type, topic)
         return next((c for c in described if (c.consumed_event.event_name, c.consumed_event.topic) == wanted), None)
 
-    def _promised(self, event_type: str) -> JsonObject | None:
+    def _result_schema(self, event_type: str) -> JsonObject | None:
         """The shape of its result, as its capability tells it."""
         capability = self._capability(event_type)
         return capability.result_schema if capability else None
@@ -213,7 +213,7 @@ def span(option: str, agent: str, given: object) -> timedelta:
 
 
 def several(name: str, given: Iterable[T]) -> Iterable[T]:
-    """Text is an iterable too, and never meant as its letters."""
+    """Raise ConfigError for text, which is an iterable too, and never meant as its letters."""
     if isinstance(given, str):
         raise ConfigError(f"{name}={given!r} would be its letters; give a list: {name}=[{given!r}]")
     return given

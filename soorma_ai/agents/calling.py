@@ -29,7 +29,7 @@ class Registered:
     tries: Tries = USUAL
 
 
-def registered(what: str, handler: Handler, options: HandlerOptions) -> Registered:
+def handler_of(what: str, handler: Handler, options: HandlerOptions) -> Registered:
     return Registered(handler, tries_of(what, options))
 
 

@@ -44,7 +44,7 @@ class Planner(BasePlanner):
         except Parked:
             return None
         await self._engine.carry_out(handling, judged, trigger)
-        return _published(judged)
+        return _name_of_request(judged)
 
     def check(self) -> None:
         super().check()
@@ -62,11 +62,11 @@ def _trigger(handling: Handling, given: EventContext | TransitionContext | GoalC
     return known if known and event.id in ids else Trigger(f"{event.type} came.", event.data)
 
 
-def _published(judged: Judged) -> str | None:
+def _name_of_request(judged: Judged) -> str | None:
     match judged.decision.next_action:
         case PublishAction(event_type=name) | DelegateAction(goal_event=name):
             return None if judged.approval else name
         case PublishAllAction():
-            return next((name for part in judged.parts if (name := _published(part))), None)
+            return next((name for part in judged.parts if (name := _name_of_request(part))), None)
         case WaitAction() | CompleteAction():
             return None

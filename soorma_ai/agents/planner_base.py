@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler
@@ -35,9 +35,10 @@ from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Reasoner
+from soorma_ai.ports import Embedder, Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.decide import draft, material_now
 from soorma_ai.runtime.planning.planner import Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
@@ -60,17 +61,18 @@ class ModelSettings:
 class BasePlanner(Agent):
     """Pursues goals; `Planner` and `ChoreographyPlanner` say in which way.
 
-    `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan may
-    wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is kept
-    for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs` go to
-    litellm, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are good beside
-    those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the model is shown
-    all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and the
-    `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
-    when it wants them. `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or
-    "UTC") the date there on the day of the decision, without which a model knows no "tomorrow". When nobody has
-    answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
-    waits as long as it may live, as it does for a goal that it delegated.
+    `goals` are the events that begin a plan: names, or `EventDefinition`s. `external_events` are those that a plan
+    may wait for although no live agent makes them (a person's reply, a callback): one that comes before its wait is
+    kept for it. `max_actions` is `limits.max_actions`. `reasoning_model` is a litellm model string and `llm_kwargs`
+    go to its provider, but for what `LiteLLMReasoner` takes, `finish_reasons` above all: ends of an answer that are
+    good beside those that are known. A `reasoner` replaces both. While the schemas of all live events fit, the
+    model is shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and
+    the `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
+    when it wants them. They are found by words, and with an `embedder` also by what they mean.
+    `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on
+    the day of the decision, without which a model knows no "tomorrow". When nobody has answered a request of the
+    model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may
+    live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -97,6 +99,7 @@ class BasePlanner(Agent):
         offer_tokens: int = Room.tokens,
         offer_schemas: int = Room.schemas,
         pinned_events: Iterable[str] = (),
+        embedder: Embedder | None = None,
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
@@ -133,6 +136,7 @@ class BasePlanner(Agent):
         self._strategy = planning_strategy
         self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._meanings = Meanings(embedder) if embedder else None
         self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
@@ -146,8 +150,8 @@ class BasePlanner(Agent):
     def on_goal(
         self, event_type: str, *, state_machine: StateMachine | None = None, **options: Unpack[HandlerOptions]
     ) -> Callable[[H], H]:
-        """The handler gets `(goal, context)` and makes the plan's first step; the next ones too, if there is an
-        `on_transition`, else the planner goes on by itself.
+        """Register a handler, which gets `(goal, context)` and makes the plan's first step; the next ones too, if there
+        is an `on_transition`, else the planner goes on by itself.
 
         `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it. For the
         options see `HandlerOptions`.
@@ -162,24 +166,25 @@ class BasePlanner(Agent):
                 self.machines[event_type] = declared
             if event_type not in self.goals:
                 self._pursue(EventDefinition(event_name=event_type))
-            self.goal_handlers[event_type] = registered(f"on_goal({event_type!r})", handler, options)
+            self.goal_handlers[event_type] = handler_of(f"on_goal({event_type!r})", handler, options)
             return handler
 
         return register
 
     def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(transition, context)` for everything that a plan of this planner was waiting for, and
-        owns every step from then on. A running plan that it leaves without anything to wait for fails. For the options
-        see `HandlerOptions`."""
+        """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
+        for, and owns every step from then on. A running plan that it leaves without anything to wait for fails. For the
+        options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
-            self._transition_handler = registered("on_transition()", handler, options)
+            self._transition_handler = handler_of("on_transition()", handler, options)
             return handler
 
         return register
 
     def custom_context(self, handler: H) -> H:
-        """`handler(plan, context)` returns what the model is told beside the plan, each time before it is asked."""
+        """Register a `handler(plan, context)`, which returns what the model is told beside the plan, each time before
+        it is asked."""
         self._context_handler = handler
         return handler
 
@@ -245,6 +250,7 @@ class BasePlanner(Agent):
             result_schemas={name: goal.response_schema for name, goal in self.goals.items()},
             prompt_id=self.prompt_id,
             room=self._room,
+            meanings=self._meanings,
             zone=self._zone,
         )
 
@@ -293,13 +299,13 @@ class BasePlanner(Agent):
         await super()._event_failed(handling, failure)
 
     def _pursue(self, goal: EventDefinition) -> None:
-        goal = self._described(goal)
+        goal = self._describe(goal)
         self.goals[goal.event_name] = goal
         route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
         self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
-        """A misspelt parameter of ours would be sent to the provider; name it instead."""
+        """Raise ConfigError for a misspelt parameter of ours, which would be sent to the provider."""
         known = [name for name in signature(BasePlanner.__init__).parameters if name != "llm_kwargs"]
         for name in llm_kwargs:
             if close := get_close_matches(name, known, n=1, cutoff=0.8):

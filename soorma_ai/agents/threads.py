@@ -25,8 +25,8 @@ class Threads:
         self._idle: list[queue.SimpleQueue[Job]] = []
 
     async def call(self, handler: Handler, *given: object) -> Any:
-        """A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it either: whoever
-        is cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
+        """Call a function. A plain `def` runs off the loop, so that it cannot stop everything else. Nobody can stop it
+        either: whoever is cancelled meanwhile waits for its end, so that its work is not begun again beside it."""
         if inspect.iscoroutinefunction(handler):
             return await handler(*given)
         working = self._give(partial(copy_context().run, handler, *given))

@@ -8,7 +8,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
@@ -77,7 +77,7 @@ class Tool(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """The handler gets `(request, context)` and returns the result.
+        """Register a handler, which gets `(request, context)` and returns the result.
 
         Schemas come from here (JSON Schema or a pydantic model), else from the annotations, else from the
         capability that describes the event. `approval` is 'always', a CEL condition over `payload` and
@@ -108,14 +108,14 @@ class Tool(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            invoked = registered(f"on_invoke({event_type!r})", handler, options)
+            invoked = handler_of(f"on_invoke({event_type!r})", handler, options)
             invocation = _Invocation(
                 run=self._run,
                 handler=invoked,
                 reconcile=Registered(reconcile) if reconcile else None,
                 is_once=once,
                 takes=takes,
-                gives=gives if gives.schema else Shape(None, self._promised(event_type)),
+                gives=gives if gives.schema else Shape(None, self._result_schema(event_type)),
                 default_event=self._default_response_event or completion_of(event_type),
             )
             route = Route(
@@ -133,7 +133,7 @@ class Tool(Agent):
 
 
 async def _look(asking: Callable[[], Awaitable[Finding]]) -> Finding:
-    """A hook never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
+    """Ask the hook, which never speaks for the handler: its Retry is 'ask me later', and not 'nothing was done'."""
     try:
         return await asking()
     except Retry as later:

@@ -29,7 +29,7 @@ class Shape:
             self.schema = self._adapter.json_schema()
 
     def read(self, what: str, data: JsonObject) -> Any:
-        """Raise RemoteProtocolError for what does not fit."""
+        """Return data as a handler's type has it. Raise RemoteProtocolError for what does not fit."""
         if self.schema and (faults := violations(self.schema, data)):
             raise RemoteProtocolError(f"{what} is off its schema: {describe(faults)}")
         if self._adapter is None:
@@ -40,7 +40,7 @@ class Shape:
             raise RemoteProtocolError(f"{what} does not fit its type: {error}") from error
 
     def write(self, what: str, value: object) -> Json:
-        """Raise InvalidResult for a result that breaks the handler's own promise."""
+        """Return a result as JSON. Raise InvalidResult for one that breaks the handler's own promise."""
         try:
             data: Json = to_jsonable_python(value)
         except ValueError as error:

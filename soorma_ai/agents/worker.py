@@ -7,7 +7,7 @@ from typing import Any
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, most_attempts, registered
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Shape, event_taken, payload_type
@@ -50,8 +50,8 @@ class Worker(Agent):
         version: str = "",
         **options: Unpack[HandlerOptions],
     ) -> Callable[[H], H]:
-        """The handler gets `(task, context)` and ends the task itself. `TaskContext[Model]` types `task.data`. For the
-        options see `HandlerOptions`."""
+        """Register a handler, which gets `(task, context)` and ends the task itself. `TaskContext[Model]` types
+        `task.data`. For the options see `HandlerOptions`."""
 
         def register(handler: H) -> H:
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
@@ -66,8 +66,8 @@ class Worker(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            promised = gives if gives.schema else Shape(None, self._promised(event_type))
-            working = registered(f"on_task({event_type!r})", handler, options)
+            promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
+            working = handler_of(f"on_task({event_type!r})", handler, options)
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])
             route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed, attempts=most)
@@ -77,8 +77,8 @@ class Worker(Agent):
         return register
 
     def on_result(self, event_type: str, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
-        """The handler gets `(result, context)` for every answer of this name that one of this worker's tasks waits
-        for, and for its absence when the time is over. Stacked, one handler takes several.
+        """Register a handler, which gets `(result, context)` for every answer of this name that one of this worker's
+        tasks waits for, and for its absence when the time is over. Stacked, one handler takes several.
 
         `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
         For the options see `HandlerOptions`.
@@ -89,7 +89,7 @@ class Worker(Agent):
         def register(handler: H) -> H:
             if event_type in self._result_handlers:
                 raise ConfigError(f"{self.name} has two handlers for the result {event_type!r}; keep one")
-            self._result_handlers[event_type] = registered(f"on_result({event_type!r})", handler, options)
+            self._result_handlers[event_type] = handler_of(f"on_result({event_type!r})", handler, options)
             return handler
 
         return register
@@ -149,7 +149,7 @@ class Worker(Agent):
         await in_hand.save()
 
     async def _hand_over(self, handler: Registered, given: object, task: TaskContext[Any]) -> None:
-        """Raise LocalProtocolError for a question whose answer nobody would take."""
+        """Call the handler. Raise LocalProtocolError for a question whose answer nobody would take."""
         handling = task.in_hand.handling
         await self._run(handling, handler, given, PlatformContext(handling, task.in_hand, task))
         asked = [effect.expectation.event_type for effect in handling.recorded if isinstance(effect, Expect)]

@@ -20,7 +20,7 @@ from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import Command, spell
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.signals import Signals
+from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.settings import sqlite_path
 
 ANSWER_SECONDS = 30.0

@@ -81,6 +81,19 @@ class Expectation:
         return (self.event_type, *self.others)
 
     @property
+    def asking_task(self) -> str | None:
+        """Return the task that asks. A delivery in doubt has its request as its owner, which need not be a task."""
+        return None if self.kind is ExpectationKind.DOUBT else self.task_id
+
+    @property
+    def request_asked_about(self) -> str | None:
+        """Return the id of the request that is held, or that may have been done."""
+        if self.kind is ExpectationKind.DOUBT:
+            return self.task_id
+        held = self.ask.proposal.request if self.ask and self.ask.proposal else None
+        return held.id if held else None
+
+    @property
     def is_child_given_up(self) -> bool:
         """Tell whether this is a goal of another planner whose answer did not come and is no longer waited for."""
         without_answer = self.status in (ExpectationStatus.CLOSED, ExpectationStatus.EXPIRED)
@@ -89,7 +102,8 @@ class Expectation:
 
 @dataclass(frozen=True)
 class Wait:
-    """An open question to people, as clients see it."""
+    """An open question to people, as clients see it. It is asked by a plan, or by a task, or for the sake of a request
+    that is held or in doubt."""
 
     wait_id: str
     plan_id: str | None
@@ -120,13 +134,12 @@ class Wait:
         if ask is None:
             return None
         held = ask.proposal
-        request = held.request if held else None
         return cls(
             wait_id=expectation.id,
             plan_id=expectation.plan_id,
             root_plan_id=expectation.root_plan_id,
-            task_id=expectation.task_id,
-            request_id=request.id if request else None,
+            task_id=expectation.asking_task,
+            request_id=expectation.request_asked_about,
             agent=expectation.agent,
             tenant_id=expectation.tenant_id,
             reason=ask.reason,
@@ -163,6 +176,21 @@ class Stray:
     event_type: str
     reason: StrayReason
     expectation_id: str | None
+
+
+@dataclass(frozen=True)
+class Untaken:
+    """A request that nobody takes yet, which waits `until` then for an agent that does: for that of the name or the
+    capability `target`, where it has one. It is asked for a plan, or as a part of a task, or for neither."""
+
+    request_id: str
+    event_type: str
+    asked_by: str
+    target: str | None
+    plan_id: str | None
+    task_id: str | None
+    since: datetime
+    until: datetime
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic, Lineage
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
@@ -105,7 +105,8 @@ class Rest:
 class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
-    what of the offer the model was shown, by the digests in `decisions`."""
+    what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
+    parts of its tasks, that nobody takes yet."""
 
     plan_id: str
     status: PlanStatus
@@ -133,3 +134,4 @@ class PlanDetails:
     current_state: str = ""
     results: JsonObject = field(default_factory=dict[str, Json])
     rest: Rest | None = None
+    untaken: tuple[Untaken, ...] = ()

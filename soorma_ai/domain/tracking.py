@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
+from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import Json
@@ -50,7 +51,8 @@ class Report:
 @dataclass(frozen=True)
 class Action:
     """One request of a plan. `action_id` is the request's id, `asked_by` who published it: the planner, or a worker for
-    a part of its task, which is then `parent_id`. `agents` have taken it."""
+    a part of its task, which is then `parent_id`. `agents` have taken it; `untaken` says how long it
+    waits, where nobody takes it yet."""
 
     action_id: str
     event_type: str
@@ -63,6 +65,7 @@ class Action:
     parent_id: str | None = None
     group_id: str | None = None
     report: Report | None = None
+    untaken: Untaken | None = None
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from typing import Protocol
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
@@ -23,7 +23,8 @@ class Queue(Protocol):
     """Inbox, leases, outbox and timers."""
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent."""
+        """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent. A
+        request that nobody took when it was published, and somebody takes now, is handed over at once."""
         ...
 
     async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
@@ -184,6 +185,15 @@ class Plans(Protocol):
         """Open expectations of a plan, its children and their tasks, oldest first."""
         ...
 
+    async def questions(self, tenant_id: str, limit: int) -> list[Expectation]:
+        """Open questions to people, the most urgent first: by their deadlines, those without one last."""
+        ...
+
+    async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
+        """Requests that a person made as a client, and that wait for an approval; counted up to `at_most`. What an
+        agent asks in the course of theirs is none of these."""
+        ...
+
     async def questions_beginning(self, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
         """Questions to people whose ids begin so: those that are open first."""
         ...
@@ -302,6 +312,12 @@ class EventLog(Protocol):
 
     async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
         """Which agents these events came to, and how far each is with them."""
+        ...
+
+    async def untaken(
+        self, tenant_id: str, now: datetime, *, limit: int, root_plan_id: str | None = None, task_id: str | None = None
+    ) -> list[Untaken]:
+        """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task."""
         ...
 
 

@@ -51,7 +51,7 @@ class Route:
 
 
 async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> None:
-    """One delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
+    """Handle one delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
     delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
     handling = Handling(delivery, services)

@@ -14,6 +14,7 @@ from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset
 
 PAYLOAD = 240
 RESULTS = 480
+MOST_UNTAKEN = 10
 
 
 def print_trace(trace: Trace, printer: Printer | None = None) -> None:
@@ -29,6 +30,11 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     if trace.rest:
         printer.line((f"sleeps until {local_time(trace.rest.until)}: {one_line(trace.rest.reason)}", WAITING))
+    for one in trace.untaken[:MOST_UNTAKEN]:
+        since, until = local_time(one.since), local_time(one.until)
+        printer.line((f"nobody takes {one_line(one.event_type)} yet; waits since {since}, until {until}", WAITING))
+    if len(trace.untaken) > MOST_UNTAKEN:
+        printer.line((f"and {len(trace.untaken) - MOST_UNTAKEN} more that nobody takes", WAITING))
     printer.line()
     for line in trace.lines:
         printer.tree(_tree(line, (f"{offset(line.time):<9} ", DIM)))

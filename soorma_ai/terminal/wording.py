@@ -71,8 +71,10 @@ def cost(usd: float | None) -> str:
 
 
 def call_facts(thought: Thought) -> str:
-    """Return model, tokens in and out, cost and latency."""
+    """Return model, tokens in and out, how many of the first the provider had kept, cost and latency."""
     tokens = f"{thought.prompt_tokens:,}+{thought.completion_tokens:,} tokens"
+    if thought.cached_tokens:
+        tokens = f"{tokens} ({thought.cached_tokens:,} cached)"
     return f"{one_line(thought.model)}, {tokens}, {cost(thought.cost_usd)}, {span(thought.latency)}"
 
 

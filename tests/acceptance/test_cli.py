@@ -15,12 +15,15 @@ from pathlib import Path
 
 import pytest
 from cli_kit import APPS, SOORMA, Shop, run_to_the_end, seed
+from kit import until
 
+from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.store_access import only_one
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, NotFound
+from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 DONE, ERROR, USAGE, FAILED, WAITS = 0, 1, 2, 3, 4
 
@@ -62,7 +65,10 @@ def test_help_lists_every_command_and_loads_neither_the_framework_nor_rich() -> 
 
 
 def test_every_command_explains_itself(empty: Shop) -> None:
-    groups = {"": "run why inbox approve reject answer prune backup plans events dead-letters", "events": "tail"}
+    groups = {
+        "": "run why inbox approve reject answer prune backup plans events dead-letters",
+        "events": "tail untaken",
+    }
     groups |= {"plans": "ls show cancel", "dead-letters": "ls show redrive discard"}
     for words in (f"{group} {name}".split() for group, names in groups.items() for name in ["", *names.split()]):
         result = empty(*words, "--help")
@@ -179,6 +185,33 @@ def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop) -> N
         result = empty(*command.split())
         assert (result.exit_code, result.stdout, result.stderr) == (ERROR, "", error), command
     assert not empty.store.exists()
+
+
+async def _ask_for_what_nobody_takes(store: Path) -> str:
+    tool = Tool("hands")
+
+    @tool.on_invoke("work.requested")
+    async def work(request: InvocationContext, context: PlatformContext) -> dict[str, str]:
+        await context.bus.publish("action-requests", "till.requested", {"amount": 9})
+        return {}
+
+    reasoner = ScriptedReasoner([publish("work.requested"), complete({})])
+    async with Platform(f"sqlite:///{store}") as platform:
+        await platform.start(ChoreographyPlanner("orders", reasoner=reasoner, goals=["order.received"]), tool)
+        plan = await platform.submit("order.received", {})
+        await plan.result(timeout=20)
+        await until(platform, plan.untaken)
+        return plan.plan_id
+
+
+def test_what_nobody_takes_is_shown_with_its_plan_and_listed(empty: Shop) -> None:
+    plan_id = asyncio.run(_ask_for_what_nobody_takes(empty.store))
+    shown = empty("plans", "show", plan_id).stdout
+    assert "nobody takes till.requested yet; waits since 2" in shown
+    assert "nobody takes it yet after" in shown
+    (row,) = [line.split("\t") for line in empty("events", "untaken").stdout.splitlines()]
+    assert row[1:6] == ["till.requested", "hands", "", plan_id, ""]
+    assert empty("events", "untaken", "--tenant", "other").stdout == ""
 
 
 # What waits for people

@@ -207,6 +207,7 @@ def entry(ordinal: int = 0, *, cause: str = "event-1", plan_id: str = "plan-1", 
         cost_usd=0.25,
         latency_ms=12.5,
         at=NOW,
+        cached_tokens=4,
     )
 
 

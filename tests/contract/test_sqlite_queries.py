@@ -19,6 +19,7 @@ import test_store_memory
 import test_store_registry
 import test_store_replies
 import test_store_timers
+import test_store_untaken
 import test_store_values
 import test_store_waits
 from sqlite_kit import Effort, explained, scans, traced
@@ -39,11 +40,16 @@ from store_kit import (
     wait,
 )
 
+from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.effects import Schedule
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
 from soorma_ai.ports import Store
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.process.signals import Signals
+from soorma_ai.runtime.loops.relay import arrive
+from soorma_ai.testing.clock import VirtualClock
 
 # These end at their LIMIT.
 FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead", "SCAN inbox USING INDEX inbox_owner")
@@ -56,7 +62,7 @@ WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expe
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
-    *(test_store_replies, test_store_timers, test_store_values, test_store_waits),
+    *(test_store_replies, test_store_timers, test_store_untaken, test_store_values, test_store_waits),
 )
 
 
@@ -180,6 +186,47 @@ async def test_what_one_tree_asks_costs_the_same_however_many_others_ask(store: 
     await running(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
+    assert await look() <= 2 * few + 5
+
+
+async def test_a_request_that_nobody_takes_costs_the_same_however_many_wait(store: SqliteStore) -> None:
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    services = Services(store, VirtualClock(), PromptFiles(), Signals())
+
+    def asked(first: int, count: int) -> list[EventEnvelope]:
+        of = {"target": "nobody", "unchecked": True}
+        return [event(f"e-{n}").model_copy(update=of) for n in range(first, first + count)]
+
+    async def come(first: int) -> int:
+        effort = Effort(store)
+        for one in asked(first, 20):
+            await arrive(services, [one])
+        return effort.hundreds
+
+    few = await come(0)
+    await store.queue.arrive(asked(1000, 2000), NOW)
+    assert await come(100) <= 2 * few + 5
+
+
+HELD = """
+    INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, body)
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+    SELECT 'g-' || n, 'gate', agent, tenant, event_type, event_topic, n, 'open', body
+    FROM n, expectation WHERE id = 'mine'
+"""
+
+
+async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for _ in range(20):
+            assert len(await store.plans.questions("default", 1)) == 1
+            assert await store.plans.held("default", "ann", 5) == 0
+        return effort.hundreds
+
+    await running(store, wait("mine"))
+    few = await look()
+    await store.database.write(lambda db: db.execute(HELD))
     assert await look() <= 2 * few + 5
 
 

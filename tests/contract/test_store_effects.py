@@ -2,7 +2,8 @@
 
 import asyncio
 from dataclasses import replace
-from datetime import timedelta
+from datetime import timedelta, timezone
+from typing import Any
 
 import pytest
 from store_kit import (
@@ -17,6 +18,7 @@ from store_kit import (
     handed,
     later,
     plan,
+    question,
     running,
     step,
     unsent_ids,
@@ -38,9 +40,11 @@ from soorma_ai.domain.effects import (
     Spend,
     Unschedule,
 )
+from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JoinProgress
 from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.people import Ask, Proposal
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Store, Work
@@ -187,6 +191,45 @@ async def test_expectations_are_listed_oldest_first_by_plan_and_tenant(store: St
     assert await listed(tenant_id="other", only_open=False) == ["e"]
     assert await listed("plan-1", "other") == []
     assert await listed() == ["a", "d", "e", "c"]
+
+
+async def test_questions_are_listed_by_their_deadlines_and_of_the_tenant_alone(store: Store) -> None:
+    await running(
+        store,
+        wait("a", deadline=None),
+        gate("b", deadline=later(9)),
+        wait("c", deadline=later(5).astimezone(timezone(timedelta(hours=9)))),
+        expectation("d", ExpectationKind.DOUBT, deadline=later(5), opened_at=later(1)),
+        wait("e", tenant_id="other"),
+        expectation("f", deadline=NOW),
+        wait("g", deadline=later(1)),
+    )
+    await do(store, Close("g", ExpectationStatus.CLOSED, NOW))
+
+    async def listed(limit: int = 9) -> list[str]:
+        return [one.id for one in await store.plans.questions("default", limit)]
+
+    assert await listed() == ["c", "d", "b", "a"]
+    assert await listed(2) == ["c", "d"]
+
+
+async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask_for_them_is_not(store: Store) -> None:
+    def of(user_id: str) -> Ask:
+        held = Proposal("pay", {}, "d", {}, request=event(user_id).model_copy(update={"user_id": user_id}))
+        return replace(question(), proposal=held)
+
+    loose: dict[str, Any] = {"plan_id": None, "root_plan_id": None, "agent": CLIENT}
+    await running(
+        store,
+        *(gate(f"a-{n}", ask=of("ann"), **loose) for n in range(3)),
+        gate("b", ask=of("ben"), **loose),
+        gate("c", ask=of("ann"), **(loose | {"agent": "shop"})),
+        gate("d", ask=of("ann")),
+        gate("e", ask=of("ann"), tenant_id="other", **loose),
+    )
+    await do(store, Close("a-0", ExpectationStatus.CLOSED, NOW))
+    assert [await store.plans.held("default", user, 9) for user in ("ann", "ben", "eve")] == [2, 1, 0]
+    assert await store.plans.held("default", "ann", 1) == 1
 
 
 async def test_what_is_open_in_a_tree_is_found_by_its_root_and_a_question_by_the_beginning_of_its_id(

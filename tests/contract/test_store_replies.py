@@ -22,12 +22,16 @@ from store_kit import (
     wait,
 )
 
+from soorma_ai.core.expecting.replies import id_when_let_go
 from soorma_ai.core.expecting.wakeups import ABANDONED, EXPIRED, wake_for
-from soorma_ai.domain.effects import Close, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.effects import Ack, Close, Expect, Publish, SavePlan, SaveTask, Schedule
+from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import VersionConflict
-from soorma_ai.ports import Store
+from soorma_ai.ports import Delivery, Store, Work
+
+ONCE = id_when_let_go("q-1")
 
 
 @pytest.mark.parametrize("kind", [ExpectationKind.REPLY, ExpectationKind.CHILD])
@@ -61,6 +65,43 @@ async def test_a_child_whose_answer_is_not_waited_for_any_more_is_told_once(
     told = [row.event.subject for row in await store.queue.unsent(10) if row.event.type == ABANDONED]
     is_given_up = kind is ExpectationKind.CHILD and status is not ExpectationStatus.MET
     assert told == (["q-1"] if is_given_up else [])
+
+
+async def handed_as(store: Store, ids: tuple[str, ...]) -> Delivery:
+    """Hand a worker a request, whose reply is expected, under the last of the ids; nobody took it under the others."""
+    await running(store, expectation("q-1"))
+    *before, last = [event(id, correlation_id="q-1") for id in ids]
+    await store.queue.arrive(before, NOW)
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.queue.arrive([last], NOW)
+    (delivery,) = await claimed(store)
+    return delivery
+
+
+LET_GO = pytest.mark.parametrize("ids", [("q-1",), ("q-1", ONCE), ("q-1", ONCE, id_when_let_go(ONCE))])
+
+
+@LET_GO
+async def test_who_was_handed_a_request_that_people_let_go_is_believed(store: Store, ids: tuple[str, ...]) -> None:
+    delivery = await handed_as(store, ids)
+    answers = (id_when_let_go(ids[-1]), ids[-1])
+    told = [reply(f"r-{n}", "q-1", source="worker").model_copy(update={"answers": id}) for n, id in enumerate(answers)]
+    arrival = await store.queue.arrive(told, NOW)
+    assert (delivery.event.id, arrival.strays) == (ids[-1], (Stray("r-0", "work.done", "unasked", "q-1"),))
+    assert (await find(store, "q-1")).met_by == "r-1"
+
+
+@LET_GO
+async def test_who_was_handed_a_request_that_people_let_go_is_told_when_it_is_given_up(
+    store: Store, ids: tuple[str, ...]
+) -> None:
+    delivery = await handed_as(store, ids)
+    task = TaskRecord(ids[-1], "worker", "work.asked", {}, Lineage(), "q-1", "done", EventTopic.ACTION_RESULTS, NOW, {})
+    await store.queue.commit(Work(delivery, Ack(), (SaveTask(task, None),)), NOW)
+    await do(store, Close("q-1", ExpectationStatus.CLOSED, NOW))
+    await store.queue.arrive([wake_for(ABANDONED, expectation("q-1"), NOW)], NOW)
+    (told,) = await claimed(store)
+    assert (told.owner, told.event.type) == (ids[-1], ABANDONED)
 
 
 async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -> None:

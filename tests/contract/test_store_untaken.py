@@ -12,6 +12,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision
 from soorma_ai.domain.registry import EventDefinition, EventRole, Registration
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.ports import Store
 
 
@@ -51,11 +52,17 @@ async def test_only_an_agent_of_its_tenant_takes_it(store: Store, tenant: str | 
     assert await handed(store) == ([] if tenant == "other" else ["q-1"])
 
 
-async def test_what_is_marked_as_unchecked_waits_though_somebody_takes_it_by_now(store: Store) -> None:
-    await store.registry.register([taker()], NOW)
-    await store.queue.arrive([request("q-1", unchecked=True)], NOW)
-    assert await claimed(store) == []
-    assert await handed(store) == ["q-1"]
+async def test_what_is_marked_as_unchecked_is_looked_at_as_it_comes_by_who_takes_it_by_now(store: Store) -> None:
+    schema: JsonObject = {"type": "object", "required": ["amount"]}
+    typed = EventDefinition(event_name="work.asked", version="1", payload_schema=schema)
+    await store.registry.register([agent("worker", "work.asked", events=((EventRole.TAKES, typed),))], NOW)
+    fits = request("q-1", unchecked=True, data={"amount": 1})
+    await store.queue.arrive([fits, request("q-2", unchecked=True)], NOW)
+    await store.queue.arrive([fits], NOW)
+    assert [delivery.event.id for delivery in await claimed(store)] == ["q-1"]
+    (told,) = await store.queue.unsent(9)
+    assert (told.event.correlation_id, told.event.data["success"]) == ("q-2", False)
+    assert await handed(store) == []
 
 
 async def test_what_its_requester_gave_up_or_has_no_time_for_is_not_handed_over(store: Store) -> None:
@@ -93,3 +100,39 @@ async def test_an_answer_that_publishes_is_found_by_what_it_meets_and_not_by_its
     assert (await find(store, "gate-1")).status is ExpectationStatus.MET
     met = await store.plans.met_by("t-1", "r-1")
     assert met is not None and met.id == "q-1"
+
+
+async def test_what_waits_for_a_taker_is_listed_oldest_first_for_its_tenant_its_tree_and_its_task(store: Store) -> None:
+    of_task = expectation("q-3", plan_id=None, root_plan_id="plan-1", task_id="t-1")
+    await running(store, expectation("q-1"), of_task, expectation("q-5", status=ExpectationStatus.CLOSED))
+    tree = {"plan_id": "plan-1", "root_plan_id": "plan-1"}
+    await store.queue.arrive(
+        [
+            request("q-1", **tree),
+            request("q-2", deadline=later(60), target="paying"),
+            request("q-3", **tree),
+            request("q-4", tenant_id="other"),
+            request("q-5", **tree),
+            request("q-6", **tree),
+        ],
+        NOW,
+    )
+
+    async def listed(seconds: float = 0, tenant_id: str = "default", limit: int = 9, **of: str) -> list[str]:
+        found = await store.events.untaken(tenant_id, later(seconds), limit=limit, **of)  # type: ignore[arg-type]
+        return [one.request_id for one in found]
+
+    assert await listed() == ["q-1", "q-2", "q-3", "q-6"], "nobody waits for the fifth any more"
+    assert await listed(limit=2) == ["q-1", "q-2"]
+    assert await listed(tenant_id="other") == ["q-4"]
+    assert await listed(root_plan_id="plan-1") == ["q-1", "q-3", "q-6"]
+    assert await listed(tenant_id="other", root_plan_id="plan-1") == []
+    assert await listed(task_id="t-1") == ["q-3"]
+    assert await listed(61, root_plan_id="nothing") == []
+    assert await listed(61) == ["q-1", "q-3", "q-6"]
+    _, second, third, _ = await store.events.untaken("default", NOW, limit=9)
+    assert (second.target, second.until, second.plan_id, second.task_id) == ("paying", later(60), None, None)
+    assert (third.plan_id, third.task_id, third.until) == ("plan-1", "t-1", later(3600))
+    await store.registry.register([taker()], NOW)
+    await handed(store)
+    assert await listed() == ["q-2"], "its target has not come"

@@ -28,7 +28,7 @@ from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.errors import SoormaError
-from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.handling.process.signals import until
 
 STORE = "store.db"
 COUNTS = "counts.json"

@@ -21,7 +21,7 @@ from kit import (
     until,
 )
 
-from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai import Agent, Held, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.errors import Overloaded, StoreUnavailable
 from soorma_ai.ports import ModelQuestion
@@ -59,6 +59,31 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         await platform.start(gone)
         await until(platform, lambda: is_idle(platform))
         assert (await platform.submit("order.received", {})).plan_id
+
+
+async def test_what_is_held_for_a_person_counts_for_them_alone(
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
+    async with running(path, clock, payments("always"), stock()) as platform:
+        ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))
+        held: list[Held] = []
+        for n in range(3):
+            with pytest.raises(Held) as one:
+                await ann.request("payment.charge.requested", {"amount": n}, idempotency_key=str(n))
+            held.append(one.value)
+        with pytest.raises(Overloaded, match=r"3 requests of ann are held .*`soorma inbox` lists them"):
+            await ann.request("payment.charge.requested", {"amount": 9})
+        with pytest.raises(Held):
+            await ann.request("payment.charge.requested", {"amount": 2}, idempotency_key="2")
+        with pytest.raises(Held):
+            await ben.request("payment.charge.requested", {"amount": 9})
+        for client in (ann, ben):
+            assert (await client.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE))["success"]
+        assert len(await platform.waits(limit=2)) == 2
+        assert await platform.answer(held[0].wait_id, {"approved": False}) == "accepted"
+        with pytest.raises(Held):
+            await ann.request("payment.charge.requested", {"amount": 9})
 
 
 async def backlog_is(platform: Platform, wanted: range) -> bool:

@@ -34,7 +34,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, delegate, publish, wait
@@ -318,3 +318,60 @@ async def test_a_gate_holds_though_its_agent_was_gone_when_another_came(path: Pa
         assert (await the_wait(platform)).proposed_data == {"amount": 9}
         await platform.start(pays(charged, approval="always"))
         assert charged == []
+
+
+async def test_a_request_that_people_let_go_twice_is_answered_for(path: Path, clock: VirtualClock) -> None:
+    charged: list[Any] = []
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks())
+        task_id = await platform.publish("action-requests", "order.requested", {})
+        await requested(platform, "till.requested")
+        await platform.start(pays(charged, approval="always"))
+        first = await the_wait(platform)
+    async with open_platform(path, clock) as platform:
+        await platform.start(asks())
+        await platform.registry.deregister("till")
+        assert await platform.answer(first.wait_id, {"approved": True}) == "accepted"
+        await requested(platform, "till.requested", 2)
+        await until(platform, lambda: is_idle(platform))
+        await platform.start(pays(charged, approval="always"))
+        second = await the_wait(platform)
+        assert second.wait_id != first.wait_id
+        assert charged == []
+        assert await platform.answer(second.wait_id, {"approved": True}) == "accepted"
+        (answer,) = await until(platform, lambda: replies_to(platform, task_id))
+    assert (answer.data["result"]["result"], charged) == ({"charged": 9}, [9])
+
+
+async def test_what_nobody_takes_is_listed_with_its_plan_and_with_its_task(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    asking = Worker("clerk")
+
+    @asking.on_task("work.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        await task.delegate("till.requested", {"amount": 9}, "paid", timeout=60)
+
+    asking.on_result("paid")(lambda result, context: None)
+    plan = await order(platform, planner([publish("work.requested"), complete({})]), asking)
+    task_id = await platform.publish("action-requests", "work.requested", {})
+    mine, loose = await requested(platform, "till.requested", 2)
+    if mine.plan_id is None:
+        mine, loose = loose, mine
+    await until(platform, lambda: is_idle(platform))
+    (of_plan,) = await plan.untaken()
+    assert (of_plan.request_id, of_plan.event_type, of_plan.asked_by) == (mine.id, "till.requested", "clerk")
+    assert (of_plan.plan_id, of_plan.until) == (plan.plan_id, mine.time + timedelta(minutes=1))
+    assert (await platform.plan(plan.plan_id)).untaken == (await platform.trace(plan.plan_id)).untaken == (of_plan,)
+    assert await platform.tracker.untaken(plan.plan_id) == [of_plan]
+    (of_task,) = await platform.tracker.untaken(task_id=task_id)
+    assert (of_task.request_id, of_task.task_id, of_task.plan_id) == (loose.id, task_id, None)
+    assert len(await platform.tracker.untaken()) == 2
+    assert await platform.as_user(tenant_id="other", user_id="eve").tracker.untaken(task_id=task_id) == []
+    actions = await platform.tracker.actions(plan.plan_id)
+    assert [one.untaken for one in actions] == [None, of_plan]
+    with pytest.raises(DeadlineExceeded, match=r"it is running, and nobody takes 'till\.requested' yet"):
+        await plan.result(timeout=0)
+    await clock.advance(timedelta(minutes=2))
+    await until(platform, lambda: is_idle(platform))
+    assert await platform.tracker.untaken() == []

@@ -587,3 +587,56 @@ async def test_an_open_gate_outlives_whatever_is_removed_around_it(platform: Pla
 
 async def _has_waits(platform: Platform, count: int) -> bool:
     return len(await platform.waits()) == count
+
+
+TYPED = Approval(
+    approvers=("cfo",),
+    response_schema={
+        "type": "object",
+        "properties": {"approved": {"const": True}, "cost_centre": {"type": "string"}},
+        "required": ["approved", "cost_centre"],
+    },
+)
+
+
+async def test_a_bare_yes_in_the_same_call_is_no_answer_where_more_is_asked_for(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(payments(TYPED, charged))
+    mia = person(platform, "mia", "cfo")
+    with pytest.raises(LocalProtocolError, match=r"approve=True: the answer is off its schema: .*cost_centre"):
+        await mia.request(PAY, {"amount": 9}, approve=True)
+    assert await platform.waits() == []
+    with pytest.raises(Held) as held:
+        await mia.request(PAY, {"amount": 9}, idempotency_key="k")
+    with pytest.raises(LocalProtocolError, match=rf"cost_centre.*answer\('{held.value.wait_id}', ...\)"):
+        await mia.request(PAY, {"amount": 9}, idempotency_key="k", approve=True)
+    whole = {"approved": True, "cost_centre": "K1"}
+    assert await mia.answer(held.value.wait_id, whole) == "accepted"
+    assert (await mia.reply(held.value.request_id, timeout=PATIENCE))["success"]
+    assert charged == [9]
+
+
+async def test_the_trusted_roots_own_call_passes_whatever_an_answer_must_look_like(platform: Platform) -> None:
+    charged: list[Any] = []
+    await platform.start(payments(TYPED, charged))
+    assert (await platform.request(PAY, {"amount": 1}, timeout=PATIENCE))["success"]
+    with pytest.raises(Held):
+        await person(platform, "local").request(PAY, {"amount": 2}, idempotency_key="k")
+    assert (await platform.request(PAY, {"amount": 2}, idempotency_key="k", timeout=PATIENCE))["success"]
+    assert charged == [1, 2]
+
+
+async def test_a_gate_says_who_asks_a_task_or_nobody_but_the_request_itself(platform: Platform) -> None:
+    shop = Agent("shop")
+
+    @shop.on_event("order.placed", topic="business-facts")
+    async def placed(event: Any, context: PlatformContext) -> None:
+        await context.bus.request(PAY, {"amount": 9}, "shop.paid")
+
+    await platform.start(payments("always"), shop)
+    await platform.publish("business-facts", "order.placed", {})
+    question = await the_wait(platform)
+    (told,) = await published(platform, topic="notification-events")
+    assert (question.task_id, question.plan_id, told.data["task_id"]) == (None, None, None)
+    assert question.request_id == told.data["request_id"] == told.correlation_id
+    assert await platform.services.store.events.event(question.request_id) is None, "it is held"

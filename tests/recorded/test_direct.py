@@ -150,6 +150,13 @@ async def test_the_room_is_told_by_the_name_that_the_model_knows(model: str, nam
     assert {key: value for key, value in server.requests[0].items() if key.startswith("max_")} == {name: 50}
 
 
+@pytest.mark.parametrize(("model", "told"), [(MODEL, True), ("openai/o3-mini", False), ("hosted_vllm/o3", True)])
+async def test_a_model_that_calls_one_tool_at_a_time_anyway_is_not_told_to(model: str, told: bool) -> None:
+    with ModelServer(always(Reply(SAID))) as server:
+        await reasoner(server, model, transport="direct", mode="tools").ask(question())
+    assert ("parallel_tool_calls" in server.requests[0]) is told
+
+
 @pytest.mark.parametrize("base", ["not an address", "ftp://127.0.0.1/v1", "http://[::1"])
 async def test_an_address_that_is_none_is_named(base: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("SOORMA_MODEL_CALLS")  # an address that is none cannot be called
@@ -160,6 +167,8 @@ async def test_an_address_that_is_none_is_named(base: str, monkeypatch: pytest.M
 async def test_a_server_that_nobody_has_placed_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
     monkeypatch.delenv("SOORMA_MODEL_CALLS", raising=False)
+    with pytest.raises(ConfigError, match="api_base="):
+        LiteLLMReasoner("hosted_vllm/any").check()
     with pytest.raises(ConfigError, match="api_base="):
         await LiteLLMReasoner("hosted_vllm/any").ask(question())
 

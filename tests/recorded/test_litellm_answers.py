@@ -49,12 +49,19 @@ async def test_tools_are_asked_for_without_a_name_one_at_a_time_and_told_to_be_w
     assert told == ["The next step, exactly one.", "The whole plan."]
 
 
-async def test_the_question_is_not_changed_by_asking_it() -> None:
+@pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])
+@pytest.mark.parametrize(
+    "model", [MODEL, "azure/gpt-4o", "hosted_vllm/any", "mistral/mistral-large-latest", "gemini/gemini-2.5-flash"]
+)
+async def test_the_question_is_not_changed_by_asking_it(model: str, mode: str) -> None:
     before = json.dumps(SCHEMA)
+    wires = [wire_of(SCHEMA, held=held, shared=shared) for held in (True, False) for shared in (True, False)]
     with ModelServer(always(Reply(SAID))) as server:
-        for model in ("openai/gpt-4o", "hosted_vllm/any", "mistral/mistral-large-latest"):
-            await reasoner(server, model, mode="tools").ask(question())
+        for _ in range(2):
+            more = {"api_version": "2024-12-01-preview"} if model.startswith("azure") else {}
+            await reasoner(server, model, mode=mode, api_key="key", transport="litellm", **more).ask(question())
     assert json.dumps(SCHEMA) == before
+    assert [json.loads(wire.text) for wire in wires] == [wire.schema for wire in wires]
 
 
 @pytest.mark.parametrize("mode", ["json_schema", "tools", "json", "md_json"])

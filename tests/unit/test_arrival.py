@@ -19,7 +19,16 @@ from contract.store_kit import (
     wait,
 )
 
-from soorma_ai.core.arrival.arrival import GIVEN_UP, Found, Heard, Meaning, arrive, hear, meaning_of
+from soorma_ai.core.arrival.arrival import (
+    GIVEN_UP,
+    Heard,
+    Meaning,
+    NamedRows,
+    arrive,
+    hear,
+    ids_when_let_go,
+    meaning_of,
+)
 from soorma_ai.core.arrival.effects import (
     LAST,
     Answered,
@@ -54,11 +63,13 @@ ORDER = {"order_id": "o-1"}
 TYPED: JsonObject = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 INDEX = Index([awaiting_payment()])
 OPEN, MET, EXPIRED_, CLOSED = ExpectationStatus
+ONCE = id_when_let_go("q-1")
+TWICE = id_when_let_go(ONCE)
 BY_REPLY = [ExpectationKind.REPLY, ExpectationKind.CHILD]
 
 
-def arrived(event: EventEnvelope, found: Found | None = None, index: Index = INDEX) -> tuple[Effect, ...]:
-    return arrive(hear(event, index), found or Found(), event, NOW)
+def arrived(event: EventEnvelope, found: NamedRows | None = None, index: Index = INDEX) -> tuple[Effect, ...]:
+    return arrive(hear(event, index), found or NamedRows(), event, NOW)
 
 
 def meaning(event: EventEnvelope, expected: Expectation | None = None) -> Meaning:
@@ -66,7 +77,7 @@ def meaning(event: EventEnvelope, expected: Expectation | None = None) -> Meanin
 
 
 def waiting(came: EventEnvelope, *waits: Expectation) -> tuple[Effect, ...]:
-    return arrived(came, Found(waits=waits))
+    return arrived(came, NamedRows(waits=waits))
 
 
 def wake(type: str = EXPIRED, *, plan_id: str | None = None, subject: str | None = None) -> EventEnvelope:
@@ -86,7 +97,7 @@ def test_who_takes_an_event_owns_it_and_a_goal_belongs_to_the_plan_that_it_begin
 
 def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and_others_hear_it_too() -> None:
     heard = Heard((Put("planner", "r-1"), Put("audit", "r-1")), "q-1")
-    effects = arrive(heard, Found(expectation("q-1")), reply("r-1", "q-1"), NOW)
+    effects = arrive(heard, NamedRows(expectation("q-1")), reply("r-1", "q-1"), NOW)
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"), Put("audit", "r-1"))
 
 
@@ -95,15 +106,15 @@ def test_what_a_plan_waits_for_is_its_own_over_a_subscription_of_its_planner_and
 
 @pytest.mark.parametrize("kind", BY_REPLY)
 def test_a_reply_meets_its_expectation_and_goes_to_who_asked(kind: ExpectationKind) -> None:
-    effects = arrived(reply("r-1", "q-1"), Found(expectation("q-1", kind)))
+    effects = arrived(reply("r-1", "q-1"), NamedRows(expectation("q-1", kind)))
     assert effects == (Meet("q-1", "r-1"), Put("planner", "plan-1"))
 
 
 def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goes_to_nobody() -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT)
     met = replace(expected, status=MET, met_by="r-1")
-    assert arrived(reply("r-1", "q-1"), Found(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
-    assert arrived(reply("r-1", "q-1"), Found(met)) == (Answered("q-1"),)
+    assert arrived(reply("r-1", "q-1"), NamedRows(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
+    assert arrived(reply("r-1", "q-1"), NamedRows(met)) == (Answered("q-1"),)
 
 
 @pytest.mark.parametrize("kind", BY_REPLY)
@@ -116,20 +127,23 @@ def test_a_reply_counts_only_from_whom_the_request_was_handed_to_or_the_platform
 ) -> None:
     came, expected = reply("r-1", "q-1", source=source), expectation("q-1", kind)
     assert meaning(came, expected) is Meaning.REPLY
-    effects = arrived(came, Found(expected, was_handed=was_handed))
+    effects = arrived(came, NamedRows(expected, was_handed=was_handed))
     assert (effects == (Stray("r-1", "work.done", "unasked", "q-1"),)) is not counts
     assert (Meet("q-1", "r-1") in effects) is counts
 
 
 @pytest.mark.parametrize("source", ["worker", SYSTEM])
 @pytest.mark.parametrize(
-    ("answers", "counts"), [("q-1", True), (id_when_let_go("q-1"), True), (None, True), ("q-2", False)]
+    ("answers", "counts"),
+    [("q-1", True), (ONCE, True), (TWICE, True), (None, True), ("q-2", False), (id_when_let_go(TWICE), False)],
 )
 def test_a_reply_counts_for_the_request_that_it_answers_and_for_no_other_of_the_same_key(
     source: str, answers: str | None, counts: bool
 ) -> None:
     came = reply("r-1", "q-1", source=source).model_copy(update={"answers": answers})
-    assert (Meet("q-1", "r-1") in arrived(came, Found(expectation("q-1"), was_handed=True))) is counts
+    let_go = ids_when_let_go("q-1", {"q-1", ONCE, TWICE}.__contains__)
+    assert let_go == (ONCE, TWICE)
+    assert (Meet("q-1", "r-1") in arrived(came, NamedRows(expectation("q-1"), let_go, was_handed=True))) is counts
 
 
 @pytest.mark.parametrize(
@@ -150,7 +164,7 @@ def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_clien
         reply(f"r-{n}", "q-1", data={"success": worked}).model_copy(update={"source": by})
         for n, worked, by in ((1, before, "till"), (2, now, source))
     )
-    effects = arrived(came, Found(expected, was_handed=True, replied=told))
+    effects = arrived(came, NamedRows(expected, was_handed=True, replied=told))
     surplus = Stray("r-2", "work.done", "surplus", "q-1")
     assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1")) if replaces else (surplus,))
 
@@ -162,7 +176,7 @@ def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_clien
 def test_a_reply_to_what_is_closed_is_surplus_or_late_unless_it_closed_it(
     status: ExpectationStatus, met_by: str | None, reason: StrayReason | None
 ) -> None:
-    effects = arrived(reply("r-1", "q-1"), Found(expectation("q-1", status=status, met_by=met_by)))
+    effects = arrived(reply("r-1", "q-1"), NamedRows(expectation("q-1", status=status, met_by=met_by)))
     stray = Stray("r-1", "work.done", reason or "late", "q-1")
     assert effects == ((stray,) if reason else (Put("planner", "plan-1"),))
 
@@ -179,9 +193,9 @@ def test_a_reply_to_what_is_closed_is_surplus_or_late_unless_it_closed_it(
 )
 def test_only_the_expected_event_of_the_same_tenant_meets_it(came: EventEnvelope, expected: Expectation | None) -> None:
     assert meaning(came, expected) is Meaning.MAY_BE_AWAITED
-    assert arrived(came, Found(expected)) == ()
+    assert arrived(came, NamedRows(expected)) == ()
     others = expectation("q-1", event_type="work.refused", others=("work.done",))
-    assert Meet("q-1", "r-1") in arrived(reply("r-1", "q-1"), Found(others)), "another type that is expected, too"
+    assert Meet("q-1", "r-1") in arrived(reply("r-1", "q-1"), NamedRows(others)), "another type that is expected, too"
 
 
 # Outside events
@@ -204,7 +218,7 @@ def test_an_event_off_the_schema_leaves_the_wait_open_and_the_schema_is_not_that
     assert waiting(off, wait("w-1", ask=question(TYPED))) == (Stray("f-1", "order.paid", "invalid", "w-1"),)
     other = fact("f-1", ORDER).model_copy(update={"type": "order.dropped"})
     asked = wait("w-1", ask=question(TYPED), others=("order.dropped",))
-    assert Meet("w-1", "f-1") in arrive(Heard(keys=("any",)), Found(waits=(asked,)), other, NOW)
+    assert Meet("w-1", "f-1") in arrive(Heard(keys=("any",)), NamedRows(waits=(asked,)), other, NOW)
 
 
 @pytest.mark.parametrize(("source", "meets"), [("bank", True), ("anybody", False), (CLIENT, False)])
@@ -212,7 +226,7 @@ def test_only_who_may_meet_a_wait_does_and_no_event_meets_two(source: str, meets
     came = fact("f-1", ORDER, source=source)
     effects = waiting(came, wait("w-1", producers=("bank", "till"), ask=question(approvers=("boss",))))
     assert (Meet("w-1", "f-1") in effects) is meets
-    assert arrived(came, Found(has_met_wait=True, waits=(wait("w-2"),))) == (), "it met another before"
+    assert arrived(came, NamedRows(has_met_wait=True, waits=(wait("w-2"),))) == (), "it met another before"
 
 
 @pytest.mark.parametrize("topic", EventTopic)
@@ -249,7 +263,7 @@ def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None
     met = expectation("q-1", event_type="order.paid", event_topic=EventTopic.BUSINESS_FACTS, status=MET, met_by="x")
     came = fact("f-1", ORDER, source=SYSTEM).model_copy(update={"correlation_id": "q-1"})
     assert meaning(came, met) is Meaning.REPLY
-    assert arrived(came, Found(met)) == (Stray("f-1", "order.paid", "surplus", "q-1"),)
+    assert arrived(came, NamedRows(met)) == (Stray("f-1", "order.paid", "surplus", "q-1"),)
 
 
 # Wake-ups, which carry nothing that is believed
@@ -257,13 +271,15 @@ def test_a_reply_that_nobody_expects_any_more_is_surplus_and_not_early() -> None
 
 @pytest.mark.parametrize("type", sorted(WAKE_EVENTS - {ABANDONED}))
 def test_a_wake_up_goes_to_the_agent_of_its_plan(type: str) -> None:
-    assert arrived(wake(type, plan_id="plan-1"), Found(planner=("planner", "default"))) == (Put("planner", "plan-1"),)
+    assert arrived(wake(type, plan_id="plan-1"), NamedRows(planner=("planner", "default"))) == (
+        Put("planner", "plan-1"),
+    )
 
 
 @pytest.mark.parametrize("type", [CANCEL_REQUESTED, DEADLINE_REACHED])
 def test_what_ends_a_plan_does_not_wait_behind_what_is_put_off(type: str) -> None:
     ours = wake(type, plan_id="plan-1").model_copy(update={"source": SYSTEM})
-    found = Found(planner=("planner", "default"))
+    found = NamedRows(planner=("planner", "default"))
     assert arrived(ours, found) == (Hasten("planner", "plan-1"), Put("planner", "plan-1"))
     assert arrived(wake(type, plan_id="plan-1"), found) == (Put("planner", "plan-1"),)
 
@@ -280,7 +296,7 @@ def test_what_ends_a_plan_does_not_wait_behind_what_is_put_off(type: str) -> Non
     ids=["tenant", "plan", "no plan", "topic", "type"],
 )
 def test_nothing_else_wakes_a_plan(came: EventEnvelope, planner_of: tuple[str, str] | None) -> None:
-    assert arrived(came, Found(planner=planner_of)) == ()
+    assert arrived(came, NamedRows(planner=planner_of)) == ()
 
 
 OF_TASK = expectation("w-1", ExpectationKind.WAIT, plan_id=None, task_id="t-1")
@@ -300,7 +316,7 @@ OF_TASK = expectation("w-1", ExpectationKind.WAIT, plan_id=None, task_id="t-1")
 )
 def test_a_task_is_woken_when_what_it_waited_for_is_closed(closed: Expectation | None, wakes: bool) -> None:
     came = wake(ANSWERED, subject="w-1")
-    assert arrived(came, Found(closed)) == ((Put("planner", "t-1"),) if wakes else ())
+    assert arrived(came, NamedRows(closed)) == ((Put("planner", "t-1"),) if wakes else ())
 
 
 @pytest.mark.parametrize(
@@ -310,7 +326,7 @@ def test_only_the_question_about_the_present_doubt_resolves_it(resting: tuple[st
     asked = replace(OF_TASK, id=doubt_id("planner", "e-1", 3), kind=ExpectationKind.DOUBT, status=MET)
     came = wake(ANSWERED, subject=asked.id)
     assert meaning(came, asked) is Meaning.ENDS_DOUBT
-    assert arrived(came, Found(asked, resting=resting)) == ((Resolve("planner", "t-1"),) if goes_on else ())
+    assert arrived(came, NamedRows(asked, resting=resting)) == ((Resolve("planner", "t-1"),) if goes_on else ())
 
 
 @pytest.mark.parametrize(
@@ -329,9 +345,11 @@ def test_who_was_asked_stops_when_its_answer_is_waited_for_no_more(
 ) -> None:
     given_up = expectation("q-1", kind, status=status)
     came = wake(ABANDONED, plan_id="plan-1", subject="q-1")
-    found = Found(given_up, pursuing=("child-1",), working=("worker",))
+    found = NamedRows(given_up, pursuing=("child-1",), working=(("worker", "q-1"), ("other", ONCE)))
     assert meaning(came, given_up) is (Meaning.GIVES_UP if stops else Meaning.NOTHING)
-    assert arrived(came, found) == ((Stop("child-1", GIVEN_UP), Put("worker", "q-1")) if stops else ())
+    assert arrived(came, found) == (
+        (Stop("child-1", GIVEN_UP), Put("worker", "q-1"), Put("other", ONCE)) if stops else ()
+    )
     assert arrived(came.model_copy(update={"tenant_id": "other"}), found) == (), "another tenant's word"
 
 

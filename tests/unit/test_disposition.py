@@ -2,9 +2,18 @@
 
 from datetime import timedelta
 
+import httpx
 import pytest
 
-from soorma_ai.core.delivery.disposition import LONGEST_ASKED, MAX_ATTEMPTS, Disposal, Tries, dispose, dispose_of_spent
+from soorma_ai.core.delivery.disposition import (
+    LONGEST_ASKED,
+    MAX_ATTEMPTS,
+    Disposal,
+    Tries,
+    dispose,
+    dispose_in_doubt,
+    dispose_of_spent,
+)
 from soorma_ai.domain.effects import Ack, DeadLetter, RetryAfter
 from soorma_ai.errors import (
     ConfigError,
@@ -113,3 +122,12 @@ def test_a_handlers_own_word_on_its_tries_counts(error: Exception, tries: Tries,
 def test_a_pause_that_is_asked_for_is_kept_within_what_there_can_be(asked: timedelta | None, given: timedelta) -> None:
     settled = dispose(Retry("not yet", after=asked), 4)
     assert settled.disposition == RetryAfter(given, "not yet", undone=True)
+
+
+@pytest.mark.parametrize("can_find_out", [False, True])
+def test_a_server_that_says_later_is_asked_again_when_it_says(can_find_out: bool) -> None:
+    answer = httpx.Response(503, headers={"Retry-After": "7"})
+    error = httpx.HTTPStatusError("busy", request=httpx.Request("GET", "https://a.test"), response=answer)
+    settled = dispose_in_doubt(error, 1, can_find_out=True) if can_find_out else dispose(error, 1)
+    assert isinstance(settled.disposition, RetryAfter)
+    assert settled.disposition.delay == timedelta(seconds=7)

@@ -7,9 +7,9 @@ from soorma_ai.core.arrival.effects import Forbid, Stop, Wake
 from soorma_ai.core.arrival.endings import (
     abandon,
     check_beginning,
-    event_remade,
     gives_up_child,
     plan_of_timer,
+    remake_event,
     stop,
     stop_children,
     takes_children_along,
@@ -94,8 +94,8 @@ def test_a_plan_cancelled_while_it_was_begun_is_begun_only_by_who_knows(
 
 def test_a_timer_that_cannot_be_read_is_made_anew_from_what_it_stood_for() -> None:
     expected = expectation("q-1")
-    assert event_remade(expected, None, NOW) == wake_for(EXPIRED, expected, NOW)
-    assert event_remade(None, plan(), NOW) == wake_plan(DEADLINE_REACHED, plan(), NOW)
-    assert event_remade(None, None, NOW) is None
+    assert remake_event(expected, None, NOW) == wake_for(EXPIRED, expected, NOW)
+    assert remake_event(None, plan(), NOW) == wake_plan(DEADLINE_REACHED, plan(), NOW)
+    assert remake_event(None, None, NOW) is None
     assert plan_of_timer(f"{PLAN_DEADLINE}plan-1") == "plan-1"
     assert plan_of_timer("remind:w-1:1") is None

@@ -115,6 +115,23 @@ def test_the_right_events_stay_among_those_shown_beside_one_that_stuffs_itself_w
     assert {"payment.refund", "mail.send"} <= {*found}
 
 
+@pytest.mark.parametrize("number", [100, 1_200])
+def test_the_right_events_stay_beside_an_agent_that_registers_very_many(number: int) -> None:
+    flood = [event(f"flood.{n}", GOAL, synonyms=(GOAL,)) for n in range(number)]
+    alone, shared = EventIndex([*SHOP, *flood]), EventIndex([*SHOP, *flood], ["shop"] * 5 + ["evil"] * number)
+    assert not {"payment.refund", "mail.send"} & {*alone.rank(GOAL, 20)}
+    for query in (GOAL, Query(((GOAL, 1.0), ("Refund the customer.", 0.5), ("lamp", 0.5)))):
+        assert {"payment.refund", "mail.send"} <= {*shared.rank(query, 20)}
+    assert len(shared.rank(GOAL, 50)) == 50, "what nobody else needs, it may have"
+
+
+def test_agents_that_keep_within_their_shares_change_nothing() -> None:
+    for query in ("customer", GOAL, "count"):
+        assert EventIndex(SHOP, [*"abcde"]).rank(query, 4) == EventIndex(SHOP).rank(query, 4)
+    with pytest.raises(ValueError, match="shorter"):
+        EventIndex(SHOP, ["a"])
+
+
 def test_a_word_that_is_repeated_or_one_of_very_many_says_little() -> None:
     once = impacts_of(Same(event("x", "Refund a payment.")))
     often = impacts_of(Same(event("x", "Refund. " * 5_000)))
@@ -128,7 +145,7 @@ def test_a_word_that_is_repeated_or_one_of_very_many_says_little() -> None:
 def test_of_a_huge_schema_a_part_is_read(nested: bool) -> None:
     schema: JsonObject = {"type": "string"}
     for number in range(40 if nested else 1):
-        width = 30 if nested else 100_000
+        width = 30 if nested else 10_000
         schema = obj({f"p{number}_{at}": schema if at == 0 else {} for at in range(width)})
     found = impacts_of(Same(event("wide", payload_schema=schema)))
     assert len(found) < 4 * MOST_NODES

@@ -63,6 +63,11 @@ def test_what_is_not_known_of_a_call_costs_what_was_reserved(paid: Paid, charged
     assert fill_in(paid, Paid(1000, 400, 2.0)) == charged
 
 
+def test_tokens_that_a_provider_had_kept_are_told_as_such() -> None:
+    assert fill_in(Paid(100, 20, 1.0, cached_tokens=80), Paid(1000, 400, 2.0)) == Paid(100, 20, 1.0, cached_tokens=80)
+    assert fill_in(Paid(uncounted=1, cached_tokens=0), Paid(1000, 400, 2.0)).cached_tokens == 0
+
+
 def test_the_price_of_an_unpriced_model_stays_unknown() -> None:
     assert fill_in(Paid(100, 20, None), Paid(1000, 400, None)) == Paid(100, 20, None)
     assert fill_in(Paid(uncounted=1), Paid(1000, 400, None)) == Paid(1000, 400, None)

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from contract.store_kit import NOW, PAID_KEY, expectation, fact, gate, question, reply, wait
 
-from soorma_ai.core.arrival.arrival import Found, Heard, arrive
+from soorma_ai.core.arrival.arrival import Heard, NamedRows, arrive
 from soorma_ai.core.arrival.effects import ForgetEarly, Meet, Open, Put, Wake
 from soorma_ai.core.arrival.meeting import Early, first_to_meet, look_again, names_of, open_met, owner_of, park
 from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
@@ -100,4 +100,4 @@ def test_what_comes_stands_in_the_line_of_the_plan_the_task_or_itself(
 ) -> None:
     owed = expectation("q-1", plan_id=plan_id, task_id=task_id)
     assert owner_of(owed) == owner
-    assert arrive(Heard((), "q-1"), Found(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)
+    assert arrive(Heard((), "q-1"), NamedRows(owed), reply("r-1", "q-1"), NOW)[1:] == (Put("planner", owner),)

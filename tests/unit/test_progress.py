@@ -18,7 +18,7 @@ from soorma_ai.core.report.progress import (
 )
 from soorma_ai.core.report.trace import trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.tracking import ActionStatus, Handed
 from soorma_ai.domain.values import JsonObject
@@ -78,6 +78,12 @@ def test_an_action_says_who_asked_for_it_in_which_task_and_who_took_it() -> None
         "group",
     )
     assert (found.requested_at, found.ended_at) == (at(1), at(4))
+
+
+def test_an_action_that_nobody_takes_says_until_when_it_waits() -> None:
+    waiting = Untaken("work", "work", "orders", None, PLAN, None, at(1), at(60))
+    found = action(ASKED, OPEN, None, [], None, waiting)
+    assert (found.status, found.untaken) == ("pending", waiting)
 
 
 def test_requests_are_those_of_the_plan_and_of_no_other() -> None:

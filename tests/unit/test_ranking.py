@@ -6,7 +6,7 @@ import pytest
 
 from soorma_ai.core.deciding.offer import Delegate, Offer
 from soorma_ai.core.deciding.prompt import Occasion
-from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, share, used_in
+from soorma_ai.core.deciding.ranking import query_about, rank, used_in
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.registry import EventDefinition
@@ -36,12 +36,12 @@ def test_what_the_goal_what_happened_and_the_owner_speak_of_is_likely(
     goal: str, happened: str, instructions: str, first: str
 ) -> None:
     occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger(happened))
-    assert rank_by_occasion(OFFER, occasion, instructions)[0] == first
+    assert rank(OFFER, query_about(occasion, instructions))[0] == first
 
 
 def test_a_model_finds_by_its_own_words_events_and_goals_alike() -> None:
-    assert rank_by_words(OFFER, "play songs") == ["delegate:band/song.play", "publish:song.play"]
-    assert rank_by_words(OFFER, "zebra") == []
+    assert rank(OFFER, "play songs") == ["delegate:band/song.play", "publish:song.play"]
+    assert rank(OFFER, "zebra") == []
 
 
 def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
@@ -53,28 +53,15 @@ def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
     assert used_in(history, OFFER) == ["delegate:band/song.play", "publish:song.play", "publish:lamp.dim"]
 
 
-@pytest.mark.parametrize(
-    ("ranked", "shared"),
-    [
-        ("", ""),
-        ("aaaaaaaa", "aaaaaaaa"),
-        ("aaaaaaaab", "aaaaba" + "aaa"),
-        ("aaaaaaaabbbb", "aaaabbbb" + "aaaa"),
-        ("abababab", "abababab"),
-        ("aaaaaabc", "aaaabcaa"),
-    ],
-)
-def test_no_agent_has_more_than_half_of_what_is_ranked_while_others_have_anything(ranked: str, shared: str) -> None:
-    names = [f"{agent}{n}" for n, agent in enumerate(ranked)]
-    found = share(names, lambda name: name[0])
-    assert "".join(name[0] for name in found) == shared
-    assert sorted(found) == sorted(names)
-    for agent in {*ranked}:
-        own = [name for name in found if name[0] == agent]
-        assert own == [name for name in names if name[0] == agent], "each agent's own keep their order"
+def test_what_is_found_by_its_meaning_counts_as_what_is_found_by_words() -> None:
+    assert rank(OFFER, "play songs", ["lamp.dim"])[0] in ("publish:lamp.dim", "delegate:band/song.play")
+    assert rank(OFFER, "zebra", ["lamp.dim"]) == ["publish:lamp.dim"]
 
 
-def test_sharing_a_long_list_takes_no_longer_than_reading_it() -> None:
-    names = [f"a{n}" for n in range(50_000)] + [f"b{n}" for n in range(50_000)]
-    found = share(names, lambda name: name[0])
-    assert len(found) == 100_000 and {name[0] for name in found[4:8]} == {"b"}
+def test_an_agent_that_floods_an_offer_leaves_room_for_others() -> None:
+    flood = tuple(
+        EventDefinition(event_name=f"parcel.weigh.{n}", description="Weigh a parcel on the scales.") for n in range(900)
+    )
+    agents = {one.event_name: "flood" for one in flood} | {one.event_name: "house" for one in EVENTS}
+    found = rank(Offer((*flood, *EVENTS), agents=agents), "weigh a parcel on the scales")
+    assert found.index("publish:parcel.weigh") < 10

@@ -1,6 +1,7 @@
 """What a trace tells of a plan."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 
 from hypothesis import given
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 from soorma_ai.core.report.lines import Line, LineKind, flatten
 from soorma_ai.core.report.trace import MOST_LEVELS, Trace, trace
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus, Untaken
 from soorma_ai.domain.history import StepKind, Verdict
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
@@ -127,6 +128,26 @@ def test_a_no_an_expiry_and_a_question_that_fell_away_look_different() -> None:
     late.step(StepKind.EXPIRED, 9, "wake", "charge", note="Nobody decided; that is a no.", to="gate-1")
     assert only(traced(late), LineKind.EXPIRY).note == "Nobody decided; that is a no."
     assert only(traced(holding(closed=9, status="closed")), LineKind.CLOSED).took == timedelta(seconds=8)
+
+
+def test_what_nobody_takes_says_so_below_its_request_and_below_one_that_a_worker_made() -> None:
+    story, events = reserving()
+    story.status, story.steps, story.expectations = (
+        PlanStatus.RUNNING,
+        story.steps[:2],
+        [expectation("reserve", ExpectationKind.REPLY, 2)],
+    )
+    part = event("part", 4, because="reserve", source="stock")
+    waiting = [Untaken(one.id, one.type, one.source, None, PLAN, None, one.time, at(3600)) for one in (events[1], part)]
+    told = trace(replace(story.details(), untaken=tuple(waiting)), [], [*events[:2], part], at(10))
+    (request,) = [line for line in flatten(told.lines) if line.kind is LineKind.REQUEST]
+    made, own = request.lines
+    (below,) = made.lines
+    assert [(line.what, line.note, line.took) for line in (own, below)] == [
+        ("reserve", "nobody takes it yet", timedelta(seconds=8)),
+        ("part", "nobody takes it yet", timedelta(seconds=6)),
+    ]
+    assert told.untaken == tuple(waiting)
 
 
 def test_a_wait_that_an_outside_event_met_names_its_source() -> None:

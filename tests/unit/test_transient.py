@@ -1,4 +1,4 @@
-"""Errors that may be gone the next time are known by the names of their classes."""
+"""Errors that may be gone the next time are known by the names of their classes, a server's answer by its status."""
 
 import io
 import shutil
@@ -6,13 +6,17 @@ import smtplib
 import socket
 import ssl
 import urllib.error
+from collections.abc import Callable
+from datetime import timedelta
 from email.message import Message
 from http.client import IncompleteRead, RemoteDisconnected
+from types import SimpleNamespace
+from typing import Any
 
 import httpx
 import pytest
 
-from soorma_ai.core.delivery.transient import may_pass
+from soorma_ai.core.delivery.transient import may_pass, pause_asked
 
 
 def of_a_library(*names: str) -> Exception:
@@ -74,12 +78,12 @@ def test_a_lost_connection_and_a_time_out_may_be_gone_the_next_time(error: Excep
         io.UnsupportedOperation(),
         shutil.SameFileError(),
         ssl.SSLCertVerificationError(),
-        urllib.error.HTTPError("https://a.test", 404, "not found", Message(), None),
         smtplib.SMTPAuthenticationError(535, b"no"),
-        httpx.HTTPStatusError("404", request=REQUEST, response=httpx.Response(404)),
         httpx.UnsupportedProtocol("", request=REQUEST),
         httpx.TooManyRedirects("", request=REQUEST),
         of_a_library("requests.exceptions.RequestException", "requests.exceptions.HTTPError"),
+        of_a_library("aiohttp.client_exceptions.ClientResponseError"),
+        of_a_library("botocore.exceptions.ClientError"),
         of_a_library("requests.exceptions.ConnectionError", "requests.exceptions.SSLError"),
         of_a_library("redis.exceptions.ConnectionError", "redis.exceptions.AuthenticationError"),
         of_a_library("mine.ConnectionError"),
@@ -89,3 +93,82 @@ def test_a_lost_connection_and_a_time_out_may_be_gone_the_next_time(error: Excep
 )
 def test_what_is_final_is_not_tried_again_though_a_library_may_derive_it_from_what_is_not(error: Exception) -> None:
     assert not may_pass(error)
+
+
+def of_httpx(status: int, headers: dict[str, str]) -> Exception:
+    response = httpx.Response(status, headers=headers)
+    return httpx.HTTPStatusError("no", request=REQUEST, response=response)
+
+
+def of_requests(status: int, headers: dict[str, str]) -> Exception:
+    error: Any = of_a_library("builtins.OSError", "requests.RequestException", "requests.HTTPError", "mine.Refused")
+    error.response = SimpleNamespace(status_code=status, headers=httpx.Headers(headers))
+    return error
+
+
+def of_aiohttp(status: int, headers: dict[str, str]) -> Exception:
+    error: Any = of_a_library("aiohttp.ClientError", "aiohttp.ClientResponseError")
+    error.status, error.headers = status, httpx.Headers(headers)
+    return error
+
+
+def of_urllib(status: int, headers: dict[str, str]) -> Exception:
+    message = Message()
+    for name, value in headers.items():
+        message[name] = value
+    return urllib.error.HTTPError("https://a.test", status, "no", message, None)
+
+
+def of_botocore(status: int, headers: dict[str, str], code: str = "") -> Exception:
+    error: Any = of_a_library("botocore.exceptions.ClientError", "botocore.errorfactory.Refused")
+    about = {"HTTPStatusCode": status, "HTTPHeaders": {name.lower(): value for name, value in headers.items()}}
+    error.response = {"Error": {"Code": code}, "ResponseMetadata": about}
+    return error
+
+
+LIBRARIES = pytest.mark.parametrize("of", [of_httpx, of_requests, of_aiohttp, of_urllib, of_botocore])
+
+
+@LIBRARIES
+@pytest.mark.parametrize(
+    ("status", "passes"),
+    [(429, True), (502, True), (503, True), (504, True), (400, False), (404, False), (409, False), (500, False)],
+)
+def test_an_answer_that_says_later_may_be_another_one_then(
+    of: Callable[[int, dict[str, str]], Exception], status: int, passes: bool
+) -> None:
+    error = of(status, {"Retry-After": "7"})
+    assert may_pass(error) is passes
+    assert pause_asked(error) == (timedelta(seconds=7) if passes else None)
+    assert may_pass(ExceptionGroup("two", [error, TimeoutError()])) is passes
+
+
+@pytest.mark.parametrize(
+    ("given", "date", "pause"),
+    [
+        ("", "", None),
+        ("soon", "", None),
+        ("nan", "", None),
+        ("1e400", "", timedelta(days=1)),
+        ("99999999", "", timedelta(days=1)),
+        ("1.5", "", timedelta(seconds=1.5)),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", "Wed, 21 Oct 2026 07:27:30 GMT", timedelta(seconds=30)),
+        ("Wed, 21 Oct 2026 07:28:00 -0000", "Wed, 21 Oct 2026 07:27:30 GMT", timedelta(seconds=30)),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", "", None),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", "yesterday", None),
+    ],
+)
+def test_a_server_is_left_alone_for_as_long_as_it_asks_and_no_longer_than_a_day(
+    given: str, date: str, pause: timedelta | None
+) -> None:
+    assert pause_asked(of_httpx(503, {"Retry-After": given, "Date": date})) == pause
+
+
+def test_of_several_pauses_the_longest_counts() -> None:
+    both = ExceptionGroup("two", [of_httpx(503, {"Retry-After": "7"}), of_urllib(429, {"Retry-After": "9"})])
+    assert pause_asked(both) == timedelta(seconds=9)
+
+
+def test_what_is_throttled_by_a_word_beside_its_status_may_pass() -> None:
+    assert may_pass(of_botocore(400, {}, "ThrottlingException"))
+    assert not may_pass(of_botocore(400, {}, "ValidationException"))

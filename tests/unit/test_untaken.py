@@ -6,13 +6,13 @@ from datetime import datetime, timedelta
 import pytest
 from contract.store_kit import agent
 
-from soorma_ai.core.arrival.arrival import Found, arrive, hear
+from soorma_ai.core.arrival.arrival import NamedRows, arrive, hear
 from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake, arrival_of
 from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.arrival.untaken import hand_over, id_when_let_go
+from soorma_ai.core.arrival.untaken import describe_waiting, hand_over, id_when_let_go
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, Stray
+from soorma_ai.domain.expectations import Expectation, Stray, Untaken
 from soorma_ai.domain.registry import Approval, EventDefinition, EventRole, RegisteredEvent, Subscription
 from soorma_ai.domain.values import JsonObject
 from unit.kit import HOUR, NOW, event, expectation, of_kind
@@ -33,7 +33,7 @@ def request(**changes: object) -> EventEnvelope:
 
 
 def kept(asked: EventEnvelope, expected: Expectation | None = None, index: Index | None = None) -> tuple[Effect, ...]:
-    effects = arrive(hear(asked, index or Index([LISTENER])), Found(expected), asked, NOW)
+    effects = arrive(hear(asked, index or Index([LISTENER])), NamedRows(expected), asked, NOW)
     return tuple(effect for effect in effects if not isinstance(effect, Put))
 
 
@@ -110,3 +110,19 @@ def test_what_its_taker_has_approved_is_held_then_under_the_same_reply_key() -> 
     assert [effect.event.type for effect in of_kind(Wake, held)] == ["notification.human_input"]
     assert [timer.due for timer in of_kind(Schedule, held)] == [NOW + HOUR]
     assert of_kind(Put, held) == []
+
+
+@pytest.mark.parametrize(
+    ("expected", "task_id"),
+    [(None, None), (expectation(id="q-1", deadline=None), None), (expectation(id="q-1", task_id="t-1"), "t-1")],
+)
+def test_people_are_shown_who_waits_for_a_taker_and_until_when(
+    expected: Expectation | None, task_id: str | None
+) -> None:
+    shown = describe_waiting(request(target="payer", plan_id="p-1"), expected, NOW + HOUR, NOW)
+    assert shown == Untaken("q-1", "pay", "parts", "payer", "p-1", task_id, NOW, NOW + HOUR)
+
+
+@pytest.mark.parametrize("expected", [expectation(id="q-1", status="closed"), expectation(id="q-1", deadline=NOW)])
+def test_what_nobody_waits_for_any_more_is_not_shown(expected: Expectation) -> None:
+    assert describe_waiting(request(), expected, NOW + HOUR, NOW) is None

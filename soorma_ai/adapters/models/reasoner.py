@@ -111,7 +111,7 @@ class LiteLLMReasoner:
 
     def check(self) -> None:
         for model in self._models:
-            self._provider(model)
+            self._ways[model].check(model, self._base(model))
             if not self._has_key(model):
                 names = " or ".join(self._ways[model].missing_keys(model))
                 raise ConfigError(f"no key for {model}: set {names} in the environment, or give api_key=")

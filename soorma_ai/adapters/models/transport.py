@@ -48,6 +48,10 @@ class Transport(Protocol):
         """Return the name of the model's provider. Raises ConfigError for a model of none that it knows."""
         ...
 
+    def check(self, model: str, base: str | None) -> None:
+        """Raise ConfigError for a model that cannot be reached by this name; `base` is the address that was given."""
+        ...
+
     def missing_keys(self, model: str) -> list[str]:
         """Return the environment's variables that may hold the key, where none of them does."""
         ...

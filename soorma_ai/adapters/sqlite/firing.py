@@ -8,7 +8,7 @@ from soorma_ai.adapters.sqlite.codec import moment
 from soorma_ai.adapters.sqlite.consequences import close
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, timers
-from soorma_ai.core.arrival.endings import event_remade, plan_of_timer
+from soorma_ai.core.arrival.endings import plan_of_timer, remake_event
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.errors import RemoteProtocolError
@@ -45,4 +45,4 @@ def _event(
         log.unreadable(error, timer=timer_id)
         guarded = expectations.find(db, expires) if expires is not None else None
         plan_id = plan_of_timer(timer_id) if expires is None else None
-        return event_remade(guarded, plans.plan(db, plan_id) if plan_id else None, now)
+        return remake_event(guarded, plans.plan(db, plan_id) if plan_id else None, now)

@@ -76,6 +76,8 @@ class SqlitePlans(Part):
     expectation = reading(expected.find)
     expectations = reading(expected.listed)
     open_in_tree = reading(expected.opened_of_tree)
+    questions = reading(expected.questions)
+    held = reading(expected.held)
     questions_beginning = reading(expected.questions_beginning)
     named_expectations = reading(expected.named)
     group = reading(expected.of_group)
@@ -125,6 +127,7 @@ class SqliteEventLog(Part):
     events = reading(log.events)
     event = reading(log.event_by_id)
     handed = reading(inbox.handed)
+    untaken = reading(arrivals.waiting_for_takers)
 
 
 class SqliteDeadLetters(Part):

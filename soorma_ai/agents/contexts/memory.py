@@ -54,7 +54,7 @@ class MemoryClient:
         return await self._handling.memory.keys(self._tenant_id, await self._own(plan_id))
 
     async def cleanup(self, plan_id: str | None = None) -> int:
-        """Everything of the plan; returns how many keys that were."""
+        """Remove everything of the plan; return how many keys that were."""
         return sum([await self.delete(key, plan_id) for key in await self.keys(plan_id)])
 
     async def increment(self, key: str, by: int | float = 1, plan_id: str | None = None) -> None:
@@ -66,7 +66,7 @@ class MemoryClient:
         self._handling.memory.change(AppendMemory(await self._at(key, plan_id), (json_value(key, value),)))
 
     async def get_task_context(self, task_id: str) -> JsonObject | None:
-        """A task that has not ended, of this agent or of another; None when there is none in this tenant."""
+        """Return a task that has not ended, of this agent or of another; None when there is none in this tenant."""
         if self._task is not None and self._task.record.task_id == task_id:
             task = self._task
             return None if task.has_ended else task_summary(task.record, task.state, task.sub_tasks.values())
@@ -78,7 +78,7 @@ class MemoryClient:
         return None
 
     async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject | None:
-        """The task that asked for it, while it has not ended."""
+        """Return the task that asked for it, while it has not ended."""
         if self._task is not None and sub_task_id in self._task.sub_tasks:
             return await self.get_task_context(self._task.record.task_id)
         asked = await self._handling.services.store.plans.expectation(sub_task_id)
@@ -87,7 +87,7 @@ class MemoryClient:
         return await self._find_task(asked.agent, asked.task_id)
 
     async def store_task_context(self, task_id: str, plan_id: str | None, context: Mapping[str, Any]) -> bool:
-        """Into the `state` of the task in hand. Raises LocalProtocolError for any other: only a task's own events
+        """Store into the `state` of the task in hand. Raise LocalProtocolError for any other: only a task's own events
         change it, one after the other, so that nothing is lost."""
         task = self._task
         if task is None or task.record.task_id != task_id or task.has_ended:
@@ -166,7 +166,7 @@ class MemoryClient:
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> SessionSummary:
-        """A conversation that goals can be submitted in."""
+        """Make a conversation that goals can be submitted in."""
         moment = self._handling.moment()
         session_id = derived_id("session", moment.event_id("session"))
         about = json_object("the metadata of a session", metadata or {})
@@ -175,7 +175,7 @@ class MemoryClient:
         return made
 
     async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
-        """The one that something happened in last first; those of this handling last of all."""
+        """Return conversations, the one that something happened in last first; those of this handling last of all."""
         made = [one.session for one in self._handling.recorded if isinstance(one, OpenSession)]
         return [*await self._handling.services.store.memory.sessions(self._tenant_id, limit), *made][:limit]
 

@@ -40,7 +40,7 @@ class GoalContext:
 
     @classmethod
     def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
-        """`event` is the goal, which need not be the delivery in hand."""
+        """Return the context of the goal `event`, which need not be the delivery in hand."""
         return cls(
             event_type=event.type,
             data=dict(event.data),
@@ -55,7 +55,7 @@ class GoalContext:
         )
 
     async def dispatch(self, event_type: str, data: Mapping[str, Any], response_event: str | None = None) -> str:
-        """A request of this goal's plan, checked and counted like any; returns its id. Its answer is what the plan
+        """Make a request of this goal's plan, checked and counted like any; return its id. Its answer is what the plan
         waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
         handling = _handling(None)
         must_be_in_hand(self, handling)
@@ -218,7 +218,7 @@ class PlanContext:
             raise LocalProtocolError(f"the plan has no state {state!r}; there are {', '.join(self.state_machine)}")
 
     async def save(self) -> None:
-        """Nothing to do: the working copy is saved when the handler returns, whether or not this is called."""
+        """Do nothing: the working copy is saved when the handler returns, whether or not this is called."""
 
     def get_next_state(self, event: "EventContext | TransitionContext") -> str | None:
         """The state that the event leads to from the current one; None where no transition takes it."""
@@ -317,5 +317,5 @@ async def _take_up(handling: Handling, found: PlanRecord) -> PlanContext | None:
 
 
 def event_of(given: EventContext | TransitionContext) -> EventContext:
-    """A handler may hand on what it got: what happened to its plan stands for its event."""
+    """Return the event of what a handler got and hands on: what happened to its plan stands for its event."""
     return given.event if isinstance(given, TransitionContext) else given

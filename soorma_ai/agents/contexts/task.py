@@ -60,7 +60,7 @@ class TaskContext(Generic[T]):
         return found
 
     async def save(self) -> None:
-        """Nothing to do: the working copy is saved when the handler returns."""
+        """Do nothing: the working copy is saved when the handler returns."""
 
     async def delegate(
         self,
@@ -114,7 +114,8 @@ class TaskContext(Generic[T]):
         return all(info.has_ended for info in self.sub_tasks.values())
 
     async def complete(self, result: object = None) -> None:
-        """Raise LocalProtocolError when the task has ended already, InvalidResult for a result off its schema."""
+        """Reply with a result. Raise LocalProtocolError when the task has ended already, InvalidResult for one off its
+        schema."""
         written = self._gives.write(f"the result of {self.event_type!r}", result)
         await self.in_hand.end(success_reply(written))
 

@@ -5,18 +5,22 @@ from collections.abc import AsyncGenerator
 
 import click
 
+from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import find_plan, read_only_client
+from soorma_ai.cli.store_access import find_plan, look_up, read_only_client
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Untaken
+from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
-from soorma_ai.terminal.printing import BOLD, DIM, Printer, print_json
-from soorma_ai.terminal.wording import json_line, short_id
+from soorma_ai.terminal.printing import BOLD, DIM, Part, Printer, print_json, print_list
+from soorma_ai.terminal.wording import ago, json_line, short_id, time_left
 
 LOOK_AGAIN_SECONDS = 0.3
 PAGE = 500
 PAYLOAD = 300
 LEAST_PAYLOAD = 20
+_UNTAKEN = ("REQUEST", "FOR", "ASKED BY", "OF", "SINCE", "UNTIL")
 
 
 @click.group()
@@ -47,6 +51,28 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
         asyncio.run(show())
     except KeyboardInterrupt:
         return
+
+
+@events.command()
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
+@as_json
+@with_access
+def untaken(access: Access, limit: int, as_json: bool) -> None:
+    """List requests that no agent takes yet, the oldest first."""
+    found, now = look_up(access, lambda client: client.tracker.untaken(limit=limit)), SystemClock().now()
+
+    def row(one: Untaken) -> tuple[str, ...]:
+        until, names = one.until.isoformat(), map(one_line, (one.event_type, one.asked_by, one.target or ""))
+        return (one.request_id, *names, one.plan_id or "", one.task_id or "", until)
+
+    def cells(one: Untaken) -> tuple[Part, ...]:
+        owner = (
+            f"plan {short_id(one.plan_id)}" if one.plan_id else f"task {short_id(one.task_id)}" if one.task_id else ""
+        )
+        asked, target = clip(one_line(one.event_type), 40), clip(one_line(one.target or ""), 24)
+        return asked, target, clip(one_line(one.asked_by), 24), owner, ago(one.since, now), time_left(one.until, now)
+
+    print_list(found, "nothing waits for an agent that takes it", row, (_UNTAKEN, cells), as_json=as_json)
 
 
 async def _events(client: Client, root: str | None, limit: int, *, follow: bool) -> AsyncGenerator[EventEnvelope]:

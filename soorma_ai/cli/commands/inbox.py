@@ -12,11 +12,12 @@ from soorma_ai.terminal.printing import Printer, print_json
 
 
 @click.command()
+@click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
 @with_access
-def inbox(access: Access, as_json: bool) -> None:
+def inbox(access: Access, limit: int, as_json: bool) -> None:
     """List what waits for a person, the most urgent first."""
-    open_now, now = look_up(access, _load), SystemClock().now()
+    open_now, now = look_up(access, lambda client: _load(client, limit)), SystemClock().now()
     printer = Printer()
     if as_json:
         print_json([wait for wait, _ in open_now])
@@ -32,9 +33,9 @@ def inbox(access: Access, as_json: bool) -> None:
             print_commands(printer, wait, access.flags)
 
 
-async def _load(client: Client) -> list[tuple[Wait, str]]:
+async def _load(client: Client, limit: int) -> list[tuple[Wait, str]]:
     """Return the open questions, each with the goal of the plan that asks."""
-    waits = await client.waits()
+    waits = await client.waits(limit=limit)
     plans = {wait.plan_id: await client.services.store.plans.plan(wait.plan_id) for wait in waits if wait.plan_id}
     goals = {plan_id: plan.goal_event for plan_id, plan in plans.items() if plan}
     return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

@@ -1,5 +1,6 @@
 """`soorma registry`: the events that agents have registered."""
 
+from collections.abc import Sequence
 from itertools import groupby
 
 import click
@@ -46,7 +47,7 @@ def check(access: Access, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-async def _load(client: Client) -> list[RegisteredEvent]:
+async def _load(client: Client) -> Sequence[RegisteredEvent]:
     return await client.services.store.registry.known_events(client.person.tenant_id)
 
 

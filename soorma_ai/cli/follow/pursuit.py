@@ -10,7 +10,7 @@ from soorma_ai.domain.expectations import ExpectationKind, Wait
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.errors import NotFound
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.handling.process.signals import until
 from soorma_ai.terminal.printing import Printer
 from soorma_ai.terminal.story import explanation, headline
 from soorma_ai.terminal.wording import offset

@@ -4,7 +4,7 @@ A store asks the registry (`hear`), looks up what the event names and what that 
 decide, and applies that. Of several events each sees what became of those before it.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
@@ -55,14 +55,16 @@ class Meaning(Enum):
 
 
 @dataclass(frozen=True)
-class Found:
-    """Rows behind the names. `was_handed`: the agent that replies takes such requests, and got this one.
+class NamedRows:
+    """Rows behind the names. `let_go` are the ids under which people let go the request whose reply is expected, beside
+    its own; `was_handed`: the agent that replies takes such requests, and got this one under one of its ids.
     `was_untaken`: nobody took this request when it came first, and it is handed over in another way. `replied` is what
-    a client was answered before; `planner` is the agent of the plan, with its tenant; `resting` the event of the
-    delivery in doubt, with the fence under which its handler began.
+    a client was answered before; `planner` is the agent of the plan, with its tenant; `working` are agents, each with
+    its task; `resting` is the event of the delivery in doubt, with the fence under which its handler began.
     """
 
     expected: Expectation | None = None
+    let_go: tuple[str, ...] = ()
     was_handed: bool = False
     was_untaken: bool = False
     replied: EventEnvelope | None = None
@@ -70,7 +72,7 @@ class Found:
     has_met_wait: bool = False
     waits: tuple[Expectation, ...] = ()
     pursuing: tuple[str, ...] = ()
-    working: tuple[str, ...] = ()
+    working: tuple[tuple[str, str], ...] = ()
     resting: tuple[str, int] | None = None
 
 
@@ -102,7 +104,7 @@ def meaning_of(event: EventEnvelope, heard: Heard, expected: Expectation | None)
     return Meaning.MAY_BE_AWAITED if heard.keys else Meaning.NOTHING
 
 
-def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Give each agent one copy. What a plan waits for is its own before its agent's subscription, or it would hang."""
     meets = _meet(heard, found, event, now)
     takers = () if heard.is_untaken or found.was_untaken else heard.takers
@@ -112,12 +114,16 @@ def arrive(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> t
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
 
 
-def ids_of_request(expected: Expectation) -> tuple[str, ...]:
-    """Ids under which the request was handed over whose reply is expected."""
-    return expected.id, id_when_let_go(expected.id)
+def ids_when_let_go(request_id: str, is_in_log: Callable[[str], bool]) -> tuple[str, ...]:
+    """Return the ids under which people let a request go whose own id was in the log before, the first one first: each
+    of them may be in the log, taken by nobody, when an agent comes that wants it approved once more."""
+    ids = [request_id]
+    while is_in_log(following := id_when_let_go(ids[-1])):
+        ids.append(following)
+    return tuple(ids[1:])
 
 
-def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
+def _meet(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     match meaning_of(event, heard, found.expected), found.expected:
         case Meaning.WAKES_PLAN, _:
             return _wake_plan(heard.plan_id, found.planner, event)
@@ -125,8 +131,8 @@ def _meet(heard: Heard, found: Found, event: EventEnvelope, now: datetime) -> tu
             return (Put(agent, task_id),)
         case Meaning.ENDS_DOUBT, Expectation() as question:
             return _resolve(question, found.resting)
-        case Meaning.GIVES_UP, Expectation() as given_up:
-            return _abandon(given_up, found)
+        case Meaning.GIVES_UP, _:
+            return _abandon(found)
         case Meaning.REPLY, Expectation() as expected:
             return _meet_reply(expected, found, event)
         case Meaning.MAY_BE_AWAITED, _ if not found.has_met_wait:
@@ -158,10 +164,10 @@ def _wake_plan(plan_id: str | None, planner: tuple[str, str] | None, event: Even
     return (Put(agent, plan_id), *((Hasten(agent, plan_id),) if ends else ()))
 
 
-def _abandon(given_up: Expectation, found: Found) -> tuple[Effect, ...]:
+def _abandon(found: NamedRows) -> tuple[Effect, ...]:
     """Stop those who were asked: plans that pursue it as their goal, and workers that have it as their task."""
     stopped = (Stop(plan_id, GIVEN_UP) for plan_id in found.pursuing)
-    return (*stopped, *(Put(agent, given_up.id) for agent in found.working))
+    return (*stopped, *(Put(agent, task_id) for agent, task_id in found.working))
 
 
 def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Effect, ...]:
@@ -170,9 +176,9 @@ def _resolve(question: Expectation, resting: tuple[str, int] | None) -> tuple[Ef
     return (Resolve(question.agent, owner_of(question)),) if is_present else ()
 
 
-def _meet_reply(expected: Expectation, found: Found, event: EventEnvelope) -> tuple[Effect, ...]:
+def _meet_reply(expected: Expectation, found: NamedRows, event: EventEnvelope) -> tuple[Effect, ...]:
     """Meet it by a reply of those who were asked, or the platform's about them. One that comes again still met it."""
-    is_about_it = event.answers is None or event.answers in ids_of_request(expected)
+    is_about_it = event.answers is None or event.answers in (expected.id, *found.let_go)
     if not (is_about_it and (found.was_handed or event.source == SYSTEM)):
         return (Stray(event.id, event.type, "unasked", expected.id),)
     if found.replied is not None and _makes_good(found.replied, event):
@@ -193,7 +199,7 @@ def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
 
 
 def _meet_wait(heard: Heard, waits: Iterable[Expectation], event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
-    """The oldest that it fits takes it. One that no wait is open for yet is kept, if such a wait may come."""
+    """Meet the oldest wait that it fits. One that no wait is open for yet is kept, if such a wait may come."""
     named = [wait for wait in waits if may_meet(wait, event.source)]
     fitting = [wait for wait in named if fits(wait, event)]
     strays = [Stray(event.id, event.type, "invalid", wait.id) for wait in named if wait not in fitting]

@@ -68,8 +68,9 @@ def plan_of_timer(timer_id: str) -> str | None:
     return timer_id.removeprefix(PLAN_DEADLINE) if timer_id.startswith(PLAN_DEADLINE) else None
 
 
-def event_remade(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:
-    """The event of a timer that cannot be read. What it guards expires all the same, a plan's deadline is reached."""
+def remake_event(guarded: Expectation | None, plan: PlanRecord | None, now: datetime) -> EventEnvelope | None:
+    """Return the event of a timer that cannot be read. What it guards expires all the same, as a plan's deadline is
+    reached."""
     if guarded is not None:
         return wakeups.wake_for(wakeups.EXPIRED, guarded, now)
     return wakeups.wake_plan(wakeups.DEADLINE_REACHED, plan, now) if plan is not None else None

@@ -51,7 +51,7 @@ def open_met(wait: Expectation, early: EventEnvelope, now: datetime, *, was_hand
     handing = (
         Wake(wake_for(ANSWERED, wait, now, causation_id=early.id)) if was_handed else Put(wait.agent, owner_of(wait))
     )
-    return Open(_met(wait, early.id, now)), ForgetEarly(), handing
+    return Open(_meet(wait, early.id, now)), ForgetEarly(), handing
 
 
 def park(expectation: Expectation, live: Iterable[RegisteredEvent], now: datetime) -> tuple[Effect, ...]:
@@ -60,11 +60,11 @@ def park(expectation: Expectation, live: Iterable[RegisteredEvent], now: datetim
     if not any(offer.takes(name) for name in expectation.event_types):
         return (Open(expectation),)
     wake = wake_for(OFFER_CHANGED, expectation, now)
-    return Open(_met(expectation, wake.id, now)), Wake(wake)
+    return Open(_meet(expectation, wake.id, now)), Wake(wake)
 
 
 def look_again(parked: Iterable[Expectation], tenants: Sequence[str | None], now: datetime) -> Iterator[Effect]:
-    """The offer of these tenants has changed; None among them is an agent shared by all."""
+    """Wake who parked where the offer of these tenants has changed; None among them is an agent shared by all."""
     for one in parked:
         if None in tenants or one.tenant_id in tenants:
             wake = wake_for(OFFER_CHANGED, one, now)
@@ -72,5 +72,5 @@ def look_again(parked: Iterable[Expectation], tenants: Sequence[str | None], now
             yield Wake(wake)
 
 
-def _met(expectation: Expectation, met_by: str, now: datetime) -> Expectation:
+def _meet(expectation: Expectation, met_by: str, now: datetime) -> Expectation:
     return replace(expectation, status=ExpectationStatus.MET, closed_at=now, met_by=met_by)

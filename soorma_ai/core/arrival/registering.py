@@ -53,7 +53,7 @@ def events_of(
     approvals = _approvals(known, takings, only_live=only_live)
     events = (
         RegisteredEvent(
-            one.agent, one.kind, role, definition if role not in TAKEN else _approved(definition, approvals)
+            one.agent, one.kind, role, definition if role not in TAKEN else _with_approval(definition, approvals)
         )
         for one, lives in known
         if lives or not only_live
@@ -85,7 +85,7 @@ def _approvals(
     return found
 
 
-def _approved(definition: EventDefinition, approvals: Mapping[tuple[str, str], Approval]) -> EventDefinition:
+def _with_approval(definition: EventDefinition, approvals: Mapping[tuple[str, str], Approval]) -> EventDefinition:
     approval = approvals.get((str(definition.topic), definition.event_name), definition.approval)
     if approval == definition.approval:
         return definition

@@ -27,9 +27,9 @@ class Index:
                 self._roles[one.agent, definition.topic, definition.event_name].add(role)
 
     def takers(self, event: EventEnvelope) -> tuple[tuple[Put, ...], tuple[Put, ...]]:
-        """Into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with a
-        target, only the one of that name, or those of that capability), a goal in the line of the plan that begins with
-        it; and of those that only listen."""
+        """Return into whose inbox it goes, of agents of its tenant and shared ones: of those that do what it asks (with
+        a target, only the one of that name, or those of that capability), a goal in the line of the plan that begins
+        with it; and of those that only listen."""
         takers: dict[str, Put] = {}
         listeners: dict[str, Put] = {}
         for pattern in patterns_of(event.type):

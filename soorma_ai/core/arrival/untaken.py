@@ -11,7 +11,7 @@ from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, earli
 from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, refuse
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, Stray
+from soorma_ai.domain.expectations import Expectation, Stray, Untaken
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
@@ -56,6 +56,24 @@ def hand_over(
     waiter = Waiter(SYSTEM, request.lineage, request.deadline, longest=LONGEST_WAIT)
     held = hold(again, definition, approval, waiter, Moment(request, SYSTEM, now, count()))
     return (drop, *(_at_once(effect) for effect in held if isinstance(effect, Expect | Publish | Schedule)))
+
+
+def describe_waiting(
+    request: EventEnvelope, expected: Expectation | None, until: datetime, now: datetime
+) -> Untaken | None:
+    """Return what people are shown of a request that is kept `until` then; None where nobody waits for it any more."""
+    if not _is_waited_for(request, expected, now):
+        return None
+    return Untaken(
+        request_id=request.id,
+        event_type=request.type,
+        asked_by=request.source,
+        target=request.target,
+        plan_id=request.plan_id,
+        task_id=expected.task_id if expected else None,
+        since=request.time,
+        until=until,
+    )
 
 
 def timer_of(request: EventEnvelope) -> str:

@@ -42,6 +42,7 @@ _IN_OUTLINE = "in outline"
 _LINE_ENDS = 2
 _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
+_ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
 
 Line = dict[str, str]
 
@@ -60,14 +61,12 @@ def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Lin
     if not told:
         return []
     most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
-    shown: list[_Line] = []
-    used = 0
+    used = anew = 0
     for number, one in enumerate(told, 1):
-        shown.append(one.whole)
-        used += one.whole.size
+        used += one.most
         if used > most:
-            shown = _tell_anew(told[:number], most // 2)
-            used = sum(line.size for line in shown)
+            used, anew = most // 2, number
+    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
     first = told[-len(shown)].step.ordinal if shown else told[-1].step.ordinal + 1
     return [*_count_before(first), *(line.told for line in shown)]
 
@@ -117,6 +116,13 @@ class _Told:
 
     step: Step
 
+    @property
+    def most(self) -> int:
+        """Return the characters that it takes at most when it is told whole, without making an outline."""
+        data = 0 if self.step.data is None else length_of(self.step.data)
+        data = data if data <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
+        return min(length_of(self._saying), SAYING_CHARS) + data + _ROOM_OF_WORDS
+
     @cached_property
     def whole(self) -> _Line:
         return _Line(self._text(SAYING_CHARS), self._data(RESULT_TOKENS, OUTLINE_TOKENS))
@@ -129,9 +135,12 @@ class _Told:
     def words(self) -> _Line:
         return _Line(self._text(SHORT_SAYING_CHARS))
 
+    @cached_property
+    def _saying(self) -> str:
+        return SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
+
     def _text(self, room: int) -> _Fenced:
-        saying = SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
-        return _Fenced(f"step{self.step.ordinal}: ", shorten(saying, room))
+        return _Fenced(f"step{self.step.ordinal}: ", shorten(self._saying, room))
 
     def _data(self, most: int, outline: int) -> _Fenced | None:
         step = self.step

@@ -57,7 +57,9 @@ class Offer:
     def index(self) -> EventIndex:
         """Return the index by which choices are found. It takes seconds to make of ten thousand events that are all
         new, a part of that later; an offer is kept for as long as its registrations are."""
-        return index_of(tuple(Same(definition) for definition in self.choices.values()))
+        definitions = self.choices.values()
+        behind = tuple(self.agents.get(one.event_name, "") for one in definitions)
+        return index_of(tuple(map(Same, definitions)), behind)
 
     @cached_property
     def choices_about(self) -> Mapping[str, tuple[str, ...]]:

@@ -1,35 +1,41 @@
 """Choices that a decision is likely to take, by the words of the goal, the owner, what just happened, or the model."""
 
-from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.deciding.prompt import Occasion
+from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.index import Query
+from soorma_ai.core.selection.share import share
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.values import compact
 
-MOST_RANKED = 1_000
-FIRST_FEW = 4
-GOAL_WEIGHT, HAPPENED_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.3
+MOST_RANKED = 400
+GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
 
 _USED = (StepKind.PUBLISHED, StepKind.DELEGATED, StepKind.HELD, StepKind.ASKED)
 
 
-def rank_by_occasion(offer: Offer, occasion: Occasion, instructions: str) -> list[str]:
+def query_about(occasion: Occasion, instructions: str) -> Query:
+    """Return what a decision is about: the goal, what just happened, what was done last, the owner's instructions."""
     plan, trigger = occasion.plan, occasion.trigger
-    query = Query(
+    done = " ".join(dict.fromkeys(step.name for step in occasion.history if step.kind in _USED))
+    return Query(
         (
             (f"{plan.goal_event} {compact(plan.goal_data)}", GOAL_WEIGHT),
             (f"{trigger.text} {'' if trigger.data is None else compact(trigger.data)}", HAPPENED_WEIGHT),
+            (done, DONE_WEIGHT),
             (instructions, INSTRUCTIONS_WEIGHT),
         )
     )
-    return _choices(offer, offer.index.rank(query, MOST_RANKED))
 
 
-def rank_by_words(offer: Offer, words: str) -> list[str]:
-    return _choices(offer, offer.index.rank(words, MOST_RANKED))
+def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[str]:
+    """Return the likely choices, best first. `meant` are events found by their meaning, which count as much as those
+    that are found by words."""
+    found = offer.index.rank(query, MOST_RANKED)
+    ranked = fuse([(found, 1.0), (meant, 1.0)], MOST_RANKED) if meant else found
+    return _choices(offer, share(ranked, lambda event: offer.agents.get(event, "")))
 
 
 def used_in(history: Sequence[Step], offer: Offer) -> list[str]:
@@ -39,28 +45,4 @@ def used_in(history: Sequence[Step], offer: Offer) -> list[str]:
 
 
 def _choices(offer: Offer, events: Sequence[str]) -> list[str]:
-    shared = share(events, lambda event: offer.agents.get(event, ""))
-    return [choice for event in shared for choice in offer.choices_about.get(event, ())]
-
-
-def share(ranked: Sequence[str], agent_of: Callable[[str], str]) -> list[str]:
-    """Return what is ranked so that no agent has more than half of any beginning, while others have anything left:
-    with events that repeat a goal's words one agent could crowd out the right one."""
-    shared: list[str] = []
-    counts: Counter[str] = Counter()
-    later: deque[str] = deque()
-    coming = deque(ranked)
-    while coming or later:
-        take_later = later and (not coming or _has_room(counts[agent_of(later[0])], len(shared)))
-        name = (later if take_later else coming).popleft()
-        agent = agent_of(name)
-        if not take_later and (coming or later) and not _has_room(counts[agent], len(shared)):
-            later.append(name)
-            continue
-        counts[agent] += 1
-        shared.append(name)
-    return shared
-
-
-def _has_room(taken: int, of: int) -> bool:
-    return of < FIRST_FEW or 2 * taken <= of
+    return [choice for event in events for choice in offer.choices_about.get(event, ())]

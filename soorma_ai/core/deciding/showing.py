@@ -17,7 +17,7 @@ from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Same, clip, compact
 
-LINE_CHARS = 400
+LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
 RANKED_EACH_TIME = 5
 LINES_FOUND, SCHEMAS_FOUND = 20, 3

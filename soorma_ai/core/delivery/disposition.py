@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import timedelta
 
-from soorma_ai.core.delivery.transient import may_pass
+from soorma_ai.core.delivery.transient import may_pass, pause_asked
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
@@ -75,7 +75,7 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
         case DecisionError() | ModelRefused() | ContentFiltered() | LimitExceeded():
             return Disposal(Ack(), Failure(error.code, said, ends_plan=True))
         case _ if isinstance(error, tries.retry_on) or may_pass(error):
-            return _again(account_of(error), None, attempt, tries.attempts, TransientError.code)
+            return _again(account_of(error), pause_asked(error), attempt, tries.attempts, TransientError.code)
         case RemoteProtocolError():
             return _hopeless(error.code, said, "asking again in the same way will not help")
         case LocalProtocolError() | ConfigError():
@@ -92,7 +92,7 @@ def dispose_in_doubt(error: Exception, attempt: int, *, can_find_out: bool) -> D
     if isinstance(error, Retry | Reject):
         return dispose(error, attempt)
     if can_find_out and not isinstance(error, OutcomeUnknown) and attempt < MAX_ATTEMPTS:
-        asked = error.retry_after if isinstance(error, TransientError) else None
+        asked = error.retry_after if isinstance(error, TransientError) else pause_asked(error)
         return Disposal(RetryAfter(_delay(asked, attempt), message_of(error)))
     return Disposal(InDoubt(account_of(error)))
 

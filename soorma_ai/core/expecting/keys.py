@@ -31,5 +31,5 @@ def keys_of_wait(plan: PlanRecord, expectation_id: str, definition: EventDefinit
 
 
 def _data_key(event_type: str, found: dict[str, Json]) -> list[str]:
-    """Return None where a value is missing: an absent id must not match another absent id."""
+    """Return no key where a value is missing: an absent id must not match another absent id."""
     return [] if None in found.values() else [f"data:{event_type}:{compact(found)}"]

@@ -150,8 +150,8 @@ def _announcement(
     """The event by which programs outside learn that people are asked. `about` is what the asker adds of its own. A
     question is answered by an event under the announcement's correlation id, too."""
     decisions: list[Json] = list(ask.allowed_decisions)
-    held = ask.proposal.request if ask.proposal else None
-    owner: JsonObject = {"plan_id": opened.plan_id, "task_id": opened.task_id, "request_id": held.id if held else None}
+    task_id, request_id = opened.asking_task, opened.request_asked_about
+    owner: JsonObject = {"plan_id": opened.plan_id, "task_id": task_id, "request_id": request_id}
     data: JsonObject = {
         **(about or {}),
         "question": ask.message,
@@ -166,7 +166,7 @@ def _announcement(
         "digest": ask.proposal.digest if ask.proposal else None,
     }
     topic, event_id = EventTopic.NOTIFICATION_EVENTS, derived_id("announced", opened.id)
-    key = opened.plan_id or opened.task_id or (held.id if held else None)
+    key = opened.plan_id or task_id or request_id
     return moment.event(lineage, topic, HUMAN_INPUT, data, event_id=event_id, subject=opened.id, correlation_id=key)
 
 

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.history import PLAN, JournalEntry, Step, StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.tracking import PROGRESS, Report
@@ -197,6 +197,17 @@ def unmet_line(expected: Expectation, note: str, start: datetime, now: datetime)
         note=note or words,
         took=until - expected.opened_at,
         is_failure=kind is LineKind.EXPIRY,
+    )
+
+
+def untaken_line(untaken: Untaken, start: datetime, now: datetime) -> Line:
+    return Line(
+        kind=LineKind.OPEN,
+        time=now - start,
+        who=untaken.asked_by,
+        what=untaken.event_type,
+        note="nobody takes it yet",
+        took=now - untaken.since,
     )
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from soorma_ai.core.report.lines import flatten, report_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.expectations import Expectation, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationStatus, Untaken
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import (
@@ -53,6 +53,7 @@ def action(
     reply: EventEnvelope | None,
     handed: Sequence[Handed],
     report: Report | None,
+    untaken: Untaken | None = None,
 ) -> Action:
     """Describe a request. `reply` is the event that met its expectation; without one, what looks like an answer."""
     status = _status(expected, reply, handed)
@@ -69,6 +70,7 @@ def action(
         parent_id=expected.task_id if expected else None,
         group_id=expected.group_id if expected else None,
         report=report,
+        untaken=untaken,
     )
 
 

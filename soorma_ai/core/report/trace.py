@@ -16,6 +16,7 @@ from soorma_ai.core.report.lines import (
     reply_line,
     report_of,
     unmet_line,
+    untaken_line,
 )
 from soorma_ai.core.report.time_shares import Shares, shares_of
 from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope
@@ -36,7 +37,7 @@ _ENDS = frozenset({StepKind.COMPLETED, StepKind.FAILED, StepKind.CANCELLED})
 @dataclass(frozen=True, kw_only=True)
 class Trace(PlanDetails):
     """The story of a plan. `lines` are its turns (what came, what was decided about it, what was done) and, for a root,
-    the events of its tree whose cause is in none of them."""
+    the events of its tree whose cause is in none of them. `untaken` are those of all plans that are shown."""
 
     started_at: datetime
     shares: Shares
@@ -56,11 +57,12 @@ def trace(plan: PlanDetails, others: Iterable[PlanDetails], events: Sequence[Eve
         lines = (*lines, *tree.unexplained())
     ended = plan.updated_at if plan.status.is_final else now
     shares = shares_of(tree.shown_plans.values(), tree.start, ended)
-    return Trace(**vars(plan), started_at=tree.start, shares=shares, lines=lines)
+    untaken = tuple(one for shown in tree.shown_plans.values() for one in shown.untaken)
+    return Trace(**vars(replace(plan, untaken=untaken)), started_at=tree.start, shares=shares, lines=lines)
 
 
 @dataclass
-class _Turn:
+class _TurnRows:
     """Everything that a planner did about one event."""
 
     cause_id: str
@@ -69,19 +71,19 @@ class _Turn:
     decisions: list[JournalEntry] = field(default_factory=list[JournalEntry])
 
 
-def _turns_of(plan: PlanDetails) -> list[_Turn]:
+def _turns_of(plan: PlanDetails) -> list[_TurnRows]:
     """Return the turns of a plan in order. A planner handles one event of a plan at a time, so the steps of a turn
     stand together; a turn that failed has lost its arrival, but not its decisions."""
-    turns: dict[str, _Turn] = {}
-    current: _Turn | None = None
+    turns: dict[str, _TurnRows] = {}
+    current: _TurnRows | None = None
     for step in plan.steps:
         cause = step.event_id or ""
         starts = step.kind in ARRIVALS or (step.kind in _ENDS and (current is None or current.cause_id != cause))
         if starts or current is None:
-            current = turns.setdefault(cause, _Turn(cause, step.at))
+            current = turns.setdefault(cause, _TurnRows(cause, step.at))
         current.steps.append(step)
     for entry in plan.decisions:
-        turn = turns.setdefault(entry.key.cause_id, _Turn(entry.key.cause_id, entry.at))
+        turn = turns.setdefault(entry.key.cause_id, _TurnRows(entry.key.cause_id, entry.at))
         turn.at = min(turn.at, entry.at)
         turn.decisions.append(entry)
     return sorted(turns.values(), key=lambda turn: turn.at)
@@ -103,6 +105,7 @@ class _Tree:
         for event in self._events.values():
             self._caused[event.causation_id].append(event)
         self._expected = {e.id: e for plan in self._plans.values() for e in plan.expectations}
+        self._untaken = {one.request_id: one for plan in self._plans.values() for one in plan.untaken}
         self._met_by = {e.met_by: e for e in self._expected.values() if e.met_by}
         self._planners: defaultdict[str, set[str]] = defaultdict(set)
         for plan in self._plans.values():
@@ -124,7 +127,7 @@ class _Tree:
         left = [e for e in self._events.values() if e.source != SYSTEM and not self._is_of_a_step(e)]
         return tuple(self._event(event, 1) for event in left if event.id not in self._shown)
 
-    def _turn(self, plan: PlanDetails, turn: _Turn, level: int) -> Line:
+    def _turn(self, plan: PlanDetails, turn: _TurnRows, level: int) -> Line:
         came = next((step for step in turn.steps if step.kind in ARRIVALS), None)
         event, met = self._events.get(turn.cause_id), self._met_by.get(turn.cause_id)
         what, note = heading(came) if came else (met.subject if met else event.type if event else "", "came")
@@ -148,7 +151,7 @@ class _Tree:
             lines=tuple(sorted(lines, key=lambda line: line.time)),
         )
 
-    def _own_events(self, plan: PlanDetails, turn: _Turn) -> list[EventEnvelope]:
+    def _own_events(self, plan: PlanDetails, turn: _TurnRows) -> list[EventEnvelope]:
         """Return the events that the planner's handler published beside its steps."""
         return [
             event
@@ -156,7 +159,7 @@ class _Tree:
             if _is_made_by(plan, event) and event.id not in self._met_by and not self._is_of_a_step(event)
         ]
 
-    def _step(self, plan: PlanDetails, turn: _Turn, step: Step, level: int) -> Line | None:
+    def _step(self, plan: PlanDetails, turn: _TurnRows, step: Step, level: int) -> Line | None:
         time = step.at - self.start
         match step.kind:
             case StepKind.PUBLISHED | StepKind.DELEGATED:
@@ -181,7 +184,7 @@ class _Tree:
             case _:
                 return None
 
-    def _request(self, plan: PlanDetails, turn: _Turn, step: Step, level: int) -> Line:
+    def _request(self, plan: PlanDetails, turn: _TurnRows, step: Step, level: int) -> Line:
         lines = self._consequences(step.event_id or "", level + 1)
         expected = self._expected.get(step.expectation_id or "")
         if expected is not None:
@@ -202,6 +205,8 @@ class _Tree:
         has_plan = expected.kind is ExpectationKind.CHILD and any(line.kind is LineKind.PLAN for line in shown)
         if expected.status is not ExpectationStatus.MET:
             open_child = has_plan and expected.status is ExpectationStatus.OPEN
+            if untaken := self._untaken.get(expected.id):
+                return [untaken_line(untaken, self.start, self._now)]
             return [] if open_child else [unmet_line(expected, "", self.start, self._now)]
         if has_plan or expected.met_by in self._shown:
             return []
@@ -274,8 +279,10 @@ class _Tree:
             line = Line(LineKind.EVENT, at, event.source, event.type, data=event.data, event_id=event.id)
         else:
             line = reply_line(event.source, event.type, event.data, at, event.time - since, event.id)
-        lines = tuple(self._consequences(event.id, level + 1)) if level < MOST_LEVELS else ()
-        return replace(line, because=event.causation_id, lines=lines)
+        lines = self._consequences(event.id, level + 1) if level < MOST_LEVELS else []
+        if untaken := self._untaken.get(event.id):
+            lines.append(untaken_line(untaken, self.start, self._now))
+        return replace(line, because=event.causation_id, lines=tuple(lines))
 
     def _is_shown_elsewhere(self, event: EventEnvelope, cause_id: str) -> bool:
         """Tell whether this is a wake-up, belongs to a planner's turn, or met some other expectation."""

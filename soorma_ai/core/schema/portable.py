@@ -73,7 +73,7 @@ class _Part:
     tally: Tally
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _part(same: Same[JsonObject], strict: bool) -> _Part:
     rewriter = Rewriter(strict)
     schema = rewriter.rewrite(inline(same.it), "$", 0)

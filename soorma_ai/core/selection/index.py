@@ -7,10 +7,9 @@ by how the sum of a term saturates and a long field counts less.
 
 from array import array
 from collections import Counter, defaultdict, deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest, nsmallest
 from itertools import islice
 from math import log
 from typing import NamedTuple
@@ -34,6 +33,10 @@ DEPTH = 2
 # far. Four times as much finds nothing more among 10,000 events.
 MOST_LOOKED_AT = 2_000
 CONTENDERS = 4
+# Events of one agent that are looked up for a term, those that it tells most of.
+MOST_OF_AGENT = 300
+# Part of what is found that one agent's events may be, while others have any.
+SHARE = 0.75
 
 
 class Field(NamedTuple):
@@ -63,13 +66,20 @@ class Query:
 
 
 class EventIndex:
-    """Events by the terms in them. Definitions of one name are one event, as good as the best of them."""
+    """Events by the terms in them. Definitions of one name are one event, as good as the best of them.
 
-    def __init__(self, definitions: Sequence[EventDefinition]) -> None:
+    `agents` are those that the definitions belong to, in the same order: where they are given, none of them gets more
+    than its share of what is found, however many events it registers. Raises ValueError for another number of them.
+    """
+
+    def __init__(self, definitions: Sequence[EventDefinition], agents: Sequence[str] = ()) -> None:
         # In the order of their names, so that whoever registers first wins no tie.
-        ordered = sorted(definitions, key=lambda definition: definition.event_name)
-        self._names = [definition.event_name for definition in ordered]
-        self._impacts = [impacts_of(Same(definition)) for definition in ordered]
+        owned = zip(definitions, agents or [""] * len(definitions), strict=True)
+        ordered = sorted(owned, key=lambda one: (one[0].event_name, one[1]))
+        self._names = [definition.event_name for definition, _ in ordered]
+        self._numbers = {name: number for number, name in enumerate(self._names)}
+        self._agents = [agent for _, agent in ordered] if agents else []
+        self._impacts = [impacts_of(Same(definition)) for definition, _ in ordered]
         # By term: the events that have it, and its impact in each. Arrays, since loose numbers miss the cache.
         self._postings: defaultdict[str, tuple[array[int], array[float]]] = defaultdict(_no_posting)
         for number, impacts in enumerate(self._impacts):
@@ -77,12 +87,32 @@ class EventIndex:
                 numbers, weights = self._postings[term]
                 numbers.append(number)
                 weights.append(impact)
+        if agents:
+            self._trim()
+
+    def _trim(self) -> None:
+        """Drop what an agent has of one term beyond its most telling events, so that a flood of them hides nobody."""
+        for term, (numbers, impacts) in self._postings.items():
+            if len(numbers) > MOST_OF_AGENT and self._most_of_one(numbers) > MOST_OF_AGENT:
+                of_agent: Counter[str] = Counter()
+                kept = list[tuple[int, float]]()
+                for number, impact in sorted(zip(numbers, impacts, strict=True), key=lambda one: -one[1]):
+                    of_agent[self._agents[number]] += 1
+                    if of_agent[self._agents[number]] <= MOST_OF_AGENT:
+                        kept.append((number, impact))
+                kept.sort()
+                self._postings[term] = array("I", (one[0] for one in kept)), array("f", (one[1] for one in kept))
+
+    def _most_of_one(self, numbers: Iterable[int]) -> int:
+        return max(Counter(map(self._agents.__getitem__, numbers)).values(), default=0)
 
     def rank(self, query: Query | str, most: int) -> list[str]:
         """Return the names of at most so many events that share a term with the query, best first."""
         if isinstance(query, str):
             return [name for name, _ in self.weigh(query, most)]
-        return fuse([(self.rank(text, DEPTH * most), worth) for text, worth in query.parts], most)
+        rankings = [(self.rank(text, DEPTH * most), worth) for text, worth in query.parts]
+        fused = fuse(rankings, DEPTH * most * len(rankings))
+        return [self._names[number] for number in self._share_out([self._numbers[name] for name in fused], most)]
 
     def weigh(self, text: str, most: int) -> list[tuple[str, float]]:
         """Return what `rank` does, each with its weight, which compares within one text only."""
@@ -97,22 +127,35 @@ class EventIndex:
             looked_up += 1
             for number, impact in zip(numbers, impacts, strict=True):
                 weights[number] = weights.get(number, 0.0) + worth * impact
-        best = self._decide(weights, wanted[looked_up:], most)
         found: dict[str, float] = {}
-        for number in best:
-            if weights[number] > 0:
-                found.setdefault(self._names[number], weights[number])
+        for number in self._decide(weights, wanted[looked_up:], most):
+            found.setdefault(self._names[number], weights[number])
         return list(found.items())
 
     def _decide(self, weights: dict[int, float], common: Sequence[tuple[str, float]], most: int) -> list[int]:
-        """Return the heaviest, of which the best so many more are weighed by the common terms too."""
-        if not common:
-            return nlargest(most, weights, key=weights.__getitem__)
-        contenders = nlargest(CONTENDERS * most, weights, key=weights.__getitem__)
-        for number in contenders:
-            impacts = self._impacts[number]
-            weights[number] += sum(worth * impacts[term] for term, worth in common if term in impacts)
-        return nlargest(most, contenders, key=weights.__getitem__)
+        """Return the heaviest, heaviest first; several times as many are weighed by the common terms before."""
+        best = sorted(weights, key=weights.__getitem__, reverse=True)
+        if common:
+            best = self._share_out(best, CONTENDERS * most)
+            for number in best:
+                impacts = self._impacts[number]
+                for term, worth in common:
+                    if term in impacts:
+                        weights[number] += worth * impacts[term]
+            best.sort(key=weights.__getitem__, reverse=True)
+        return self._share_out([number for number in best if weights[number] > 0], most)
+
+    def _share_out(self, best: list[int], most: int) -> list[int]:
+        """Return the first so many. What is more than its agent's share comes after all that others have."""
+        share = SHARE * most
+        if not self._agents or len(best) <= most or self._most_of_one(best[:most]) <= share:
+            return best[:most]
+        of_agent: Counter[str] = Counter()
+        within, beyond = list[int](), list[int]()
+        for number in best:
+            of_agent[self._agents[number]] += 1
+            (within if of_agent[self._agents[number]] <= share else beyond).append(number)
+        return [*within, *beyond][:most]
 
     def _wanted(self, text: str) -> list[tuple[str, float]]:
         """Return those terms of the text that any event has, with its worth each: of many, those that tell most. The
@@ -123,14 +166,14 @@ class EventIndex:
             if term in self._postings:
                 having = len(self._postings[term][0])
                 wanted.append((term, _saturate(count) * log(1 + (all_events - having + 0.5) / (having + 0.5))))
-        telling = nsmallest(MOST_QUERY_TERMS, wanted, key=lambda item: (-item[1], item[0]))
-        return sorted(telling, key=lambda item: (len(self._postings[item[0]][0]), item[0]))
+        telling = sorted(wanted, key=lambda item: (-item[1], item[0]))
+        return sorted(telling[:MOST_QUERY_TERMS], key=lambda item: (len(self._postings[item[0]][0]), item[0]))
 
 
 @lru_cache(maxsize=8)
-def index_of(definitions: tuple[Same[EventDefinition], ...]) -> EventIndex:
+def index_of(definitions: tuple[Same[EventDefinition], ...], agents: tuple[str, ...] = ()) -> EventIndex:
     """Return the index of these registrations, made once for as long as they stay as they are."""
-    return EventIndex([same.it for same in definitions])
+    return EventIndex([same.it for same in definitions], agents)
 
 
 @lru_cache(maxsize=20_000)

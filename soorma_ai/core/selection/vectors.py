@@ -4,7 +4,6 @@ from array import array
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from heapq import nlargest, nsmallest
 from math import isfinite, sqrt
 from operator import mul
 
@@ -51,6 +50,6 @@ def nearest(events: Mapping[str, Vector], wanted: Vector, most: int) -> list[str
     """Return the names of at most so many events, the nearest by cosine first; ties go by name."""
     ordered = sorted(events)
     differing = {name: (events[name].signs ^ wanted.signs).bit_count() for name in ordered}
-    contenders = nsmallest(CONTENDERS * most, ordered, key=differing.__getitem__)
-    cosines = {name: sum(map(mul, events[name].numbers, wanted.numbers)) for name in sorted(contenders)}
-    return nlargest(most, cosines, key=cosines.__getitem__)
+    contenders = sorted(ordered, key=differing.__getitem__)[: CONTENDERS * most]
+    cosines = {name: sum(map(mul, events[name].numbers, wanted.numbers)) for name in contenders}
+    return sorted(cosines, key=lambda name: (-cosines[name], name))[:most]

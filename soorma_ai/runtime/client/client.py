@@ -26,8 +26,8 @@ from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.process.signals import until
 from soorma_ai.runtime.handling.requests import read_reply, request_type
-from soorma_ai.runtime.handling.signals import until
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.tracker import Tracker
@@ -68,7 +68,7 @@ class Client:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
         Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting, Held as `request` does.
+        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
         registered = await self._goal(goal, planner)
         event_id = self._event_id(goal, idempotency_key)
@@ -156,10 +156,10 @@ class Client:
             await take_in(self.services, event)
         return event.id
 
-    async def waits(self) -> list[Wait]:
+    async def waits(self, *, limit: int = 50) -> list[Wait]:
         """Return open questions to people, the most urgent first."""
-        found = await self.services.store.plans.expectations(tenant_id=self.person.tenant_id)
-        return sorted((wait for wait in map(Wait.of, found) if wait), key=Wait.urgency)
+        found = await self.services.store.plans.questions(self.person.tenant_id, limit)
+        return [wait for wait in map(Wait.of, found) if wait]
 
     async def answer(
         self,

@@ -39,6 +39,16 @@ async def _must_have_room(services: Services, event: EventEnvelope) -> None:
         )
 
 
+async def _may_hold_more(services: Services, person: Person, event: EventEnvelope) -> None:
+    """Raise Overloaded for a person of whom too much is held: what people have not answered waits for nobody's hand."""
+    most = services.max_backlog
+    if await services.store.plans.held(person.tenant_id, person.user_id, most) >= most:
+        raise Overloaded(
+            f"{most} requests of {person.user_id} are held for an approval already, so {event.type!r} was not taken: "
+            "let some of them be answered (`soorma inbox` lists them), or allow more with SOORMA_MAX_BACKLOG"
+        )
+
+
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
     """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
     must_be_outside()
@@ -110,8 +120,10 @@ async def take_request(
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
         is_new = await store.queue.send_once((Expect(passed), *asked), now)
-    elif is_new := await store.queue.send_once(held, now):
-        raise Held(event.type, opened.id, event.id)
+    else:
+        await _may_hold_more(services, person, event)
+        if is_new := await store.queue.send_once(held, now):
+            raise Held(event.type, opened.id, event.id)
     if not is_new:
         # Somebody was first with the same key: what became of that stands.
         await take_request(services, person, event, definition, expectation, approve=approve)
@@ -141,9 +153,16 @@ async def _ask_again(
     if gate.status is ExpectationStatus.OPEN:
         if not approve and person.roles is not None:
             raise Held(event.type, gate.id, event.id)
-        outcome = await take_answer(services.store, gate.id, _yes(gate.id, person, now), person, now)
+        yes = _yes(gate.id, person, now)
+        if person.roles is None:
+            await services.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
+            return
+        outcome = await take_answer(services.store, gate.id, yes, person, now)
         if outcome == INVALID:
-            raise LocalProtocolError(f"{person.user_id} cannot approve {event.type!r}: {outcome.detail}")
+            raise LocalProtocolError(
+                f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "
+                f"answer({gate.id!r}, ...) gives a whole answer"
+            )
     elif gate.answer is not None and gate.answer.decision is AnswerDecision.REJECT and expectation is None:
         said = f": {gate.answer.note}" if gate.answer.note else ""
         raise LocalProtocolError(f"{gate.answer.user_id} rejected {event.type!r}, so it was not published{said}")
@@ -158,7 +177,8 @@ def _yes(wait_id: str, person: Person, now: datetime) -> Answer:
 def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) -> None:
     if outcome != ACCEPTED and person.roles is not None:
         raise LocalProtocolError(
-            f"{person.user_id} cannot approve {event.type!r}: {outcome.detail}; without approve=True it waits"
+            f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "
+            "leave that out: the request waits then for whoever may answer, with answer(wait_id, ...)"
         )
 
 

@@ -5,12 +5,13 @@ from contextlib import aclosing
 from datetime import timedelta
 
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.signals import questions_of, until
+from soorma_ai.runtime.handling.process.signals import questions_of, until
+from soorma_ai.runtime.views.plans import untaken_of_tree
 
 POLL_SECONDS = 1.0
 
@@ -39,8 +40,7 @@ class PlanHandle:
                     return _result_of(plan)
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
-                    status = plan.status if plan else "not taken by a planner yet"
-                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it is {status}")
+                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
                 await until(ended, clock, left)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
@@ -71,6 +71,19 @@ class PlanHandle:
                 if question or (plan is not None and plan.status.is_final):
                     return question
                 await until(woken, services.clock, POLL_SECONDS)
+
+    async def untaken(self) -> list[Untaken]:
+        """Return the requests of the plan and its children that nobody takes yet, oldest first."""
+        plan = await self._services.store.plans.plan(self.plan_id)
+        root = plan.root_plan_id if plan else self.plan_id
+        return await untaken_of_tree(self._services, self._tenant_id, root)
+
+    async def _say(self) -> str:
+        """Say how it is with a plan that has not ended."""
+        plan = await self._services.store.plans.plan(self.plan_id)
+        names = ", ".join(dict.fromkeys(repr(one.event_type) for one in await self.untaken()))
+        status = f"it is {plan.status if plan else 'not taken by a planner yet'}"
+        return f"{status}, and nobody takes {names} yet" if names else status
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""

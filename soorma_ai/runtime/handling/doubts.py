@@ -12,7 +12,8 @@ from soorma_ai.runtime.handling.handling import Handling
 
 
 async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | None) -> Finding:
-    """A person's word counts before the hook's: they were asked because the hook could not say."""
+    """Return what a person or the hook says. A person's word counts first: they were asked because the hook could not
+    say."""
     question = await handling.services.store.plans.expectation(handling.doubt_id)
     if question is not None:
         return finding_of(question)
@@ -22,7 +23,7 @@ async def find_out(handling: Handling, hook: Callable[[], Awaitable[Finding]] | 
 
 
 async def last_word(handling: Handling, disposal: Disposal) -> Disposal:
-    """A question that was asked about this very doubt is not asked again: its answer is the last word."""
+    """Return how the delivery ends. A question about this very doubt is asked once: its answer is the last word."""
     if not isinstance(disposal.disposition, InDoubt):
         return disposal
     question = await handling.services.store.plans.expectation(handling.doubt_id)

@@ -15,7 +15,7 @@ from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
 from soorma_ai.ports import Clock, Work
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.handling.signals import questions_of
+from soorma_ai.runtime.handling.process.signals import questions_of
 
 COMMIT_TRIES = 6
 FIRST_PAUSE = 0.2
@@ -58,8 +58,8 @@ async def validate(handling: Handling) -> None:
             continue
         approval = approval_for(definition, event.data, await _goal_data(handling, event.plan_id))
         if approval:
-            owner, moment = handling.delivery.owner, Moment(handling.event, handling.agent, now, count())
-            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=owner, longest=LONGEST_WAIT)
+            task_id, moment = handling.task_id, Moment(handling.event, handling.agent, now, count())
+            waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=task_id, longest=LONGEST_WAIT)
             handling.rewrite(hold_recorded(handling.effects, event, definition, approval, waiter, moment))
 
 
@@ -87,8 +87,8 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[None]]) -> None:
-    """A store that is away for a moment, or whose disk is full, is no reason to lose what a model or a person took
-    their time for. A write that was done and reported as failed shows when it is done again."""
+    """Write, again where the store is away for a moment or its disk is full: that is no reason to lose what a model or
+    a person took their time for. A write that was done and reported as failed shows when it is done again."""
     for tries in range(1, COMMIT_TRIES + 1):
         try:
             await write()

@@ -39,7 +39,7 @@ class Sheltered(asyncio.Task[None]):
         super().cancel()
 
 
-class Ending(Enum):
+class EndReason(Enum):
     """A reason to end a handler from outside of it."""
 
     INTERRUPTED = auto()  # nothing of it happened, and it is no attempt
@@ -58,7 +58,7 @@ class Hand:
         self._clock = clock
         self._task: Sheltered | None = None
         self._steps: _Steps | None = None
-        self._why: Ending | None = None
+        self._why: EndReason | None = None
 
     def give(self, work: Coroutine[Any, Any, None]) -> Sheltered:
         """Begin the task of this delivery."""
@@ -99,7 +99,7 @@ class Hand:
     def stop(self) -> None:
         """End it where it is, begun or not."""
         if not self.has_ended:
-            self._why = self._why or Ending.INTERRUPTED
+            self._why = self._why or EndReason.INTERRUPTED
             self._end()
 
     def time_out(self) -> None:
@@ -107,7 +107,7 @@ class Hand:
         if self._why is not None:
             self.leave()
             return
-        self._why = Ending.OUT_OF_TIME
+        self._why = EndReason.OUT_OF_TIME
         self.due = self._clock.monotonic() + GRACE_SECONDS
         self._end()
 
@@ -115,7 +115,7 @@ class Hand:
         """Go on without the handler, wherever it is."""
         if self._steps is None:
             return
-        self._why = self._why or Ending.INTERRUPTED
+        self._why = self._why or EndReason.INTERRUPTED
         self._steps.is_left, self.due = True, inf
         warn(
             "handler_left_behind",
@@ -133,9 +133,9 @@ class Hand:
     def _meaning(self) -> BaseException:
         """Return what a CancelledError that came out of the handler means."""
         assert self._task is not None
-        if self._why is Ending.OUT_OF_TIME:
+        if self._why is EndReason.OUT_OF_TIME:
             return HandlerTimeout(f"the handler did not end within {self._limit}")
-        if self._why is Ending.INTERRUPTED:
+        if self._why is EndReason.INTERRUPTED:
             return asyncio.CancelledError()
         if not self._task.cancelling():
             return RuntimeError("the handler let out the CancelledError of something that it awaited")

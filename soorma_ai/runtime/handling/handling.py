@@ -21,11 +21,11 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, Prompts, Store
-from soorma_ai.runtime.handling.circuits import Circuits
-from soorma_ai.runtime.handling.memory import MemoryInHand
-from soorma_ai.runtime.handling.plan_values import PlanValues
+from soorma_ai.runtime.handling.copies.memory import MemoryInHand
+from soorma_ai.runtime.handling.copies.plan_values import PlanValues
+from soorma_ai.runtime.handling.process.circuits import Circuits
+from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
-from soorma_ai.runtime.handling.signals import Presence, Signals
 
 ORDINALS_APART = 2**32
 
@@ -127,12 +127,17 @@ class Handling:
         owner = self._plan or self.task
         return owner.lineage if owner else self.event.lineage
 
+    @property
+    def task_id(self) -> str | None:
+        """The task in hand; a plain handler, a tool and a planner have none."""
+        return self.task.task_id if self.task else None
+
     def works_on(self, plan_id: str) -> bool:
         return self._plan is not None and self._plan.plan_id == plan_id
 
     @property
     def is_in_doubt(self) -> bool:
-        """A handler that must not run twice has begun, now or earlier, and its outcome is not known."""
+        """Tell whether a handler that must not run twice has begun, now or earlier, and its outcome is not known."""
         return self._begun_under > 0
 
     @property
@@ -217,12 +222,12 @@ class Handling:
         return self._plan is not None
 
     def load(self, plan: PlanRecord) -> None:
-        """A stored plan as the working copy."""
+        """Take a stored plan as the working copy."""
         self.must_be_open()
         self._plan, self._stored_version, self._touched = plan, plan.version, False
 
     def take_up(self, plan: PlanRecord) -> None:
-        """A plan that another delivery of this agent is about; known even when nothing of this one happened."""
+        """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""
         self.load(plan)
         self.taken_up = plan.plan_id
 

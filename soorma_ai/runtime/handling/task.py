@@ -33,9 +33,9 @@ class TaskInHand:
 
     @property
     def is_abandoned(self) -> bool:
-        """Arrival has looked at the row: such a word comes only when the request is no longer waited for."""
+        """Tell whether nobody waits for the task: arrival has looked at the row before such a word comes."""
         event = self.handling.event
-        return event.type == ABANDONED and event.source == SYSTEM and event.subject == self.record.task_id
+        return event.type == ABANDONED and event.source == SYSTEM and event.subject == self.record.answer_key
 
     @classmethod
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
@@ -45,7 +45,7 @@ class TaskInHand:
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
-        """Return None when it has ended."""
+        """Return the stored task; None when it has ended."""
         store, key = handling.services.store, (handling.agent, handling.delivery.owner)
         record = handling.task = await store.plans.task(*key)
         return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
@@ -108,7 +108,7 @@ class TaskInHand:
             return
         await self._must_wait_for_something()
         state = json_object("task.state", self.state)
-        changed = self._changed()
+        changed = self._changes()
         if self._stored and not changed and state == self.record.state:
             return
         expected = self.record.version if self._stored else None
@@ -116,7 +116,7 @@ class TaskInHand:
         record = replace(self.record, state=state, sub_tasks=len(self.sub_tasks), version=version)
         self.handling.record(SaveTask(record, expected), *changed)
 
-    def _changed(self) -> list[SaveSubTask]:
+    def _changes(self) -> list[SaveSubTask]:
         key = (self.record.agent, self.record.task_id)
         return [
             SaveSubTask(*key, ordinal, replace(info))

@@ -16,7 +16,7 @@ from soorma_ai.runtime.flow import Route, handle
 from soorma_ai.runtime.handling.hand import Hand, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.handling.process.signals import until
 
 LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5

@@ -9,7 +9,7 @@ from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.ports import Bus
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import note, warn
-from soorma_ai.runtime.handling.signals import until
+from soorma_ai.runtime.handling.process.signals import until
 
 BATCH = 256
 PAUSE_AFTER_FAULT = 0.5
@@ -50,8 +50,8 @@ async def arrive(services: Services, events: Sequence[EventEnvelope]) -> None:
         return
     _tell(services, arrival)
     if any(stray.reason == "untaken" for stray in arrival.strays):
-        # An agent may have registered for it since it was published.
-        await hand_over(services)
+        # Each has a timer, or a gate that has one.
+        services.signals.timers.set()
 
 
 async def hand_over(services: Services) -> None:

@@ -21,7 +21,7 @@ from soorma_ai.core.deciding.lookups import (
 )
 from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
 from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
-from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, used_in
+from soorma_ai.core.deciding.ranking import MOST_RANKED, query_about, rank, used_in
 from soorma_ai.core.deciding.references import (
     parse_reference,
     resolve_decision,
@@ -32,6 +32,7 @@ from soorma_ai.core.deciding.references import (
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.deciding.showing import add_found, add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.selection.index import Query
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
@@ -104,14 +105,16 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
     before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id)
-    await _index(offer)
-    ranked = rank_by_occasion(offer, occasion, settings.instructions)
+    ranked = await _rank(settings, offer, query_about(occasion, settings.instructions))
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
 
-async def _index(offer: Offer) -> None:
-    """Make the index of an offer, of which there may be very much, while others go on."""
-    await asyncio.to_thread(lambda: offer.index)
+async def _rank(settings: PlannerSettings, offer: Offer, query: Query | str) -> list[str]:
+    await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
+    if settings.meanings is None:
+        return rank(offer, query)
+    words = query if isinstance(query, str) else " ".join(text for text, _ in query.parts)
+    return rank(offer, query, await settings.meanings.rank([*offer.choices.values()], words, MOST_RANKED))
 
 
 @dataclass(frozen=True)
@@ -171,7 +174,7 @@ class _Subject:
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
             return replace(view, seen={**view.seen, str(named): part}, lookups=view.lookups + 1)
         if lookup.words:
-            found = rank_by_words(self.offer, lookup.words)
+            found = await _rank(self.settings, self.offer, lookup.words)
             if not found:
                 raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
             return replace(view, showing=add_found(view.showing, self.offer, found), lookups=view.lookups + 1)
@@ -219,8 +222,8 @@ async def _narrow(material: Material, settings: PlannerSettings, occasion: Occas
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material
-    await _index(offer)
     pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
-    showing = show_offer(offer, pinned, rank_by_occasion(offer, occasion, settings.instructions), (), None)
+    ranked = await _rank(settings, offer, query_about(occasion, settings.instructions))
+    showing = show_offer(offer, pinned, ranked, (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))
     return narrow(material, {*showing.schemas, *waits})

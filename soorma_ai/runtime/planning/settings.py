@@ -10,14 +10,15 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Reasoner
+from soorma_ai.runtime.handling.meanings import Meanings
 
 
 @dataclass(frozen=True)
 class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
-    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has one,
-    whose `reasoner` is made when the planner is started. `room` is that of the offer in a request. With a `zone`, the
-    model is told the date there."""
+    goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
+    one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
+    `meanings` find events beside words. With a `zone`, the model is told the date there."""
 
     name: str
     version: str
@@ -31,6 +32,7 @@ class PlannerSettings:
     result_schemas: dict[str, JsonObject | None] = field(default_factory=dict[str, JsonObject | None])
     prompt_id: str | None = None
     room: Room = field(default_factory=Room)
+    meanings: Meanings | None = None
     zone: tzinfo | None = None
 
     def today(self, now: datetime) -> str:

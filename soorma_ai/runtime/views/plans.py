@@ -1,15 +1,19 @@
 """Everything stored about plans, put together for one tenant."""
 
+from collections.abc import Sequence
+
 from soorma_ai.core.plan.lifecycle import before_it_began
 from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.core.report.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.handling.handling import Services
 
 PAGE = 500
 MOST_PLANS = 10_000
+MOST_UNTAKEN = 1_000
 ACTIVE = "active"
 
 
@@ -41,7 +45,18 @@ async def plans(
 
 async def plan_details(services: Services, tenant_id: str, plan_id: str) -> PlanDetails:
     plan = await own_plan(services, tenant_id, plan_id)
-    store = services.store
+    return await _details(services, plan, await untaken_of_tree(services, tenant_id, plan.root_plan_id))
+
+
+async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
+    """Return the requests of a tree that nobody takes, oldest first."""
+    now = services.clock.now()
+    return await services.store.events.untaken(tenant_id, now, limit=MOST_UNTAKEN, root_plan_id=root_plan_id)
+
+
+async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untaken]) -> PlanDetails:
+    """Return the details of a plan; `untaken` are those of its tree."""
+    plan_id, store = plan.plan_id, services.store
     expectations = await store.plans.expectations(plan_id=plan_id, only_open=False)
     values = await store.plans.plan_values(plan_id)
     return PlanDetails(
@@ -71,19 +86,18 @@ async def plan_details(services: Services, tenant_id: str, plan_id: str) -> Plan
         current_state=plan.current_state,
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
+        untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
 
 
 async def trace_of(services: Services, tenant_id: str, plan_id: str) -> Trace:
     """Return the trace of a plan. Raises NotFound."""
-    plan = await plan_details(services, tenant_id, plan_id)
-    others = [
-        await plan_details(services, tenant_id, record.plan_id)
-        for record in await tree_plans(services, tenant_id, plan.root_plan_id)
-        if record.plan_id != plan_id
-    ]
-    events = await tree_events(services, tenant_id, plan.root_plan_id)
-    return trace(plan, others, events, services.clock.now())
+    record = await own_plan(services, tenant_id, plan_id)
+    root, now = record.root_plan_id, services.clock.now()
+    untaken = await untaken_of_tree(services, tenant_id, root)
+    tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]
+    plan, *others = [await _details(services, one, untaken) for one in (record, *tree)]
+    return trace(plan, others, await tree_events(services, tenant_id, root), now)
 
 
 async def tree_plans(services: Services, tenant_id: str, root_plan_id: str) -> list[PlanRecord]:

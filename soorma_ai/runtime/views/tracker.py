@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from soorma_ai.core.report import progress as tracking
 from soorma_ai.domain.events import EventEnvelope, completion_of
-from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.memory import PlanSummary
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanProgress, TimelineEntry
@@ -51,21 +51,37 @@ class Tracker:
         requests = [e for one in members if (e := await self._services.store.events.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
-        actions = await self._load_actions(requests, root)
+        untaken = await self._untaken(task_id=members[0].task_id, limit=len(members))
+        actions = await self._load_actions(requests, root, untaken)
         return tracking.group(group_id, members, actions)
+
+    async def untaken(
+        self, plan_id: str | None = None, *, task_id: str | None = None, limit: int = 50
+    ) -> list[Untaken]:
+        """Return requests that nobody takes yet, oldest first: of all, of a plan's tree, or for parts of a task."""
+        root = (await self._plan(plan_id)).root_plan_id if plan_id is not None else None
+        return await self._untaken(root, task_id, limit)
+
+    async def _untaken(
+        self, root_plan_id: str | None = None, task_id: str | None = None, limit: int = reading.MOST_UNTAKEN
+    ) -> list[Untaken]:
+        store, now = self._services.store, self._services.clock.now()
+        return await store.events.untaken(self._tenant_id, now, limit=limit, root_plan_id=root_plan_id, task_id=task_id)
 
     async def _plan(self, plan_id: str) -> PlanRecord:
         return await reading.own_plan(self._services, self._tenant_id, plan_id)
 
     async def _actions(self, plan: PlanRecord) -> list[Action]:
         requests = tracking.requests_of(plan.plan_id, await self._tree(plan.root_plan_id))
-        return await self._load_actions(requests, plan.root_plan_id)
+        return await self._load_actions(requests, plan.root_plan_id, await self._untaken(plan.root_plan_id))
 
     async def _tree(self, root_plan_id: str | None) -> list[EventEnvelope]:
         return await reading.tree_events(self._services, self._tenant_id, root_plan_id) if root_plan_id else []
 
-    async def _load_actions(self, requests: Sequence[EventEnvelope], root_plan_id: str | None) -> list[Action]:
-        store = self._services.store
+    async def _load_actions(
+        self, requests: Sequence[EventEnvelope], root_plan_id: str | None, untaken: Sequence[Untaken]
+    ) -> list[Action]:
+        store, waiting = self._services.store, {one.request_id: one for one in untaken}
         found = await store.plans.named_expectations([request.correlation_id or request.id for request in requests])
         expected = {one.id: one for one in found if one.tenant_id == self._tenant_id}
         handed: defaultdict[str, list[Handed]] = defaultdict(list)
@@ -76,7 +92,12 @@ class Tracker:
         replies, reports = await self._replies(requests, expected, events), tracking.reports_of(events)
         return [
             tracking.action(
-                e, expected.get(e.correlation_id or e.id), replies.get(e.id), handed[e.id], reports.get(e.id)
+                e,
+                expected.get(e.correlation_id or e.id),
+                replies.get(e.id),
+                handed[e.id],
+                reports.get(e.id),
+                waiting.get(e.id),
             )
             for e in requests
         ]

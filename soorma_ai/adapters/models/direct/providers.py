@@ -37,6 +37,7 @@ PLACES = {
 _USUAL = frozenset({"openai", "hosted_vllm"})
 _ELSEWHERE = ("responses/", "text-completion-openai/", "chat/")
 _COUNTS_THOUGHTS = re.compile(r"(o\d|gpt-5|codex)")
+_CALLS_ONE_TOOL = re.compile(r"o\d")
 
 # Settings that the wire format knows, beside `extra_headers` and `extra_body`, which are sent as they are.
 PASSED_ON = frozenset(
@@ -70,3 +71,9 @@ def room_of(model: str) -> str:
     provider, _, name = model.partition("/")
     is_newer = provider == "openai" and _COUNTS_THOUGHTS.match(name)
     return "max_completion_tokens" if is_newer else "max_tokens"
+
+
+def may_call_several(model: str) -> bool:
+    """Tell whether a model may call several tools at once, and has to be told not to; others refuse to be told."""
+    provider, _, name = model.partition("/")
+    return provider != "openai" or not _CALLS_ONE_TOOL.match(name)

@@ -15,7 +15,7 @@ from soorma_ai.adapters.models.transport import Call, Said
 from soorma_ai.errors import ConfigError, ModelUnavailable, Paid
 
 MOST_CONNECTIONS = 1_000
-MOST_BYTES = 32 * 1024 * 1024
+MOST_BYTES = 8 * 1024 * 1024
 
 
 class Direct:
@@ -24,6 +24,9 @@ class Direct:
 
     def provider(self, model: str) -> str:
         return model.partition("/")[0]
+
+    def check(self, model: str, base: str | None) -> None:
+        _address(model, base)
 
     def missing_keys(self, model: str) -> list[str]:
         place = PLACES[self.provider(model)]
@@ -50,9 +53,7 @@ class Direct:
         raise fault from (None if answer.names_a_key(secrets) else cause)
 
     async def _post(self, call: Call) -> Said | Failed:
-        address = address_of(call.model, call.base)
-        if not address:
-            raise ConfigError(f"it is not known where {call.model} is: give api_base=, the address of its server")
+        address = _address(call.model, call.base)
         client = await self._client(is_plain=address.startswith("http://"))
         key = (call.key or key_of(call.model) or "").strip()
         if not key.isascii():
@@ -90,6 +91,13 @@ class Direct:
             kept[is_plain] = httpx.AsyncClient(limits=limits, verify=not is_plain)
             await close_with_loop(f"direct {is_plain}", kept[is_plain].aclose)
         return kept[is_plain]
+
+
+def _address(model: str, base: str | None) -> str:
+    address = address_of(model, base)
+    if not address:
+        raise ConfigError(f"it is not known where {model} is: give api_base=, the address of its server")
+    return address
 
 
 async def _content_of(response: Any, model: str) -> bytes:

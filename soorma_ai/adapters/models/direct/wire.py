@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Any, cast
 
 from soorma_ai.adapters.models.bodies import body_of
-from soorma_ai.adapters.models.direct.providers import room_of
+from soorma_ai.adapters.models.direct.providers import may_call_several, room_of
 from soorma_ai.adapters.models.faults import Failed
 from soorma_ai.adapters.models.forms import ANSWER, Form, Mode
 from soorma_ai.adapters.models.transport import Call, Said
@@ -31,7 +31,8 @@ def write(call: Call) -> bytes:
         **given,
         **(call.extra.get("extra_body") or {}),
     }
-    return _spell(body).encode()[:-1] + _tail(Same(call.form.wire), call.form.mode) + b"}"
+    several = b',"parallel_tool_calls":false' if call.form.mode == "tools" and may_call_several(call.model) else b""
+    return _spell(body).encode()[:-1] + _tail(Same(call.form.wire), call.form.mode) + several + b"}"
 
 
 @lru_cache(maxsize=64)
@@ -45,7 +46,7 @@ def _tail(wire: Same[Wire], mode: Mode) -> bytes:
             described = f'"name":"{ANSWER}","description":{_spell(Form(mode, wire.it).about)}'
             held = ',"strict":true' if wire.it.strict else ""
             called = f'{{"type":"function","function":{{{described},"parameters":{wire.it.text}{held}}}}}'
-            tail = f',"tools":[{called}],"tool_choice":"required","parallel_tool_calls":false'
+            tail = f',"tools":[{called}],"tool_choice":"required"'
         case "json":
             tail = ',"response_format":{"type":"json_object"}'
         case "md_json":

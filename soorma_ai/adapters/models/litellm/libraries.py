@@ -30,6 +30,7 @@ class Libraries:
     litellm: Any
     modes: Any
     shape: Callable[..., tuple[Any, dict[str, Any]]]
+    prepare: Callable[[type[Any]], type[Any]]
     faults: tuple[type[Exception], ...]
 
 
@@ -59,6 +60,7 @@ def libraries() -> Libraries:
         litellm=litellm,
         modes=instructor.Mode,
         shape=processing.handle_response_model,
+        prepare=processing.response_schema,
         faults=(openai.OpenAIError, httpx.HTTPError, OSError, *defects),
     )
 

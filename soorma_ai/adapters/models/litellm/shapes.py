@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from soorma_ai.adapters.models.forms import ANSWER, Form
+from soorma_ai.adapters.models.forms import ANSWER
 from soorma_ai.adapters.models.litellm.libraries import libraries
 from soorma_ai.adapters.models.transport import Call
 from soorma_ai.core.schema.portable import Wire
@@ -15,6 +15,7 @@ from soorma_ai.domain.values import Json, JsonObject, Same
 
 _MARKED = frozenset({"anthropic"})  # what they are to keep of a prompt has to be said
 _KEPT: JsonObject = {"type": "ephemeral"}
+_LEFT_ALONE = frozenset({"openai", "azure"})  # litellm changes a schema in its place for some of the others
 
 
 class _AnyObject(BaseModel):
@@ -24,40 +25,35 @@ class _AnyObject(BaseModel):
 
 
 def arguments_for(call: Call, provider: str) -> dict[str, Any]:
-    """Return the arguments of a call; its schema is a copy, since litellm changes it. Never with `context`, by which
-    instructor would render the messages as templates."""
-    libs, form = libraries(), call.form
+    """Return the arguments of a call. Never with `context`, by which instructor would render the messages as
+    templates."""
+    libs, form, wire = libraries(), call.form, call.form.wire
     _, shaped = libs.shape(
-        _response_model(Same(form.wire), form.mode),
+        _response_model(Same(wire), form.mode),
         mode=libs.modes[form.mode.upper()],
         model=call.model,
         messages=[{"role": message.role, "content": message.content} for message in call.messages],
     )
     out = {key: value for key, value in shaped.items() if key not in ("response_format", "tools", "tool_choice")}
+    schema: Json = wire.schema if provider in _LEFT_ALONE else json.loads(wire.text)
     if form.mode == "json_schema":
-        out["response_format"] = {"type": "json_schema", "json_schema": _exact(form, "schema")}
+        exact: JsonObject = {"name": ANSWER, "schema": schema, "strict": wire.strict}
+        out["response_format"] = {"type": "json_schema", "json_schema": exact}
     elif "response_format" in shaped:
         out["response_format"] = shaped["response_format"]
     if form.mode == "tools":
-        described: JsonObject = {"name": ANSWER, "description": form.about}
-        out["tools"] = [{"type": "function", "function": {**described, **_exact(form, "parameters")}}]
+        function: JsonObject = {"name": ANSWER, "description": form.about, "parameters": schema}
+        out["tools"] = [{"type": "function", "function": {**function, **({"strict": True} if wire.strict else {})}}]
         out["tool_choice"] = "required"  # some providers are never sent the name of a tool
         if "parallel_tool_calls" in _supported(call.model):
             out["parallel_tool_calls"] = False
     return _mark(out) if provider in _MARKED else out
 
 
-def _exact(form: Form, name: str) -> JsonObject:
-    """Return a schema in its own order and strictness."""
-    schema: Json = json.loads(form.wire.text)
-    if form.mode == "tools":
-        return {name: schema, **({"strict": True} if form.wire.strict else {})}
-    return {"name": ANSWER, name: schema, "strict": form.wire.strict}
-
-
 @lru_cache(maxsize=64)
-def _response_model(wire: Same[Wire], mode: str) -> type[BaseModel]:
-    """Return the model that instructor asks for, which writes its schema down only where that goes into a prompt."""
+def _response_model(wire: Same[Wire], mode: str) -> type[Any]:
+    """Return the model that instructor asks for, made ready for it once. It writes its schema down only where that goes
+    into a prompt."""
     is_written = mode in ("json", "md_json")
     schema: JsonObject = {"title": ANSWER, **(wire.it.schema if is_written else {"type": "object", "properties": {}})}
 
@@ -65,7 +61,7 @@ def _response_model(wire: Same[Wire], mode: str) -> type[BaseModel]:
         return {**schema}
 
     parts = {"__module__": __name__, "__doc__": "The answer.", "model_json_schema": classmethod(model_json_schema)}
-    return type(ANSWER, (_AnyObject,), parts)
+    return libraries().prepare(type(ANSWER, (_AnyObject,), parts))
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,9 @@ class ThroughLiteLLM:
     def provider(self, model: str) -> str:
         return _provider(model)
 
+    def check(self, model: str, base: str | None) -> None:
+        _provider(model)
+
     def missing_keys(self, model: str) -> list[str]:
         """Other credentials (roles, profiles) cannot be seen in the environment."""
         missing: list[str] = libraries().litellm.validate_environment(model)["missing_keys"]

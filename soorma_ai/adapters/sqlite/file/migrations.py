@@ -78,7 +78,18 @@ STEPS: dict[int, tuple[str, ...]] = {
         CREATE INDEX step_join ON step (plan_id, join_id, fires) WHERE join_id IS NOT NULL
     """),
     4: (
-        *statements_of("taking", "untaken"),
+        *statements_of("taking"),
+        *statements("""
+            CREATE TABLE untaken (
+                event_seq INTEGER PRIMARY KEY,
+                tenant TEXT NOT NULL,
+                event_type TEXT NOT NULL,
+                expires REAL NOT NULL,
+                is_over INTEGER NOT NULL DEFAULT 0
+            ) STRICT;
+            CREATE INDEX untaken_type ON untaken (event_type, event_seq) WHERE is_over = 0;
+            CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0
+        """),
         *statements("""
             INSERT OR IGNORE INTO taking (agent, topic, event_name)
                 SELECT agent, topic, event_name FROM definition ORDER BY rowid;
@@ -108,7 +119,20 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements_of("shown"),
         *statements("""
             ALTER TABLE agent ADD COLUMN revision INTEGER NOT NULL DEFAULT 0;
-            CREATE INDEX agent_now ON agent (tenant, agent, revision, heartbeat, has_left)
+            CREATE INDEX agent_now ON agent (tenant, agent, revision, heartbeat, has_left);
+            CREATE INDEX untaken_tenant ON untaken (tenant, event_seq) WHERE is_over = 0;
+            CREATE INDEX expectation_question
+                ON expectation (
+                    tenant,
+                    iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0),
+                    opened_at, id
+                )
+                WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
+            CREATE INDEX expectation_held
+                ON expectation (
+                    tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL)
+                )
+                WHERE status = 'open' AND kind = 'gate' AND agent = 'client'
         """),
     ),
 }

@@ -104,6 +104,15 @@ CREATE INDEX expectation_group ON expectation (group_id, opened_at, id) WHERE gr
 CREATE INDEX expectation_open_type ON expectation (event_type) WHERE status = 'open';
 CREATE INDEX expectation_gate ON expectation (tenant, closed_at)
     WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL;
+-- By the deadline, what has none last.
+CREATE INDEX expectation_question
+    ON expectation (
+        tenant, iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0), opened_at, id
+    )
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
+CREATE INDEX expectation_held
+    ON expectation (tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL))
+    WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
 
 CREATE TABLE wait_key (
     tenant TEXT NOT NULL,
@@ -287,6 +296,7 @@ CREATE TABLE untaken (
     is_over INTEGER NOT NULL DEFAULT 0
 ) STRICT;
 CREATE INDEX untaken_type ON untaken (event_type, event_seq) WHERE is_over = 0;
+CREATE INDEX untaken_tenant ON untaken (tenant, event_seq) WHERE is_over = 0;
 CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);

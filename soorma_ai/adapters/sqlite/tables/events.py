@@ -55,6 +55,10 @@ def event_by_id(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
     return EventEnvelope.from_json(row[0]) if row else None
 
 
+def is_known(db: sqlite3.Connection, event_id: str) -> bool:
+    return _find(db, event_id) is not None
+
+
 def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
     try:
         return _event(db, seq)

@@ -29,6 +29,21 @@ _BEGINNING = """
     ORDER BY status <> 'open', id LIMIT :limit
 """
 
+# To the letter as the indexes expectation_question and expectation_held have it.
+_DEADLINE = "iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0)"
+_QUESTIONS = f"""
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = ?
+    ORDER BY {_DEADLINE}, opened_at, id LIMIT ?
+"""
+_HELD = """
+    SELECT count(*) FROM (
+        SELECT 1 FROM expectation
+        WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ?
+            AND iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL) = ?
+        LIMIT ?
+    )
+"""
+
 CAME_EARLY = """
     SELECT DISTINCT event_seq FROM early
     WHERE tenant = ? AND event_type IN (SELECT value FROM json_each(?))
@@ -61,6 +76,15 @@ def listed(
     # The status is spelled out, so that the indexes of open rows serve.
     where = " AND ".join([*conditions, "status = 'open'" if only_open else "true"])
     return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
+
+
+def questions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[Expectation]:
+    """Open questions to people, the most urgent first."""
+    return list(_found(db, _QUESTIONS, (tenant_id, limit)))
+
+
+def held(db: sqlite3.Connection, tenant_id: str, user_id: str, at_most: int) -> int:
+    return db.execute(_HELD, (tenant_id, user_id, at_most)).fetchone()[0]
 
 
 def opened_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[Expectation]:

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -44,6 +44,19 @@ ON_ITS_WAY = """
     SELECT iif(json_valid(event.body), json_extract(event.body, '$.target'), NULL) AS target,
         CAST(event.body AS BLOB), event.id
     FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
+"""
+
+_WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
+_UNTAKEN = f"SELECT event_seq, expires FROM untaken WHERE {_WAITS} ORDER BY event_seq"
+# Of all events of the tree, by the index alone.
+_UNTAKEN_OF_TREE = f"""
+    SELECT untaken.event_seq, untaken.expires FROM event CROSS JOIN untaken ON untaken.event_seq = event.seq
+    WHERE event.root_plan_id = :root AND {_WAITS} ORDER BY event.seq
+"""
+_UNTAKEN_OF_TASK = f"""
+    SELECT untaken.event_seq, untaken.expires FROM expectation
+    CROSS JOIN event ON event.id = expectation.id CROSS JOIN untaken ON untaken.event_seq = event.seq
+    WHERE expectation.task_id = :task AND {_WAITS} ORDER BY event.seq
 """
 
 NEXT_IN_LINE = """
@@ -247,6 +260,15 @@ def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
         (goal_id,),
     ).fetchall()
     return [plan_id for (plan_id,) in found]
+
+
+def kept_untaken(
+    db: sqlite3.Connection, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None
+) -> Iterator[tuple[int, float]]:
+    """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""
+    query = _UNTAKEN_OF_TASK if task_id is not None else _UNTAKEN if root_plan_id is None else _UNTAKEN_OF_TREE
+    values = {"tenant": tenant_id, "now": epoch(now), "root": root_plan_id, "task": task_id}
+    yield from db.execute(query, values)
 
 
 def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:

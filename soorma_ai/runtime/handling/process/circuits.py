@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 @dataclass
-class _Line:
+class _Provider:
     circuit: Circuit = field(default_factory=Circuit)
     reason: str = ""
     probe: asyncio.Event | None = None
@@ -24,33 +24,33 @@ class _Line:
 
 class Circuits:
     def __init__(self) -> None:
-        self._lines: defaultdict[str, _Line] = defaultdict(_Line)
+        self._providers: defaultdict[str, _Provider] = defaultdict(_Provider)
 
     async def call(self, provider: str, who: str, rests: int, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
         """Ask, or raise Outage, which says for how long `who`, having rested so often, has to rest."""
-        line = self._lines[provider]
+        known = self._providers[provider]
         while True:
             now = clock.now()
-            if (left := remaining(line.circuit, now)) is not None:
-                raise Outage(line.reason, retry_after=left)
-            if not is_half_open(line.circuit, now):
-                return await _call(line, who, rests, clock, ask)
-            if line.probe is None:
-                line.probe = asyncio.Event()
+            if (left := remaining(known.circuit, now)) is not None:
+                raise Outage(known.reason, retry_after=left)
+            if not is_half_open(known.circuit, now):
+                return await _call(known, who, rests, clock, ask)
+            if known.probe is None:
+                known.probe = asyncio.Event()
                 try:
-                    return await _call(line, who, rests, clock, ask)
+                    return await _call(known, who, rests, clock, ask)
                 finally:
-                    line.probe.set()
-                    line.probe = None
-            await line.probe.wait()
+                    known.probe.set()
+                    known.probe = None
+            await known.probe.wait()
 
 
-async def _call(line: _Line, who: str, rests: int, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
+async def _call(known: _Provider, who: str, rests: int, clock: Clock, ask: Callable[[], Awaitable[T]]) -> T:
     try:
         answer = await ask()
     except ModelUnavailable as away:
-        line.circuit, line.reason = fail(line.circuit, who, clock.now(), away.retry_after), str(away)
+        known.circuit, known.reason = fail(known.circuit, who, clock.now(), away.retry_after), str(away)
         own = rest_after(rests) if away.retry_after is None else away.retry_after
-        raise Outage(str(away), retry_after=max(own, remaining(line.circuit, clock.now()) or timedelta(0))) from away
-    line.circuit = Circuit()
+        raise Outage(str(away), retry_after=max(own, remaining(known.circuit, clock.now()) or timedelta(0))) from away
+    known.circuit = Circuit()
     return answer

@@ -35,7 +35,7 @@ class PlanValues:
             values.pop(effect.key, None)
 
     def changes(self, plan_id: str) -> tuple[SaveValue | DropValue, ...]:
-        """Raise LocalProtocolError for what is no JSON."""
+        """Return what was changed. Raise LocalProtocolError for what is no JSON."""
         now: dict[tuple[ValueKind, str], Json] = {}
         if self.machine:
             written: JsonObject = {name: config.model_dump(mode="json") for name, config in self.machine.items()}

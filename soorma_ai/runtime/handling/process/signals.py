@@ -35,13 +35,13 @@ class Signals:
             watcher.set()
 
     def happened(self, keys: Iterable[str]) -> None:
-        """A plan has ended, a tree of plans asks people something, or a client's request is answered."""
+        """Signal that a plan has ended, a tree of plans asks people something, or a client's request is answered."""
         for key in keys:
             for waiter in self._awaited.get(key, ()):
                 waiter.set()
 
     def broke(self, error: BaseException) -> None:
-        """Something that no handling may survive, such as a call that its recording does not hold: whoever waits
+        """Signal something that no handling may survive, such as a call that its recording does not hold: whoever waits
         here waits in vain, and is told."""
         self._broken = error
         for waiter in (*self._watchers, *(w for waiters in self._awaited.values() for w in waiters)):
@@ -92,14 +92,14 @@ class Presence:
         self.names += (name,)
 
     async def confirm(self, registry: Registry, now: datetime) -> None:
-        """A heart-beat, when the last one is old: before looking who lives, and once a minute."""
+        """Give a heart-beat when the last one is old: before looking who lives, and once a minute."""
         if self.names and (self._last is None or now - self._last >= HEARTBEAT):
             self._last = now
             await registry.heartbeat(self.names, now)
 
 
 async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> None:
-    """Until woken or, by this clock, so many seconds later. The event is cleared."""
+    """Wait until woken or, by this clock, so many seconds later. The event is cleared."""
     if not woken.is_set():
         if seconds is None:
             await woken.wait()
@@ -123,7 +123,7 @@ async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
 
 
 async def _sleep(clock: Clock, until_when: float) -> None:
-    """Counted from when it was decided, not from when this task came to run."""
+    """Sleep, counted from when it was decided and not from when this task came to run."""
     left = until_when - clock.monotonic()
     if left > 0:
         await clock.sleep(left)

@@ -30,7 +30,7 @@ class MemoryInHand:
         return deepcopy(apply_change(cell.stored or Remembered(), known))
 
     def change(self, change: MemoryChange) -> None:
-        """Raise LocalProtocolError for what is known to be no number, or no list."""
+        """Apply a change. Raise LocalProtocolError where the value is known to be no number, or no list."""
         cell = self._cells.setdefault(change.at, _Cell())
         then = combine(cell.change, change)
         if cell.stored is not None:
