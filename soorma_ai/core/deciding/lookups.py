@@ -39,15 +39,18 @@ def parse_lookup(value: Json) -> Lookup | None:
     if not isinstance(step, dict) or step.get("action") not in (NEED_SCHEMA, FIND_EVENTS, SEE_RESULT):
         return None
     match step:
-        case {"action": "need_schema", "events": [*names]} if 0 < len(names) <= MOST_SCHEMAS_ASKED:
-            return Lookup(choices=tuple(name for name in names if isinstance(name, str)))
-        case {"action": "find_events", "words": str(words)} if words.strip():
-            return Lookup(words=words[:WORDS_CHARS])
-        case {"action": "see_result", "path": str(path)} if path.strip():
-            return Lookup(path=path)
+        case {"action": "need_schema", "events": [*names], **others} if 0 < len(names) <= MOST_SCHEMAS_ASKED:
+            found = Lookup(choices=tuple(name for name in names if isinstance(name, str)))
+        case {"action": "find_events", "words": str(words), **others} if words.strip():
+            found = Lookup(words=words[:WORDS_CHARS])
+        case {"action": "see_result", "path": str(path), **others} if path.strip():
+            found = Lookup(path=path)
         case _:
             wanted = "`events`, a list of names" if step["action"] == NEED_SCHEMA else "its one text"
             raise MalformedDecision(f"{step['action']!r} needs {wanted}, found {compact(step)[:200]}")
+    if others:
+        raise MalformedDecision(f"'step' holds {', '.join(sorted(others))}; {step['action']!r} takes no such fields")
+    return found
 
 
 def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
