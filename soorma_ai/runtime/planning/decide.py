@@ -87,13 +87,13 @@ async def decide(
     )
     view = _View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
-    return await ask_model(handling, settings.must_have_model(), inquiry)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id)
+    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
     await _index(offer)
     ranked = rank_by_occasion(offer, occasion, settings.instructions)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
@@ -187,7 +187,7 @@ async def draft(
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
     inquiry = Inquiry(prompt, REPLAN, shown.schema, shown.digest, review_now)
-    return await ask_model(handling, settings.must_have_model(), inquiry)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
 async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion) -> Material:
