@@ -1,5 +1,6 @@
 """Choices that a decision is likely to take, by the words of the goal, the owner, what just happened, or the model."""
 
+import json
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 
@@ -7,7 +8,7 @@ from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.deciding.prompt import Occasion
 from soorma_ai.core.selection.index import Query
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import compact
+from soorma_ai.domain.values import Json, JsonObject
 
 MOST_RANKED = 1_000
 FIRST_FEW = 4
@@ -20,11 +21,17 @@ def rank_by_occasion(offer: Offer, occasion: Occasion, instructions: str) -> lis
     plan, trigger = occasion.plan, occasion.trigger
     query = Query(
         (
-            (f"{plan.goal_event} {compact(plan.goal_data)}", GOAL_WEIGHT),
-            (f"{trigger.text} {'' if trigger.data is None else compact(trigger.data)}", HAPPENED_WEIGHT),
+            (f"{plan.goal_event} {_spoken(plan.goal_data)}", GOAL_WEIGHT),
+            (f"{trigger.text} {'' if trigger.data is None else _spoken(trigger.data)}", HAPPENED_WEIGHT),
             (instructions, INSTRUCTIONS_WEIGHT),
         )
     )
+    return _choices(offer, offer.index.rank(query, MOST_RANKED))
+
+
+def rank_by_state(offer: Offer, state: JsonObject, instructions: str) -> list[str]:
+    """Return what is likely outside of any plan: all that is known is what an author tells."""
+    query = Query(((_spoken(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
     return _choices(offer, offer.index.rank(query, MOST_RANKED))
 
 
@@ -60,6 +67,11 @@ def share(ranked: Sequence[str], agent_of: Callable[[str], str]) -> list[str]:
         counts[agent] += 1
         shared.append(name)
     return shared
+
+
+def _spoken(value: Json) -> str:
+    """Return a value as text in which words of every language stand as they are."""
+    return json.dumps(value, ensure_ascii=False)
 
 
 def _has_room(taken: int, of: int) -> bool:

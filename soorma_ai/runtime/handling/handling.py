@@ -19,8 +19,8 @@ from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
-from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
 from soorma_ai.runtime.handling.circuits import Circuits
 from soorma_ai.runtime.handling.memory import MemoryInHand
 from soorma_ai.runtime.handling.plan_values import PlanValues
@@ -30,10 +30,14 @@ from soorma_ai.runtime.handling.signals import Presence, Signals
 ORDINALS_APART = 2**32
 
 
+def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
+    raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
+
+
 @dataclass(frozen=True)
 class Services:
     """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later."""
+    are told to come back later. `make_reasoner` is how a model is reached that only a handler names."""
 
     store: Store
     clock: Clock
@@ -42,6 +46,7 @@ class Services:
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
     max_backlog: int = MAX_BACKLOG
+    make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
 
 
 class Handling:

@@ -10,7 +10,7 @@ from soorma_ai.core.deciding.form import digest_of, form_of
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.lookups import (
     Lookup,
-    choices_named,
+    look_up,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -19,9 +19,9 @@ from soorma_ai.core.deciding.lookups import (
 )
 from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS, Occasion, decide_inputs, plan_inputs
-from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, used_in
+from soorma_ai.core.deciding.ranking import rank_by_occasion, used_in
 from soorma_ai.core.deciding.review import review
-from soorma_ai.core.deciding.showing import add_found, add_schemas, needs_ranking, show_offer
+from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
@@ -30,7 +30,7 @@ from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.errors import PayloadMismatch
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -94,12 +94,12 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
     before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
-    await _index(offer)
+    await index_offer(offer)
     ranked = rank_by_occasion(offer, occasion, settings.instructions)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
 
-async def _index(offer: Offer) -> None:
+async def index_offer(offer: Offer) -> None:
     """Make the index of an offer, of which there may be very much, while others go on."""
     await asyncio.to_thread(lambda: offer.index)
 
@@ -151,15 +151,7 @@ class _Subject:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
 
     def _look_up(self, lookup: Lookup, view: _View) -> _View:
-        if lookup.words:
-            found = rank_by_words(self.offer, lookup.words)
-            if not found:
-                raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
-            return replace(view, showing=add_found(view.showing, self.offer, found), lookups=view.lookups + 1)
-        named = choices_named(lookup, self.offer)
-        if not named:
-            raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
-        return replace(view, showing=add_schemas(view.showing, self.offer, named), lookups=view.lookups + 1)
+        return replace(view, showing=look_up(lookup, self.offer, view.showing), lookups=view.lookups + 1)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
@@ -195,7 +187,7 @@ async def _narrow(material: Material, settings: PlannerSettings, occasion: Occas
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material
-    await _index(offer)
+    await index_offer(offer)
     pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
     showing = show_offer(offer, pinned, rank_by_occasion(offer, occasion, settings.instructions), (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))

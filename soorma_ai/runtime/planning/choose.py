@@ -1,0 +1,103 @@
+"""Ask a model for one event that is to be published, in the light of what live agents take now."""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
+from soorma_ai.core.deciding.form import choice_form_of, digest_of
+from soorma_ai.core.deciding.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
+from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.deciding.prompt import choice_inputs
+from soorma_ai.core.deciding.ranking import rank_by_state
+from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.domain.decisions import EventDecision, Room, Showing
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.history import REASK, SELECT
+from soorma_ai.domain.limits import Limits, Payer
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import NotFound
+from soorma_ai.ports import Reasoner
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.runtime.planning.decide import index_offer
+
+_Choice: TypeAlias = EventDecision | NoChoice
+
+
+@dataclass(frozen=True)
+class ChoiceSettings:
+    """Settings of whoever has a choice made. `max_llm_calls` is the limit of a handling that belongs to no plan."""
+
+    topic: EventTopic
+    instructions: str
+    room: Room
+    max_llm_calls: int
+
+
+async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
+    """Raise NotFound where nothing is offered."""
+    store, now = handling.services.store, handling.services.clock.now()
+    await handling.services.presence.confirm(store.registry, now)
+    live = await store.registry.live_events(handling.working_lineage.tenant_id, now)
+    offer = offer_on(topic, handling.agent, live)
+    if offer.is_empty:
+        raise NotFound(f"no live agent offers any event on {topic} to {handling.agent}; start one that takes some")
+    return offer
+
+
+async def choose(handling: Handling, settings: ChoiceSettings, reasoner: Reasoner, state: JsonObject) -> EventDecision:
+    """Ask for one event. Raise as `ask_model` does, and NotFound where nothing is offered, or none of it serves."""
+    offer = await offer_for_choice(handling, settings.topic)
+    inquiry = _Subject(handling, settings, offer, state).inquire(await _show_now(offer, settings, state), 0)
+    chosen = await ask_model(handling, reasoner, inquiry, await _payer_of(handling, settings.max_llm_calls))
+    if isinstance(chosen, NoChoice):
+        raise NotFound(f"the model found no event on {settings.topic} that serves: {chosen.reasoning or '(no reason)'}")
+    return chosen
+
+
+async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
+    """Return the plan that the delivery belongs to. What belongs to none, or to one that is removed by now, pays for
+    itself, all its attempts together."""
+    if handling.has_plan:
+        return handling.plan.payer
+    plan_id = handling.working_lineage.plan_id
+    plan = await handling.services.store.plans.plan(plan_id) if plan_id else None
+    own = handling.idempotency_key
+    return plan.payer if plan else Payer(own, own, Limits(max_llm_calls=max_llm_calls, max_tokens=None))
+
+
+async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -> Showing:
+    if not needs_ranking(offer, settings.room):
+        return show_offer(offer, settings.room, (), (), None)
+    await index_offer(offer)
+    return show_offer(offer, settings.room, rank_by_state(offer, state, settings.instructions), (), None)
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is chosen from, and for which situation, for as long as it is being chosen."""
+
+    handling: Handling
+    settings: ChoiceSettings
+    offer: Offer
+    state: JsonObject
+
+    def inquire(self, showing: Showing, lookups: int) -> Inquiry[_Choice]:
+        inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, showing)
+        prompt = self.handling.services.prompts.render(SELECT, inputs)
+        form = choice_form_of(self.offer, showing)
+        return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, showing, lookups), showing)
+
+    async def _judge(self, showing: Showing, lookups: int, value: Json, fault: str) -> "_Choice | Further[_Choice]":
+        if lookup := parse_lookup(value):
+            must_not_look_again(lookups)
+            return Further(self.inquire(look_up(lookup, self.offer, showing), lookups + 1))
+        chosen = parse_choice(value, fault, self.offer)
+        if isinstance(chosen, NoChoice):
+            return chosen
+        if unseen := unseen_choice(chosen, self.offer, showing):
+            more = add_schemas(showing, self.offer, unseen)
+            return Further(self.inquire(more, lookups), refuse_unseen(unseen, self.offer))
+        judge_choice(chosen, self.offer)
+        return chosen
