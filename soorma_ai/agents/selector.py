@@ -56,16 +56,17 @@ class EventSelector:
 
     async def select_event(self, state: Mapping[str, Any]) -> EventDecision:
         """Return the event that serves best in this state, which is all that the model is told beside what there is.
-        Nothing is published yet.
+        Nothing is published yet. Of several that a handler asks for at once, one is chosen after the other.
 
         Raises NotFound where no live agent offers any event of the topic, or none of them serves; DecisionError when
         the model does not get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a
         model that cannot be called.
         """
         told = json_object("the state", state)
-        # It loads the model's library, which takes long the first time.
-        await asyncio.to_thread(self._reasoner.check)
-        return await choose(self._context.handling, self._settings, self._reasoner, told)
+        async with self._context.handling.asking:
+            # It loads the model's library, which takes long the first time.
+            await asyncio.to_thread(self._reasoner.check)
+            return await choose(self._context.handling, self._settings, self._reasoner, told)
 
     async def publish_decision(
         self,

@@ -212,6 +212,35 @@ async def test_handling_again_uses_what_was_answered_and_pays_nothing_more(
     assert (await types(platform)).count(RESERVE) == 1
 
 
+async def test_what_is_asked_at_once_is_answered_in_its_order_and_so_again(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    attempts: list[list[EventDecision]] = []
+
+    async def act(selector: EventSelector, event: EventEnvelope, context: PlatformContext) -> None:
+        wishes = ({"order": name} for name in ("A1", "B2", "C3"))
+        attempts.append(await asyncio.gather(*(selector.select_event(one) for one in wishes)))
+        if len(attempts) < 2:
+            raise ConnectionError("the line broke")
+
+    async def answers(question: ModelQuestion) -> Any:
+        name = next(name for name in ("A1", "B2", "C3") if name in question.messages[1].content)
+        for _ in range({"A1": 20, "B2": 10, "C3": 0}[name]):
+            await asyncio.sleep(0)
+        return publish(RESERVE, order_id=name) if len(question.messages) > 2 else publish("nope")
+
+    agent = guide(answers, act)
+    await platform.start(agent, stock())
+    event_id = await wish(platform)
+    await as_time_passes(clock, lambda: happened_twice(attempts))
+    assert [one.data["order_id"] for one in attempts[0]] == ["A1", "B2", "C3"] and attempts[0] == attempts[1]
+    assert len(asked(agent)) == len(await journal(platform, event_id)) == 6
+
+
+async def happened_twice(attempts: list[Any]) -> bool:
+    return len(attempts) == 2
+
+
 async def test_a_kill_between_the_answer_and_the_commit_asks_no_model_again(path: Path, clock: VirtualClock) -> None:
     chosen = asyncio.Event()
 
@@ -358,7 +387,7 @@ async def test_in_a_delivery_of_a_plan_its_tree_pays_and_its_trace_and_journal_t
     told = await platform.trace(plan.plan_id)
     assert [line.kind for line in told.lines] == ["turn", "turn"]
     request = next(line for line in told.lines[0].lines if line.kind == "request")
-    assert [(line.kind, line.who) for line in request.lines][:2] == [("decision", "clerk"), ("decision", "clerk")]
+    assert [(line.kind, line.who) for line in request.lines][:2] == [("choice", "clerk"), ("choice", "clerk")]
 
 
 async def test_a_plan_whose_budget_is_spent_pays_for_no_choice_either(platform: Platform) -> None:

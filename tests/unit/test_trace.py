@@ -97,7 +97,7 @@ def test_what_another_agent_had_a_model_choose_stands_below_what_it_was_asked() 
     assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "it is no turn of the planner"
     request = told.lines[0].lines[1]
     assert [(line.kind, line.who, line.note) for line in request.lines] == [
-        (LineKind.DECISION, "stock", "it is far"),
+        (LineKind.CHOICE, "stock", "it is far"),
         (LineKind.REPLY, "stock", ""),
     ]
 

@@ -10,6 +10,7 @@ from soorma_ai.core.report.lines import (
     Line,
     LineKind,
     answer_line,
+    choice_line,
     decision_line,
     heading,
     question_of,
@@ -256,7 +257,7 @@ class _Tree:
         while causes:
             cause = causes.popleft()
             lines += self._plans_begun(cause, level)
-            lines += [decision_line(entry, self.start) for entry in self._choices.pop(cause, ())]
+            lines += [choice_line(entry, self.start) for entry in self._choices.pop(cause, ())]
             for event in self._caused[cause]:
                 if event.id in self._shown or self._is_shown_elsewhere(event, cause):
                     continue

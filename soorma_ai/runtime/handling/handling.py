@@ -1,5 +1,6 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -63,6 +64,8 @@ class Handling:
         # under the first ordinal then, and one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = itertools.count()
+        # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
+        self.asking = asyncio.Lock()
         self._plan: PlanRecord | None = None
         self._stored_version: int | None = None
         self._touched = False

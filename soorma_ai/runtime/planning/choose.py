@@ -61,10 +61,11 @@ async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
     itself, all its attempts together."""
     if handling.has_plan:
         return handling.plan.payer
-    plan_id = handling.working_lineage.plan_id
-    plan = await handling.services.store.plans.plan(plan_id) if plan_id else None
-    own = handling.idempotency_key
-    return plan.payer if plan else Payer(own, own, Limits(max_llm_calls=max_llm_calls, max_tokens=None))
+    lineage, own = handling.working_lineage, handling.idempotency_key
+    plan = await handling.services.store.plans.plan(lineage.plan_id) if lineage.plan_id else None
+    if plan is not None and plan.lineage.tenant_id == lineage.tenant_id:
+        return plan.payer
+    return Payer(own, own, Limits(max_llm_calls=max_llm_calls, max_tokens=None))
 
 
 async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -> Showing:
