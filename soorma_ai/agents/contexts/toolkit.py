@@ -41,7 +41,7 @@ class EventToolkit:
         self, topic: EventTopic | str = EventTopic.ACTION_REQUESTS
     ) -> list[EventDefinition]:
         """Return the events of a topic that other agents take, and those that this agent itself says it makes."""
-        return [*offer_on(topic_of(topic), self._agent, await self._registry.events()).events]
+        return [*offer_on(topic_of(topic), self._agent, await self._registry.live_events()).events]
 
     async def get_event_info(self, event_name: str, *, topic: EventTopic | str | None = None) -> EventDefinition | None:
         """Return an event; of one name on several topics, one that somebody takes, requests before others."""
@@ -94,7 +94,7 @@ class EventToolkit:
         return found
 
     async def _catalogue(self) -> Catalogue:
-        return catalogue_of(await self._registry.events())
+        return catalogue_of(await self._registry.live_events())
 
 
 def _fitting(what: str, value: Any, schema: JsonObject) -> JsonObject:

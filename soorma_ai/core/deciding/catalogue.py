@@ -61,7 +61,13 @@ class Catalogue:
 
 def catalogue_of(registered: Iterable[RegisteredEvent]) -> Catalogue:
     """Return the catalogue of these, made once for as long as they stay as they are."""
-    return _make(tuple((one.agent, one.role, Same(one.definition)) for one in registered))
+    return _catalogue_of(Same(tuple(registered)))
+
+
+@lru_cache(maxsize=16)
+def _catalogue_of(registered: Same[tuple[RegisteredEvent, ...]]) -> Catalogue:
+    """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
+    return _make(tuple((one.agent, one.role, Same(one.definition)) for one in registered.it))
 
 
 @lru_cache(maxsize=16)

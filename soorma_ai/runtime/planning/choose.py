@@ -15,12 +15,14 @@ from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import REASK, SELECT
 from soorma_ai.domain.limits import Limits, Payer
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import NotFound
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.decide import index_offer
+from soorma_ai.runtime.views.agents import Directory
 
 _Choice: TypeAlias = EventDecision | NoChoice
 
@@ -37,10 +39,8 @@ class ChoiceSettings:
 
 async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
     """Raise NotFound where nothing is offered."""
-    store, now = handling.services.store, handling.services.clock.now()
-    await handling.services.presence.confirm(store.registry, now)
-    live = await store.registry.live_events(handling.working_lineage.tenant_id, now)
-    offer = offer_on(topic, handling.agent, live)
+    directory = Directory(handling.services, Person(handling.working_lineage.tenant_id))
+    offer = offer_on(topic, handling.agent, await directory.live_events())
     if offer.is_empty:
         raise NotFound(f"no live agent offers any event on {topic} to {handling.agent}; start one that takes some")
     return offer
