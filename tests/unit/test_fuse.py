@@ -18,5 +18,7 @@ from soorma_ai.core.selection.fuse import fuse
         ([("aab", 1), ("b", 1)], 3, "ba"),
     ],
 )
-def test_what_is_good_in_several_rankings_comes_first(rankings: list[tuple[str, float]], most: int, fused: str) -> None:
+def test_what_is_good_in_several_rankings_comes_first(
+    rankings: list[tuple[str, float]], most: int, fused: str
+) -> None:
     assert fuse(rankings, most) == [*fused]

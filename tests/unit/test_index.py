@@ -6,7 +6,14 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.selection import index as module
-from soorma_ai.core.selection.index import MOST_NODES, MOST_QUERY_TERMS, EventIndex, Query, impacts_of, index_of
+from soorma_ai.core.selection.index import (
+    MOST_NODES,
+    MOST_QUERY_TERMS,
+    EventIndex,
+    Query,
+    impacts_of,
+    index_of,
+)
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject, Same
 from unit.material import obj

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from soorma_ai.core.deciding.form import FIND_EVENTS, MOST_SCHEMAS_ASKED, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer
-from soorma_ai.core.deciding.ranking import rank_by_words
 from soorma_ai.core.deciding.showing import add_found, add_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.decisions import (
@@ -60,11 +59,10 @@ def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
     return found
 
 
-def look_up(lookup: Lookup, offer: Offer, showing: Showing) -> Showing:
-    """Return what is shown when the events that are asked for are added. Raises NotAllowed for words by which nothing
-    is found, UnknownEvent for names that are not offered."""
+def look_up(lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str]) -> Showing:
+    """Return what is shown when the events that are asked for are added; `found` are those that its words find. Raises
+    NotAllowed for words by which nothing is found, UnknownEvent for names that are not offered."""
     if lookup.words:
-        found = rank_by_words(offer, lookup.words)
         if not found:
             raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
         return add_found(showing, offer, found)

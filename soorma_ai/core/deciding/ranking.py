@@ -29,13 +29,12 @@ def rank_by_occasion(offer: Offer, occasion: Occasion, instructions: str) -> lis
     return _choices(offer, offer.index.rank(query, MOST_RANKED))
 
 
-def rank_by_state(offer: Offer, state: JsonObject, instructions: str) -> list[str]:
-    """Return what is likely outside of any plan: all that is known is what an author tells."""
-    query = Query(((_spoken(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
-    return _choices(offer, offer.index.rank(query, MOST_RANKED))
+def query_about_state(state: JsonObject, instructions: str) -> Query:
+    """Return what a choice outside of any plan is about: all that is known is what its author tells."""
+    return Query(((_spoken(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
 
 
-def rank_by_words(offer: Offer, words: str) -> list[str]:
+def rank_by_words(offer: Offer, words: Query | str) -> list[str]:
     return _choices(offer, offer.index.rank(words, MOST_RANKED))
 
 

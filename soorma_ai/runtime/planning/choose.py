@@ -1,5 +1,6 @@
 """Ask a model for one event that is to be published, in the light of what live agents take now."""
 
+import asyncio
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -9,7 +10,7 @@ from soorma_ai.core.deciding.form import choice_form_of, digest_of
 from soorma_ai.core.deciding.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
 from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.deciding.prompt import choice_inputs
-from soorma_ai.core.deciding.ranking import rank_by_state
+from soorma_ai.core.deciding.ranking import query_about_state, rank_by_words
 from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
@@ -21,7 +22,6 @@ from soorma_ai.errors import NotFound
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
-from soorma_ai.runtime.planning.decide import index_offer
 from soorma_ai.runtime.views.agents import Directory
 
 _Choice: TypeAlias = EventDecision | NoChoice
@@ -71,8 +71,9 @@ async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
 async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    await index_offer(offer)
-    return show_offer(offer, settings.room, rank_by_state(offer, state, settings.instructions), (), None)
+    await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
+    ranked = rank_by_words(offer, query_about_state(state, settings.instructions))
+    return show_offer(offer, settings.room, ranked, (), None)
 
 
 @dataclass(frozen=True)
@@ -93,7 +94,8 @@ class _Subject:
     async def _judge(self, showing: Showing, lookups: int, value: Json, fault: str) -> "_Choice | Further[_Choice]":
         if lookup := parse_lookup(value):
             must_not_look_again(lookups)
-            return Further(self.inquire(look_up(lookup, self.offer, showing), lookups + 1))
+            found = rank_by_words(self.offer, lookup.words) if lookup.words else ()
+            return Further(self.inquire(look_up(lookup, self.offer, showing, found), lookups + 1))
         chosen = parse_choice(value, fault, self.offer)
         if isinstance(chosen, NoChoice):
             return chosen

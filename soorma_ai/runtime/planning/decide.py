@@ -19,7 +19,7 @@ from soorma_ai.core.deciding.lookups import (
 )
 from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
 from soorma_ai.core.deciding.prompt import HISTORY_STEPS, Occasion, decide_inputs, plan_inputs
-from soorma_ai.core.deciding.ranking import rank_by_occasion, used_in
+from soorma_ai.core.deciding.ranking import rank_by_occasion, rank_by_words, used_in
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
@@ -94,12 +94,12 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
     before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
-    await index_offer(offer)
+    await _index(offer)
     ranked = rank_by_occasion(offer, occasion, settings.instructions)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
 
-async def index_offer(offer: Offer) -> None:
+async def _index(offer: Offer) -> None:
     """Make the index of an offer, of which there may be very much, while others go on."""
     await asyncio.to_thread(lambda: offer.index)
 
@@ -151,7 +151,8 @@ class _Subject:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
 
     def _look_up(self, lookup: Lookup, view: _View) -> _View:
-        return replace(view, showing=look_up(lookup, self.offer, view.showing), lookups=view.lookups + 1)
+        found = rank_by_words(self.offer, lookup.words) if lookup.words else ()
+        return replace(view, showing=look_up(lookup, self.offer, view.showing, found), lookups=view.lookups + 1)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
@@ -187,7 +188,7 @@ async def _narrow(material: Material, settings: PlannerSettings, occasion: Occas
     offer, room = material.offer, settings.room
     if not needs_ranking(offer, room):
         return material
-    await index_offer(offer)
+    await _index(offer)
     pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
     showing = show_offer(offer, pinned, rank_by_occasion(offer, occasion, settings.instructions), (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))
