@@ -30,12 +30,15 @@ if TYPE_CHECKING:
     from soorma_ai.agents.contexts.platform import PlatformContext as PlatformContext
     from soorma_ai.agents.contexts.task import ResultContext as ResultContext
     from soorma_ai.agents.contexts.task import TaskContext as TaskContext
+    from soorma_ai.agents.contexts.toolkit import EventToolkit as EventToolkit
     from soorma_ai.agents.planner import Planner as Planner
+    from soorma_ai.agents.selector import EventSelector as EventSelector
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
     from soorma_ai.domain.decisions import CompleteAction as CompleteAction
     from soorma_ai.domain.decisions import DelegateAction as DelegateAction
+    from soorma_ai.domain.decisions import EventDecision as EventDecision
     from soorma_ai.domain.decisions import PlanAction as PlanAction
     from soorma_ai.domain.decisions import PlannerDecision as PlannerDecision
     from soorma_ai.domain.decisions import PublishAction as PublishAction
@@ -88,11 +91,14 @@ _HOMES = {
     "agents.contexts.plan": "EventContext GoalContext PlanContext TransitionContext",
     "agents.contexts.platform": "PlatformContext",
     "agents.contexts.task": "ResultContext TaskContext",
+    "agents.contexts.toolkit": "EventToolkit",
     "agents.planner": "Planner",
+    "agents.selector": "EventSelector",
     "agents.tool": "InvocationContext Tool",
     "agents.worker": "Worker",
     "domain.decisions": (
-        "CompleteAction DelegateAction PlanAction PlannerDecision PublishAction PublishAllAction WaitAction"
+        "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
+        "WaitAction"
     ),
     "domain.events": "EventEnvelope EventTopic",
     "domain.expectations": "Wait",

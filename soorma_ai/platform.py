@@ -17,7 +17,7 @@ from soorma_ai.agents.planner_base import BasePlanner
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import JsonObject, clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Bus, Clock, Store
+from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import carry_out
 from soorma_ai.runtime.handling.handling import Services
@@ -94,7 +94,9 @@ class Platform(Client):
         await store.open(self._clock.now())
         prompts = PromptFiles(*self._settings.prompts_dirs)
         backlog = self._settings.max_backlog
-        self._open_services = Services(store, self._clock, prompts, signals, max_backlog=backlog)
+        self._open_services = Services(
+            store, self._clock, prompts, signals, max_backlog=backlog, make_reasoner=make_reasoner
+        )
         self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
         opened.push_async_callback(self._supervisor.stop)
         if owner is not None:
@@ -136,12 +138,15 @@ def _must_be_an_agent(given: object) -> None:
 
 
 def _give_reasoner(planner: BasePlanner) -> None:
-    settings = planner.model_settings
-    if planner.reasoner is None and settings is not None:
-        planner.reasoner = LiteLLMReasoner(
-            settings.model,
-            api_base=settings.api_base,
-            api_key=settings.api_key,
-            temperature=settings.temperature,
-            **settings.extra,
-        )
+    if planner.reasoner is None and planner.model_settings is not None:
+        planner.reasoner = make_reasoner(planner.model_settings)
+
+
+def make_reasoner(settings: ModelSettings) -> Reasoner:
+    return LiteLLMReasoner(
+        settings.model,
+        api_base=settings.api_base,
+        api_key=settings.api_key,
+        temperature=settings.temperature,
+        **settings.extra,
+    )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, timedelta, tzinfo
 from difflib import get_close_matches
 from inspect import signature
@@ -35,7 +35,7 @@ from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Embedder, Reasoner
+from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Meanings
@@ -45,17 +45,6 @@ from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 from soorma_ai.runtime.planning.turn import fail_taken_up
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
-
-
-@dataclass(frozen=True)
-class ModelSettings:
-    """Which model, and how it is called; the composition root makes a reasoner of it."""
-
-    model: str
-    api_base: str | None = None
-    api_key: str | None = field(default=None, repr=False)
-    temperature: float | None = None
-    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class BasePlanner(Agent):
@@ -137,7 +126,7 @@ class BasePlanner(Agent):
         self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._meanings = Meanings(embedder) if embedder else None
-        self._room = _room(name, offer_tokens, offer_schemas, pinned_events)
+        self._room = room_of(f"planner {name}", offer_tokens, offer_schemas, pinned_events)
         self._engine = PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
         self._transition_handler: Registered | None = None
@@ -339,11 +328,12 @@ def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[
     return chosen
 
 
-def _room(name: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
+def room_of(who: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
+    """Raise ConfigError, which names `who` gave it, for room in which nothing can be shown."""
     if isinstance(pinned, str):
-        raise ConfigError(f"planner {name}: pinned_events={pinned!r} would be its letters; give a list of names")
+        raise ConfigError(f"{who}: pinned_events={pinned!r} would be its letters; give a list of names")
     if tokens < 1 or schemas < 1:
-        raise ConfigError(f"planner {name}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
+        raise ConfigError(f"{who}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
     return Room(tokens, schemas, tuple(pinned))
 
 

@@ -96,6 +96,14 @@ class PlannerDecision(Frozen):
     reasoning: str = ""
 
 
+class EventDecision(Frozen):
+    """One event that a model chose to be published, its data as it fits the event's schema, and why."""
+
+    event_type: str
+    data: JsonObject = Field(default_factory=dict)
+    reasoning: str = ""
+
+
 @dataclass(frozen=True)
 class Judged:
     """A decision that may be carried out; with `approval`, only after a person said yes.

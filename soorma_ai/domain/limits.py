@@ -49,6 +49,16 @@ class Spent:
 
 
 @dataclass(frozen=True)
+class Payer:
+    """Payer of calls of a model, and the limits that hold: a plan, whose tree is charged, or outside of any plan one
+    handling, which journal and budget then name instead of a plan."""
+
+    plan_id: str
+    root_plan_id: str
+    limits: Limits
+
+
+@dataclass(frozen=True)
 class Charge:
     """One model call, reserved at its estimate before it is sent and settled with its actuals."""
 

@@ -9,7 +9,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
-from soorma_ai.domain.limits import Limits, Spent
+from soorma_ai.domain.limits import Limits, Payer, Spent
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
 
@@ -65,6 +65,10 @@ class PlanRecord:
     ancestry: tuple[str, ...] = ()
     is_due: bool = False
     awaits: str | None = None
+
+    @property
+    def payer(self) -> Payer:
+        return Payer(self.plan_id, self.root_plan_id, self.limits)
 
 
 class ValueKind(StrEnum):

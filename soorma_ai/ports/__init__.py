@@ -2,7 +2,7 @@
 
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
-from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, Prompt, Prompts, Reasoner
+from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Queue, Registry, Store, Upkeep
 
@@ -19,6 +19,7 @@ __all__ = [
     "Message",
     "ModelAnswer",
     "ModelQuestion",
+    "ModelSettings",
     "Plans",
     "Prompt",
     "Prompts",

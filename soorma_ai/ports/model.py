@@ -1,8 +1,8 @@
 """Questions to a model, its answers, and the prompts."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal, Protocol
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
 
 from soorma_ai.domain.history import Ending
 from soorma_ai.domain.values import Json, JsonObject
@@ -91,6 +91,17 @@ class Prompt:
     version: str
     hash: str
     parts: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class ModelSettings:
+    """Which model, and how it is called; the composition root makes a reasoner of it."""
+
+    model: str
+    api_base: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    temperature: float | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
 class Prompts(Protocol):

@@ -239,8 +239,8 @@ class Plans(Protocol):
         """What models were shown in a plan, by the digests in its journal."""
         ...
 
-    async def shown_before(self, plan_id: str, cause_id: str) -> Showing | None:
-        """What a model was shown last in a plan, before the handling of this event."""
+    async def shown_before(self, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+        """What a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
     async def settle(

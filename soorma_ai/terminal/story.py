@@ -56,6 +56,8 @@ def headline(line: Line) -> Sequence[Part]:
             return ((f"{what} {one_line(line.note)}".strip(), BOLD), payload)
         case LineKind.DECISION:
             return _decision(line)
+        case LineKind.CHOICE:
+            return (f"{who}: ", *_decision(line))
         case LineKind.REQUEST:
             return ("published ", (what, BOLD), payload)
         case LineKind.DELEGATION:
@@ -83,7 +85,7 @@ def headline(line: Line) -> Sequence[Part]:
 
 def explanation(line: Line) -> Sequence[Part]:
     """Say why it happened, in the words of the model, of the check that refused it, or of the question."""
-    if line.kind is LineKind.DECISION and line.note:
+    if line.kind in (LineKind.DECISION, LineKind.CHOICE) and line.note:
         return ((one_line(line.note), BAD if line.is_failure else QUOTE),)
     if line.asked is not None:
         question = (f"{one_line(line.note)}  ", QUOTE) if line.note else ""

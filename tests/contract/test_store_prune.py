@@ -33,6 +33,7 @@ from store_kit import (
     claimed,
     do,
     end,
+    entry,
     event,
     expectation,
     fact,
@@ -45,9 +46,11 @@ from store_kit import (
 )
 
 from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import DeadLetter, Expect, Publish, RetryAfter, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventRole, Subscription
 from soorma_ai.errors import LocalProtocolError
@@ -72,6 +75,21 @@ async def test_an_old_plan_of_a_status_that_is_named_goes_with_all_that_belongs_
     assert await prune(store, status) == Pruned(plans=1, events=3)
     assert await is_gone(store, made)
     assert await prune(store) == Pruned()
+
+
+async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(store: Store) -> None:
+    for name, at in (("old", LONG_AGO), ("young", YOUNG)):
+        await store.queue.arrive([dated(event(name), at)], at)
+        own, shown = f"worker:{name}", Showing(("publish:x",), ("publish:x",))
+        call = Charge(own, 1, 10, 0.5)
+        await store.plans.reserve(call, Limits())
+        await store.plans.settle(call, call, entry(cause=name, plan_id=own), shown)
+        await handled(store, "worker", at=at)
+    assert await prune(store) == Pruned(events=1)
+    for name, kept in (("old", 0), ("young", 1)):
+        own = f"worker:{name}"
+        assert len(await store.plans.decisions(own)) == len(await store.plans.shown(own)) == kept
+        assert (await store.plans.spent(own)).llm_calls == kept
 
 
 async def test_a_plan_that_changed_since_stays_to_the_moment(store: Store) -> None:

@@ -13,8 +13,18 @@ FEW = Showing(("publish:x",), ("publish:x", "wait:y"))
 MORE = Showing(("publish:x",), ("publish:x", "wait:y"), ("publish:z",), hidden=3)
 
 
-async def write(store: Store, showing: Showing | None, cause: str, ordinal: int = 0, plan_id: str = "plan-1") -> None:
-    made = entry(ordinal, cause=cause, plan_id=plan_id)
+PROMPT = entry().prompt_id
+
+
+async def write(
+    store: Store,
+    showing: Showing | None,
+    cause: str,
+    ordinal: int = 0,
+    plan_id: str = "plan-1",
+    prompt_id: str = PROMPT,
+) -> None:
+    made = replace(entry(ordinal, cause=cause, plan_id=plan_id), prompt_id=prompt_id)
     charge = Charge("plan-1", 1, 10, 0.0)
     made = replace(made, shown=showing.digest) if showing else made
     await store.plans.settle(charge, charge, made, showing)
@@ -34,5 +44,12 @@ async def test_what_was_shown_before_is_that_of_an_earlier_handling(store: Store
     await write(store, FEW, "e-1")
     await write(store, MORE, "e-3")
     await write(store, FEW, "e-3", 1, plan_id="plan-2")
-    assert await store.plans.shown_before("plan-1", cause) == before
-    assert await store.plans.shown_before("plan-3", cause) is None
+    assert await store.plans.shown_before("plan-1", cause, PROMPT) == before
+    assert await store.plans.shown_before("plan-3", cause, PROMPT) is None
+
+
+async def test_what_was_shown_for_another_purpose_is_not_what_was_shown_before(store: Store) -> None:
+    await write(store, FEW, "e-1")
+    await write(store, MORE, "e-2", prompt_id="selector/select")
+    assert await store.plans.shown_before("plan-1", "e-9", PROMPT) == FEW
+    assert await store.plans.shown_before("plan-1", "e-9", "selector/select") == MORE

@@ -11,8 +11,11 @@ from soorma_ai import (
     Agent,
     Approval,
     DiscoveredAgent,
+    EventDecision,
     EventDefinition,
     EventEnvelope,
+    EventSelector,
+    EventToolkit,
     EventTopic,
     InvocationContext,
     PlatformContext,
@@ -151,3 +154,18 @@ async def remembers(event: EventEnvelope, context: PlatformContext) -> None:
 
 
 watch.on_event("order.placed")  # type: ignore[call-arg]
+
+
+@watch.on_event("mail.received", topic="business-facts")
+async def route(event: EventEnvelope, context: PlatformContext) -> None:
+    selector = EventSelector(context, "action-requests", model="openai/gpt-4o", max_llm_calls=5)
+    chosen = await selector.select_event(event.data)
+    assert_type(chosen, EventDecision)
+    assert_type(chosen.data, dict[str, JsonValue])
+    assert_type(await selector.publish_decision(chosen, response_event="mail.answered"), str)
+    assert_type(context.toolkit, EventToolkit)
+    found = await context.toolkit.find_events("answer a mail", most=3)
+    assert_type(found, list[EventDefinition])
+    assert_type(context.toolkit.format_as_prompt_text(found), str)
+    assert_type(await context.toolkit.create_payload("mail.answer", {"to": "ada"}), dict[str, JsonValue])
+    EventSelector(context, modell="openai/gpt-4o")  # type: ignore[call-arg]

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.form import REFERENCE, digest_of, form_of
+from soorma_ai.core.deciding.form import REFERENCE, choice_form_of, digest_of, form_of
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.core.deciding.showing import LINE_CHARS
 from soorma_ai.core.schema.bounded import MAX_CHARS
@@ -99,6 +99,23 @@ def test_what_is_only_a_line_can_be_asked_for_and_what_is_hidden_can_be_looked_f
     assert (
         violations(form_of(TWO, Showing((), names), None), lookup("need_schema", events=["delegate:buyer/buy"])) == []
     )
+
+
+def test_of_a_choice_there_is_a_branch_for_each_event_and_one_for_none() -> None:
+    offer = Offer((event("x", payload_schema=NUMBER), event("y")))
+    names = ("publish:x", "publish:y")
+    whole, few = (
+        choice_form_of(offer, Showing(names, names)),
+        choice_form_of(offer, Showing(names[:1], names, hidden=7)),
+    )
+    none = {"reasoning": "", "step": {"action": "none"}}
+    assert actions(whole) == {*names, "none"}
+    assert actions(few) == {"publish:x", "none", "need_schema", "find_events"}
+    for item in (publish("x", n=1), publish("y"), none):
+        assert violations(whole, item) == []
+    for item in (publish("x"), complete(), wait("paid", "?"), publish_all(publish("x", n=1)), delegate("a", "b", {})):
+        assert violations(whole, item) != []
+    assert choice_form_of(offer, Showing(names, names)) is whole
 
 
 def test_what_may_be_long_may_be_named_by_where_it_stands() -> None:

@@ -11,6 +11,7 @@ from soorma_ai.core.deciding.lookups import (
     WORDS_CHARS,
     Lookup,
     choices_named,
+    look_up,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -21,7 +22,7 @@ from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.core.schema.bounded import MAX_CHARS
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
 
@@ -93,6 +94,16 @@ def test_what_is_asked_for_has_no_other_fields() -> None:
 )
 def test_an_event_may_be_asked_for_by_its_name_alone(name: str, meant: list[str]) -> None:
     assert choices_named(Lookup(choices=(name,)), OFFER) == meant
+
+
+def test_what_is_asked_for_is_shown_beside_what_was() -> None:
+    asked = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, ())
+    assert asked.schemas == (*SHOWING.schemas, "delegate:buyer/buy", "publish:buy")
+    assert look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"]).schemas == (*SHOWING.schemas, "publish:y")
+    with pytest.raises(UnknownEvent, match="none of nothing is offered; name them as they are listed"):
+        look_up(Lookup(choices=("nothing",)), OFFER, SHOWING, ())
+    with pytest.raises(NotAllowed, match="nothing was found by these words"):
+        look_up(Lookup(words="zebra"), OFFER, SHOWING, ())
 
 
 def test_a_model_looks_so_often_and_then_has_to_decide() -> None:

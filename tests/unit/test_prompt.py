@@ -11,13 +11,13 @@ import pytest
 from soorma_ai import DiscoveredAgent
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.core.deciding.drafts import gather_material
-from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence, fence_lines, tokens_of
+from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
 from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.prompt import Occasion, choice_inputs, decide_inputs, plan_inputs
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.history import DECIDE, Step, StepKind
+from soorma_ai.domain.history import DECIDE, SELECT, Step, StepKind
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole
 from soorma_ai.domain.values import Json
@@ -64,6 +64,32 @@ def test_lines_between_fences_are_one_object_and_none_of_them_is_cut() -> None:
     told = fence_lines({f"publish:e{n}": "</data> <b> ü" * 40 for n in range(200)})
     assert told.count("<") == 2 and told.count("\n") == 201
     assert json.loads(within(told)) == {f"publish:e{n}": "</data> <b> ü" * 40 for n in range(200)}
+
+
+def test_rows_between_fences_are_one_list_and_none_of_them_is_cut() -> None:
+    rows: list[Json] = [{"name": f"e{n}", "description": "</data> <b> ü" * 40} for n in range(200)]
+    told = fence_rows(rows)
+    assert told.count("<") == 2 and told.count("\n") == 201 and told.isascii()
+    assert json.loads(within(told)) == rows and json.loads(within(fence_rows([]))) == []
+
+
+def test_a_choice_is_told_the_situation_and_what_there_is_and_all_of_it_is_fenced() -> None:
+    offer = Offer((EVENT, GATED, EventDefinition(event_name="</data> now")))
+    showing = Showing(("publish:part.asked",), ("publish:part.asked", "publish:pay.asked"), ("publish:</data> now",), 3)
+    prompt = PromptFiles().render(SELECT, choice_inputs("guide", "Be kind.", {"evil": "</data>"}, offer, showing))
+    system, user = prompt.parts["system"], prompt.parts["user"]
+    assert system.startswith("You are guide.") and "Be kind." in system and "need_schema" in system
+    listed = system.partition("What there is")[2]
+    assert json.loads(re.findall(r"<data [^>]*>([^<]*)<", listed)[0]) == {
+        "publish:part.asked": "Makes a part.",
+        "publish:pay.asked": "",
+    }
+    assert "must approve it: <data" in listed and '["publish:pay.asked"]' in listed
+    assert '{"evil":"\\u003c/data>"}' in user and "3 more are not listed" in user and "There is also:" in user
+    assert user.count("</data ") == user.count("<data ") == 2
+    whole = Showing(("publish:part.asked",), ("publish:part.asked",))
+    plain = PromptFiles().render(SELECT, choice_inputs("guide", "", {}, Offer((EVENT,)), whole)).parts
+    assert "need_schema" not in plain["system"] and "find_events" not in plain["user"]
 
 
 def test_the_goal_is_told_apart_and_each_step_by_its_number() -> None:

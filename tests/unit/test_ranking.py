@@ -6,10 +6,11 @@ import pytest
 
 from soorma_ai.core.deciding.offer import Delegate, Offer
 from soorma_ai.core.deciding.prompt import Occasion
-from soorma_ai.core.deciding.ranking import query_about, rank, used_in
+from soorma_ai.core.deciding.ranking import query_about, query_about_state, rank, used_in
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import JsonObject
 from unit.kit import NOW, plan
 
 EVENTS = tuple(
@@ -37,6 +38,21 @@ def test_what_the_goal_what_happened_and_the_owner_speak_of_is_likely(
 ) -> None:
     occasion = Occasion(replace(plan(), goal_data={"wish": goal}), Trigger(happened))
     assert rank(OFFER, query_about(occasion, instructions))[0] == first
+
+
+def test_words_of_every_language_are_found() -> None:
+    offer = Offer((*EVENTS, EventDefinition(event_name="a.b", description="Ein Päckchen für Müller wägen.")))
+    occasion = Occasion(replace(plan(), goal_data={"wish": "Päckchen"}), Trigger(""))
+    assert rank(offer, query_about(occasion, ""))[0] == "publish:a.b"
+    assert rank(offer, query_about_state({"wish": "Päckchen"}, "")) == ["publish:a.b"]
+
+
+def test_outside_of_a_plan_its_author_tells_what_is_likely() -> None:
+    def about(state: JsonObject) -> list[str]:
+        return rank(OFFER, query_about_state(state, "Songs are all that matters."))
+
+    assert about({"now": "Weigh the parcel."})[0] == "publish:parcel.weigh"
+    assert about({"now": "?"})[0] == "delegate:band/song.play"
 
 
 def test_a_model_finds_by_its_own_words_events_and_goals_alike() -> None:

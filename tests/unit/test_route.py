@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from soorma_ai.core.delivery.route import is_pattern, patterns_of, route
+from soorma_ai.core.delivery.route import fits, is_pattern, patterns_of, route
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import ConfigError
 
@@ -62,6 +62,12 @@ def test_a_family_has_its_topic_and_not_its_own_name() -> None:
 def test_a_star_at_the_end_is_a_pattern(event_type: str) -> None:
     assert is_pattern(event_type)
     assert not is_pattern(event_type.replace("*", "x"))
+
+
+@pytest.mark.parametrize("pattern", ["*", "order.*", "order.paid.*", "order.paid", "a.*"])
+@pytest.mark.parametrize("event_type", ["order.paid", "order.paid.late", "order", "orders.sent", "a..b"])
+def test_a_name_fits_the_patterns_that_it_is_known_by(pattern: str, event_type: str) -> None:
+    assert fits(pattern, event_type) is (pattern in patterns_of(event_type))
 
 
 @pytest.mark.parametrize("event_type", ["order*", "*.paid", "order.*.paid", "**", ".*", "order.**"])

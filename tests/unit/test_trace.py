@@ -91,6 +91,18 @@ def test_the_goal_says_who_gave_it_and_a_decision_why_it_was_made_and_what_it_co
     assert (thought.cost_usd, thought.latency) == (0.25, timedelta(seconds=2))
 
 
+def test_what_another_agent_had_a_model_choose_stands_below_what_it_was_asked() -> None:
+    story, events = reserving()
+    story.decisions.append(decision("reserve", 4, "publish:shelf.look", why="it is far", agent="stock"))
+    told = traced(story, events)
+    assert kinds(told.lines) == [LineKind.TURN, LineKind.TURN], "it is no turn of the planner"
+    request = told.lines[0].lines[1]
+    assert [(line.kind, line.who, line.note) for line in request.lines] == [
+        (LineKind.CHOICE, "stock", "it is far"),
+        (LineKind.REPLY, "stock", ""),
+    ]
+
+
 def test_a_refused_answer_stands_before_the_one_that_was_taken() -> None:
     story, events = reserving()
     refused = decision(GOAL, 1.5, "publish:resrve", ordinal=0, refusal="not offered", latency=0.5)

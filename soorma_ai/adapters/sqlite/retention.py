@@ -154,7 +154,14 @@ _REMOVE_SOME = tuple(
 
 _SEQS = "(SELECT value FROM json_each(:seqs))"
 _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
+# Handlings, by the names under which those outside of any plan pay for their calls of a model.
+_HANDLINGS = f"""(
+    SELECT inbox.agent || ':' || event.id FROM inbox JOIN event ON event.seq = inbox.event_seq
+    WHERE inbox.event_seq IN {_SEQS}
+)"""
 _REMOVE_EVENTS = (
+    *(f"DELETE FROM {table} WHERE plan_id IN {_HANDLINGS}" for table in ("journal", "shown")),
+    f"DELETE FROM budget WHERE root_plan_id IN {_HANDLINGS}",
     f"DELETE FROM inbox WHERE event_seq IN {_SEQS}",
     f"DELETE FROM early WHERE event_seq IN {_SEQS}",
     f"DELETE FROM untaken WHERE event_seq IN {_SEQS}",

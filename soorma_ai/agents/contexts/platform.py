@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
+from soorma_ai.agents.contexts.toolkit import EventToolkit
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
@@ -141,13 +142,15 @@ class RegistryClient(Directory):
 
 class PlatformContext:
     """`tenant_id`, `user_id` and `session_id` are those of the event in hand, or of the plan or the task that a wake-up
-    is for; no payload and no model can set them. `task` is the `TaskContext` of a worker's delivery."""
+    is for; no payload and no model can set them. `toolkit` looks through the events of live agents. `task` is the
+    `TaskContext` of a worker's delivery."""
 
     def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
         self.task = task
         self.bus = BusClient(handling, in_hand)
         self.registry = RegistryClient(handling)
+        self.toolkit = EventToolkit(self.registry, handling.agent)
         self.memory = MemoryClient(handling, in_hand)
         self.tracker = Tracker(handling.services, handling.event.tenant_id)
 

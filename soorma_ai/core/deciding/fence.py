@@ -5,7 +5,7 @@ a template.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from soorma_ai.domain.values import Json, clip, compact, derived_id
 
@@ -27,6 +27,11 @@ def fence_lines(entries: Mapping[str, str]) -> str:
     """Return a fenced object with a line for each of its texts, whole and in their order."""
     lines = [f"{json.dumps(name)}:{json.dumps(text)}" for name, text in entries.items()]
     return _enclose("{\n" + ",\n".join(lines) + "\n}")
+
+
+def fence_rows(rows: Sequence[Json]) -> str:
+    """Return a fenced list with a line for each of its items, whole and in their order."""
+    return _enclose("[\n" + ",\n".join(map(compact, rows)) + "\n]")
 
 
 def _enclose(text: str) -> str:

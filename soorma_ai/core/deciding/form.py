@@ -18,6 +18,7 @@ from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, clip, compact, derived_id
 
 PUBLISH_ALL = "publish_all"
+NONE = "none"
 NEED_SCHEMA, FIND_EVENTS, SEE_RESULT = "need_schema", "find_events", "see_result"
 MOST_SCHEMAS_ASKED = 8
 DESCRIPTION_CHARS = 2_000
@@ -50,6 +51,19 @@ def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool
         # At the end, and growing at its end: what stands before it stays the same all through a plan.
         form["$defs"] = {"request": {"anyOf": requests}}
     return form
+
+
+def choice_form_of(offer: Offer, showing: Showing) -> JsonObject:
+    """Return the form of the choice of one event: one of those, none of them, or a look at more."""
+    return _choice_form(Same(offer), showing)
+
+
+@lru_cache(maxsize=64)
+def _choice_form(same: Same[Offer], showing: Showing) -> JsonObject:
+    branches = [_choice(name, same.it, refers=False) for name in showing.schemas]
+    return object_schema(
+        {"reasoning": _TEXT, "step": {"anyOf": [*branches, _branch(NONE, {}), *_lookups(showing, refers=False)]}}
+    )
 
 
 def digest_of(form: JsonObject) -> str:

@@ -131,12 +131,18 @@ def _fields(step: JsonObject, *names: str, optional: Sequence[str] = ()) -> Json
     return found
 
 
+def event_offered(name: str, offer: Offer) -> EventDefinition:
+    """Raise UnknownEvent, which names what may be meant, for an event that is not offered."""
+    if (found := offer.event(name)) is None:
+        raise UnknownEvent(describe_unknown("event", name, [event.event_name for event in offer.events]))
+    return found
+
+
 def must_be_offered(decision: PlannerDecision, situation: Situation) -> None:
     offer = situation.offer
     match decision.next_action:
         case PublishAction(event_type=name):
-            if offer.event(name) is None:
-                raise UnknownEvent(describe_unknown("event", name, [event.event_name for event in offer.events]))
+            event_offered(name, offer)
         case PublishAllAction() as action:
             _check_each(action, must_be_offered, situation)
         case DelegateAction(target_planner=planner, goal_event=goal):
@@ -151,11 +157,11 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
     offer = situation.offer
     match decision.next_action:
         case PublishAction(event_type=name, data=data):
-            _check_payload(f"data for event {name!r}", offer.event(name), data)
+            check_payload(f"data for event {name!r}", offer.event(name), data)
         case PublishAllAction() as action:
             _check_each(action, must_fit, situation)
         case DelegateAction(target_planner=planner, goal_event=goal, goal_data=data):
-            _check_payload(f"data for goal {goal!r}", offer.goal(planner, goal), data)
+            check_payload(f"data for goal {goal!r}", offer.goal(planner, goal), data)
         case CompleteAction(result=result):
             faults = violations(offer.result_schema or ANY_OBJECT, result)
             if faults:
@@ -304,7 +310,8 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision
     return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 
 
-def _check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+def check_payload(what: str, definition: EventDefinition | None, data: JsonObject) -> None:
+    """Raise PayloadMismatch, which says where `what` does not fit, which rule it breaks, what was found and wanted."""
     faults = violations(definition.payload_schema, data) if definition else []
     if faults:
         raise PayloadMismatch(f"{what} does not match its schema: {describe(faults)}")

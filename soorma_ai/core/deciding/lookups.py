@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from soorma_ai.core.deciding.form import FIND_EVENTS, MOST_SCHEMAS_ASKED, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.core.deciding.showing import add_found, add_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -17,7 +18,7 @@ from soorma_ai.domain.decisions import (
     WaitAction,
 )
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
 
 MOST_LOOKUPS = 3
 WORDS_CHARS = 1_000
@@ -59,6 +60,19 @@ def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
     for name in lookup.choices:
         found += [name] if name in offer.choices else offer.choices_about.get(name.removeprefix(PUBLISH), ())
     return found
+
+
+def look_up(lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str]) -> Showing:
+    """Return what is shown when the events that are asked for are added; `found` are those that its words find. Raises
+    NotAllowed for words by which nothing is found, UnknownEvent for names that are not offered."""
+    if lookup.words:
+        if not found:
+            raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
+        return add_found(showing, offer, found)
+    named = choices_named(lookup, offer)
+    if not named:
+        raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
+    return add_schemas(showing, offer, named)
 
 
 def must_not_look_again(lookups: int) -> None:

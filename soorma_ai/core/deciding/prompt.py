@@ -97,6 +97,23 @@ def decide_inputs(
     }
 
 
+def choice_inputs(
+    agent: str, instructions: str, state: JsonObject, offer: Offer, showing: Showing
+) -> dict[str, object]:
+    """Return the inputs that the select prompt declares."""
+    return {
+        "agent": agent,
+        "instructions": instructions,
+        "choices": _lines(showing.lines, offer),
+        "gated": _gated(showing.lines, offer),
+        "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
+        "state": fence(state),
+        "added": _lines(showing.added, offer),
+        "added_gated": _gated(showing.added, offer),
+        "hidden": showing.hidden,
+    }
+
+
 def _lines(names: Sequence[str], offer: Offer) -> str:
     return fence_lines({name: line_of(offer.choices[name]) for name in names}) if names else ""
 

@@ -1,5 +1,6 @@
 """Choices that a decision is likely to take, by the words of the goal, the owner, what just happened, or the model."""
 
+import json
 from collections.abc import Sequence
 
 from soorma_ai.core.deciding.offer import Offer
@@ -8,7 +9,7 @@ from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.selection.share import share
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import compact
+from soorma_ai.domain.values import Json, JsonObject
 
 MOST_RANKED = 400
 GOAL_WEIGHT, HAPPENED_WEIGHT, DONE_WEIGHT, INSTRUCTIONS_WEIGHT = 1.0, 0.7, 0.5, 0.5
@@ -22,12 +23,17 @@ def query_about(occasion: Occasion, instructions: str) -> Query:
     done = " ".join(dict.fromkeys(step.name for step in occasion.history if step.kind in _USED))
     return Query(
         (
-            (f"{plan.goal_event} {compact(plan.goal_data)}", GOAL_WEIGHT),
-            (f"{trigger.text} {'' if trigger.data is None else compact(trigger.data)}", HAPPENED_WEIGHT),
+            (f"{plan.goal_event} {_spoken(plan.goal_data)}", GOAL_WEIGHT),
+            (f"{trigger.text} {'' if trigger.data is None else _spoken(trigger.data)}", HAPPENED_WEIGHT),
             (done, DONE_WEIGHT),
             (instructions, INSTRUCTIONS_WEIGHT),
         )
     )
+
+
+def query_about_state(state: JsonObject, instructions: str) -> Query:
+    """Return what a choice outside of any plan is about: all that is known is what its author tells."""
+    return Query(((_spoken(state), GOAL_WEIGHT), (instructions, INSTRUCTIONS_WEIGHT)))
 
 
 def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[str]:
@@ -46,3 +52,8 @@ def used_in(history: Sequence[Step], offer: Offer) -> list[str]:
 
 def _choices(offer: Offer, events: Sequence[str]) -> list[str]:
     return [choice for event in events for choice in offer.choices_about.get(event, ())]
+
+
+def _spoken(value: Json) -> str:
+    """Return a value as text in which words of every language stand as they are."""
+    return json.dumps(value, ensure_ascii=False)

@@ -44,6 +44,12 @@ def patterns_of(event_type: str) -> Iterator[str]:
     yield ANY
 
 
+def fits(pattern: str, event_type: str) -> bool:
+    """Tell whether a type is the one that is named, or one of the family that is. Raises ConfigError as `is_pattern`
+    does."""
+    return event_type.startswith(pattern.removesuffix(ANY)) if is_pattern(pattern) else event_type == pattern
+
+
 def is_pattern(event_type: str) -> bool:
     """Raise ConfigError for a star that stands where it means nothing."""
     if ANY not in event_type:

@@ -16,6 +16,7 @@ from soorma_ai.domain.values import Json, JsonObject
 class LineKind(StrEnum):
     TURN = "turn"
     DECISION = "decision"
+    CHOICE = "choice"
     REQUEST = "request"
     DELEGATION = "delegation"
     EVENT = "event"
@@ -126,6 +127,11 @@ def decision_line(entry: JournalEntry, start: datetime) -> Line:
         is_failure=entry.is_refused,
         thought=thought,
     )
+
+
+def choice_line(entry: JournalEntry, start: datetime) -> Line:
+    """Make the line of an answer that another agent than the planner got."""
+    return replace(decision_line(entry, start), kind=LineKind.CHOICE)
 
 
 def report_of(event: EventEnvelope) -> Report | None:

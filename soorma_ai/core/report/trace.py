@@ -10,6 +10,7 @@ from soorma_ai.core.report.lines import (
     Line,
     LineKind,
     answer_line,
+    choice_line,
     decision_line,
     heading,
     question_of,
@@ -82,7 +83,7 @@ def _turns_of(plan: PlanDetails) -> list[_TurnRows]:
         if starts or current is None:
             current = turns.setdefault(cause, _TurnRows(cause, step.at))
         current.steps.append(step)
-    for entry in plan.decisions:
+    for entry in (entry for entry in plan.decisions if entry.key.agent == plan.agent):
         turn = turns.setdefault(entry.key.cause_id, _TurnRows(entry.key.cause_id, entry.at))
         turn.at = min(turn.at, entry.at)
         turn.decisions.append(entry)
@@ -101,6 +102,11 @@ class _Tree:
         self._turns = {plan.plan_id: _turns_of(plan) for plan in self._plans.values()}
         self._causes = {plan_id: {turn.cause_id for turn in turns} for plan_id, turns in self._turns.items()}
         self._events = {event.id: event for event in events}
+        # What other agents of the tree had a model choose, by the event that they handled.
+        self._choices: defaultdict[str, list[JournalEntry]] = defaultdict(list)
+        for plan in self._plans.values():
+            for entry in (entry for entry in plan.decisions if entry.key.agent != plan.agent):
+                self._choices[entry.key.cause_id].append(entry)
         self._caused: defaultdict[str | None, list[EventEnvelope]] = defaultdict(list)
         for event in self._events.values():
             self._caused[event.causation_id].append(event)
@@ -250,12 +256,13 @@ class _Tree:
         return reply_line("", expected.event_type, data, at - self.start, at - expected.opened_at, expected.met_by)
 
     def _consequences(self, cause_id: str, level: int) -> list[Line]:
-        """Return the lines of the plans that the event began, and of what others published because of it."""
+        """Return the lines of the plans that the event began, and of what others chose and published because of it."""
         lines: list[Line] = []
         causes = deque([cause_id])
         while causes:
             cause = causes.popleft()
             lines += self._plans_begun(cause, level)
+            lines += [choice_line(entry, self.start) for entry in self._choices.pop(cause, ())]
             for event in self._caused[cause]:
                 if event.id in self._shown or self._is_shown_elsewhere(event, cause):
                     continue

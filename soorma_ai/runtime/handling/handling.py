@@ -1,5 +1,6 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
+import asyncio
 import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ from soorma_ai.domain.limits import MAX_BACKLOG
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
-from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Clock, Delivery, Prompts, Store
+from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
 from soorma_ai.runtime.handling.process.circuits import Circuits
@@ -30,10 +31,14 @@ from soorma_ai.runtime.handling.requests import request_type
 ORDINALS_APART = 2**32
 
 
+def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
+    raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
+
+
 @dataclass(frozen=True)
 class Services:
     """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later."""
+    are told to come back later. `make_reasoner` is how a model is reached that only a handler names."""
 
     store: Store
     clock: Clock
@@ -42,6 +47,7 @@ class Services:
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
     max_backlog: int = MAX_BACKLOG
+    make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
 
 
 class Handling:
@@ -58,6 +64,8 @@ class Handling:
         # under the first ordinal then, and one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = itertools.count()
+        # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
+        self.asking = asyncio.Lock()
         self._plan: PlanRecord | None = None
         self._stored_version: int | None = None
         self._touched = False

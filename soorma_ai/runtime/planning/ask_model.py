@@ -9,7 +9,7 @@ from soorma_ai.core.deciding.asking import may_ask_again, room_after
 from soorma_ai.core.deciding.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
-from soorma_ai.domain.limits import Charge, fill_in
+from soorma_ai.domain.limits import Charge, Payer, fill_in
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused, Paid, SoormaError
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
@@ -42,7 +42,7 @@ class Further(Generic[T]):
     refusal: DecisionError | None = None
 
 
-async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T]) -> T:
+async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
     """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
@@ -58,10 +58,9 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T])
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
             question = ModelQuestion(_messages(inquiry.prompt, exchanges), inquiry.schema, room)
-            asking = partial(_ask, handling, reasoner, inquiry, key, question)
-            plan_id, circuits = handling.plan.plan_id, handling.services.circuits
-            clock = handling.services.clock
-            entry, judged = await circuits.call(reasoner.provider, plan_id, handling.rests, clock, asking)
+            asking = partial(_ask, handling, reasoner, inquiry, payer, key, question)
+            circuits, clock = handling.services.circuits, handling.services.clock
+            entry, judged = await circuits.call(reasoner.provider, payer.plan_id, handling.rests, clock, asking)
         if isinstance(judged, Further):
             further = cast("Further[T]", judged)
             inquiry = further.inquiry
@@ -85,35 +84,35 @@ def _messages(prompt: Prompt, exchanges: Sequence[Message]) -> tuple[Message, ..
 
 
 async def _ask(
-    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], key: JournalKey, question: ModelQuestion
+    handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, key: JournalKey, question: ModelQuestion
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
-    plan, store = handling.plan, handling.services.store
+    store, root = handling.services.store, payer.root_plan_id
     held = _most(reasoner, question)
-    if held.cost_usd is None and plan.limits.max_cost_usd is not None:
+    if held.cost_usd is None and payer.limits.max_cost_usd is not None:
         raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
-    reserved = _charge(plan.root_plan_id, held)
-    await store.plans.reserve(reserved, plan.limits)
+    reserved = _charge(root, held)
+    await store.plans.reserve(reserved, payer.limits)
     try:
         answer = _usable(await reasoner.ask(question))
     except (ModelRefused, ContentFiltered) as declined:
         spent = fill_in(declined.paid, held)
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
-        entry = _entry(handling, inquiry, key, nothing)
+        entry = _entry(handling, inquiry, payer, key, nothing)
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(reserved, _charge(plan.root_plan_id, spent), entry, inquiry.shown)
+        await store.plans.settle(reserved, _charge(root, spent), entry, inquiry.shown)
         return entry, declined
     except SoormaError as fault:
-        await store.plans.settle(reserved, _charge(plan.root_plan_id, fill_in(fault.paid, held)), None)
+        await store.plans.settle(reserved, _charge(root, fill_in(fault.paid, held)), None)
         raise
     except Exception:
         await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
         raise
     judged = await _judge(inquiry, answer.value, answer.fault)
     spent = fill_in(answer.paid, held)
-    entry = _entry(handling, inquiry, key, replace(answer, **spent._asdict()))
+    entry = _entry(handling, inquiry, payer, key, replace(answer, **spent._asdict()))
     entry = _with_verdict(entry, judged)
-    used = _charge(plan.root_plan_id, spent)
+    used = _charge(root, spent)
     # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
     await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry, inquiry.shown))
     return entry, judged
@@ -137,12 +136,12 @@ def _charge(root_plan_id: str, spent: Paid) -> Charge:
     return Charge(root_plan_id, 1 if tokens else 0, tokens, spent.cost_usd or 0.0)
 
 
-def _entry(handling: Handling, inquiry: Inquiry[T], key: JournalKey, answer: ModelAnswer) -> JournalEntry:
+def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKey, answer: ModelAnswer) -> JournalEntry:
     prompt = inquiry.prompt
     return JournalEntry(
         key=key,
-        plan_id=handling.plan.plan_id,
-        root_plan_id=handling.plan.root_plan_id,
+        plan_id=payer.plan_id,
+        root_plan_id=payer.root_plan_id,
         prompt_id=prompt.prompt_id,
         prompt_version=prompt.version,
         prompt_hash=prompt.hash,

@@ -12,7 +12,7 @@ from soorma_ai.core.deciding.history import RESULT_TOKENS, steps_to_read
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.deciding.lookups import (
     Lookup,
-    choices_named,
+    look_up,
     must_not_look_again,
     parse_lookup,
     refuse_unseen,
@@ -30,7 +30,7 @@ from soorma_ai.core.deciding.references import (
     steps_referred_to,
 )
 from soorma_ai.core.deciding.review import review
-from soorma_ai.core.deciding.showing import add_found, add_schemas, needs_ranking, show_offer
+from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
@@ -40,7 +40,7 @@ from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.errors import PayloadMismatch
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
@@ -98,13 +98,13 @@ async def decide(
     )
     view = _View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
-    return await ask_model(handling, settings.must_have_model(), inquiry)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id)
+    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
     ranked = await _rank(settings, offer, query_about(occasion, settings.instructions))
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
@@ -173,15 +173,8 @@ class _Subject:
             named = parse_reference(lookup.path)
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
             return replace(view, seen={**view.seen, str(named): part}, lookups=view.lookups + 1)
-        if lookup.words:
-            found = await _rank(self.settings, self.offer, lookup.words)
-            if not found:
-                raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
-            return replace(view, showing=add_found(view.showing, self.offer, found), lookups=view.lookups + 1)
-        choices = choices_named(lookup, self.offer)
-        if not choices:
-            raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
-        return replace(view, showing=add_schemas(view.showing, self.offer, choices), lookups=view.lookups + 1)
+        found = await _rank(self.settings, self.offer, lookup.words) if lookup.words else ()
+        return replace(view, showing=look_up(lookup, self.offer, view.showing, found), lookups=view.lookups + 1)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
@@ -214,7 +207,7 @@ async def draft(
     prompt = services.prompts.render(PLAN, inputs)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
     inquiry = Inquiry(prompt, REPLAN, shown.schema, shown.digest, review_now)
-    return await ask_model(handling, settings.must_have_model(), inquiry)
+    return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
 async def _narrow(material: Material, settings: PlannerSettings, occasion: Occasion) -> Material:

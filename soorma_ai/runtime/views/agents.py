@@ -66,10 +66,15 @@ class Directory:
     ) -> list[RegisteredEvent]:
         """Return what agents registered, each with the agent that owns it. One name on two topics is two events."""
         where = None if topic is None else topic_of(topic)
-        store, tenant_id, now = self._services.store, self._person.tenant_id, self._services.clock.now()
-        await self._services.presence.confirm(store.registry, now)
-        found = await (store.registry.live_events(tenant_id, now) if live else store.registry.known_events(tenant_id))
+        registry, tenant_id = self._services.store.registry, self._person.tenant_id
+        found = await (self.live_events() if live else registry.known_events(tenant_id))
         return [one for one in found if owner in (None, one.agent) and _is_called(one.definition, name, where)]
+
+    async def live_events(self) -> Sequence[RegisteredEvent]:
+        """Return what live agents registered: the very same object for as long as nothing has changed."""
+        registry, now = self._services.store.registry, self._services.clock.now()
+        await self._services.presence.confirm(registry, now)
+        return await registry.live_events(self._person.tenant_id, now)
 
     async def get_event(
         self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None

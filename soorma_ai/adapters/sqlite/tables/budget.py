@@ -67,12 +67,13 @@ def shown(db: sqlite3.Connection, plan_id: str) -> dict[str, Showing]:
     return {digest: SHOWING.record(body) for digest, body in found}
 
 
-def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str) -> Showing | None:
+def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
     row = db.execute(
         "SELECT shown.body FROM journal JOIN shown "
         "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.body, '$.shown') "
-        "WHERE journal.plan_id = ? AND journal.cause_id <> ? ORDER BY journal.seq DESC LIMIT 1",
-        (plan_id, cause_id),
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.body, '$.prompt_id') = ? "
+        "ORDER BY journal.seq DESC LIMIT 1",
+        (plan_id, cause_id, prompt_id),
     ).fetchone()
     return SHOWING.record(row[0]) if row else None
 

@@ -1,0 +1,106 @@
+"""Ask a model for one event that is to be published, in the light of what live agents take now."""
+
+import asyncio
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
+from soorma_ai.core.deciding.form import choice_form_of, digest_of
+from soorma_ai.core.deciding.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
+from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.deciding.prompt import choice_inputs
+from soorma_ai.core.deciding.ranking import query_about_state, rank
+from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.domain.decisions import EventDecision, Room, Showing
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.history import REASK, SELECT
+from soorma_ai.domain.limits import Limits, Payer
+from soorma_ai.domain.people import Person
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.errors import NotFound
+from soorma_ai.ports import Reasoner
+from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.runtime.views.agents import Directory
+
+_Choice: TypeAlias = EventDecision | NoChoice
+
+
+@dataclass(frozen=True)
+class ChoiceSettings:
+    """Settings of whoever has a choice made. `max_llm_calls` is the limit of a handling that belongs to no plan."""
+
+    topic: EventTopic
+    instructions: str
+    room: Room
+    max_llm_calls: int
+
+
+async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
+    """Raise NotFound where nothing is offered."""
+    directory = Directory(handling.services, Person(handling.working_lineage.tenant_id))
+    offer = offer_on(topic, handling.agent, await directory.live_events())
+    if offer.is_empty:
+        raise NotFound(f"no live agent offers any event on {topic} to {handling.agent}; start one that takes some")
+    return offer
+
+
+async def choose(handling: Handling, settings: ChoiceSettings, reasoner: Reasoner, state: JsonObject) -> EventDecision:
+    """Ask for one event. Raise as `ask_model` does, and NotFound where nothing is offered, or none of it serves."""
+    offer = await offer_for_choice(handling, settings.topic)
+    inquiry = _Subject(handling, settings, offer, state).inquire(await _show_now(offer, settings, state), 0)
+    chosen = await ask_model(handling, reasoner, inquiry, await _payer_of(handling, settings.max_llm_calls))
+    if isinstance(chosen, NoChoice):
+        raise NotFound(f"the model found no event on {settings.topic} that serves: {chosen.reasoning or '(no reason)'}")
+    return chosen
+
+
+async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
+    """Return the plan that the delivery belongs to. What belongs to none, or to one that is removed by now, pays for
+    itself, all its attempts together."""
+    if handling.has_plan:
+        return handling.plan.payer
+    lineage, own = handling.working_lineage, handling.idempotency_key
+    plan = await handling.services.store.plans.plan(lineage.plan_id) if lineage.plan_id else None
+    if plan is not None and plan.lineage.tenant_id == lineage.tenant_id:
+        return plan.payer
+    return Payer(own, own, Limits(max_llm_calls=max_llm_calls, max_tokens=None))
+
+
+async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -> Showing:
+    if not needs_ranking(offer, settings.room):
+        return show_offer(offer, settings.room, (), (), None)
+    await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
+    ranked = rank(offer, query_about_state(state, settings.instructions))
+    return show_offer(offer, settings.room, ranked, (), None)
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is chosen from, and for which situation, for as long as it is being chosen."""
+
+    handling: Handling
+    settings: ChoiceSettings
+    offer: Offer
+    state: JsonObject
+
+    def inquire(self, showing: Showing, lookups: int) -> Inquiry[_Choice]:
+        inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, showing)
+        prompt = self.handling.services.prompts.render(SELECT, inputs)
+        form = choice_form_of(self.offer, showing)
+        return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, showing, lookups), showing)
+
+    async def _judge(self, showing: Showing, lookups: int, value: Json, fault: str) -> "_Choice | Further[_Choice]":
+        if lookup := parse_lookup(value):
+            must_not_look_again(lookups)
+            found = rank(self.offer, lookup.words) if lookup.words else ()
+            return Further(self.inquire(look_up(lookup, self.offer, showing, found), lookups + 1))
+        chosen = parse_choice(value, fault, self.offer)
+        if isinstance(chosen, NoChoice):
+            return chosen
+        if unseen := unseen_choice(chosen, self.offer, showing):
+            more = add_schemas(showing, self.offer, unseen)
+            return Further(self.inquire(more, lookups), refuse_unseen(unseen, self.offer))
+        judge_choice(chosen, self.offer)
+        return chosen

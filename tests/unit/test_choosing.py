@@ -1,0 +1,108 @@
+"""The choice of one event outside of a plan: what there is, what an answer means, and whether it may be published."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
+from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.schema.bounded import MAX_CHARS
+from soorma_ai.domain.decisions import EventDecision, Showing
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
+from unit.material import branching, obj
+
+REQUESTS, FACTS, NOTES = EventTopic.ACTION_REQUESTS, EventTopic.BUSINESS_FACTS, EventTopic.NOTIFICATION_EVENTS
+TAKES, GOAL, MAKES, AWAITS = EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS
+NUMBER: JsonObject = obj({"n": {"type": "integer"}, "note": {"type": "string"}}, "n")
+OFFER = Offer((EventDefinition(event_name="x", payload_schema=NUMBER), EventDefinition(event_name="y")))
+
+
+def live(agent: str, role: EventRole, name: str, topic: EventTopic = REQUESTS, **known: Any) -> RegisteredEvent:
+    return RegisteredEvent(agent, AgentKind.TOOL, role, EventDefinition(event_name=name, topic=topic, **known))
+
+
+EVERYTHING = (
+    live("tools", TAKES, "x", payload_schema=NUMBER),
+    live("tools", TAKES, "told", FACTS),
+    live("others", TAKES, "x", approval="always"),
+    live("minds", GOAL, "goal"),
+    live("minds", AWAITS, "awaited", FACTS),
+    live("tools", MAKES, "made.by.others", FACTS),
+    live("me", TAKES, "own"),
+    live("me", TAKES, "own.ear", FACTS),
+    live("me", MAKES, "own.fact", FACTS),
+    live("me", MAKES, "own.request"),
+    live("tools", TAKES, HUMAN_INPUT, NOTES),
+)
+
+
+@pytest.mark.parametrize(
+    ("topic", "offered"),
+    [(REQUESTS, ["goal", "x"]), (FACTS, ["own.fact", "told"]), (NOTES, []), (EventTopic.PLAN_EVENTS, [])],
+)
+def test_what_others_take_is_offered_and_beside_requests_what_one_makes(topic: EventTopic, offered: list[str]) -> None:
+    offer = offer_on(topic, "me", EVERYTHING)
+    assert [event.event_name for event in offer.events] == offered and offer.is_empty is not bool(offered)
+    assert not offer.delegates and not offer.waits
+
+
+def test_an_event_that_several_take_is_one_with_the_conditions_of_all() -> None:
+    offer = offer_on(REQUESTS, "me", EVERYTHING)
+    event = offer.event("x")
+    assert event is not None and event.payload_schema == NUMBER and event.approval is not None
+    assert offer.agents == {"x": "tools", "goal": "minds"}
+
+
+def test_the_same_registrations_make_the_same_offer() -> None:
+    first = offer_on(REQUESTS, "me", EVERYTHING)
+    assert offer_on(REQUESTS, "me", [*EVERYTHING]) is first
+    assert offer_on(REQUESTS, "tools", EVERYTHING) is not first
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        (publish("x", n=1), EventDecision(event_type="x", data={"n": 1}, reasoning="scripted")),
+        (publish("x", n=1, note=None), EventDecision(event_type="x", data={"n": 1}, reasoning="scripted")),
+        (publish("nope", n=1), EventDecision(event_type="nope", data={"n": 1}, reasoning="scripted")),
+        ({"reasoning": "no", "step": {"action": "none"}}, NoChoice("no")),
+        ({"step": {"action": "none"}}, NoChoice("")),
+    ],
+)
+def test_an_answer_is_one_event_or_none(said: Any, meant: Any) -> None:
+    assert parse_choice(said, "", OFFER) == meant
+
+
+@pytest.mark.parametrize("said", [complete(), wait("x", "?"), delegate("x", "y"), publish_all(publish("x", n=1))])
+def test_what_only_a_plan_can_decide_is_refused(said: Any) -> None:
+    with pytest.raises(NotAllowed, match="is not possible here; choose exactly one event of the schema, or 'none'"):
+        parse_choice(said, "", OFFER)
+
+
+@pytest.mark.parametrize("said", [None, [], {}, {"step": "none"}, {"step": {"action": "publish:x"}}, "none"])
+def test_what_is_no_answer_is_told_how(said: Any) -> None:
+    with pytest.raises(MalformedDecision):
+        parse_choice(said, "", OFFER)
+
+
+def test_it_is_judged_in_order_seen_offered_fitting() -> None:
+    right = EventDecision(event_type="x", data={"n": 1})
+    assert unseen_choice(right, OFFER, Showing(("publish:y",), ("publish:x", "publish:y"))) == ["publish:x"]
+    assert unseen_choice(right, OFFER, Showing(("publish:x",), ("publish:x",))) == []
+    judge_choice(right, OFFER)
+    with pytest.raises(UnknownEvent, match="'z' is not offered"):
+        judge_choice(EventDecision(event_type="z"), OFFER)
+    with pytest.raises(PayloadMismatch, match="data for event 'x' does not match its schema"):
+        judge_choice(EventDecision(event_type="x"), OFFER)
+
+
+def test_what_an_outline_left_out_is_told_with_the_refusal() -> None:
+    offer = Offer((EventDefinition(event_name="y", payload_schema=branching(30)),))
+    with pytest.raises(PayloadMismatch, match="the schema of y: ") as refused:
+        judge_choice(EventDecision(event_type="y", data={"p0": 1}), offer)
+    assert len(str(refused.value)) < MAX_CHARS
