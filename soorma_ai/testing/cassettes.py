@@ -17,7 +17,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 from soorma_ai.adapters.models.faults import find_secrets, scrub
 from soorma_ai.adapters.models.guard import cassette_in_place, is_loopback
-from soorma_ai.core.deciding.today import without_day
+from soorma_ai.core.telling.today import without_day
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import ConfigError, Fatal
 

@@ -20,7 +20,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.history import Ending, Verdict
 from soorma_ai.domain.values import compact
-from soorma_ai.errors import ContentFiltered, ModelRefused
+from soorma_ai.errors import ContentFiltered, ModelRefused, Paid
 from soorma_ai.ports import ModelAnswer
 from soorma_ai.testing.scripted import complete, publish, publish_all, wait
 
@@ -237,3 +237,15 @@ async def test_a_schema_too_large_to_be_shown_is_told_when_data_does_not_fit_it(
     first, second, *_ = minds.reasoner.questions  # type: ignore[union-attr]
     assert "L30" not in "".join(message.content for message in first.messages) + compact(first.schema)
     assert "the schema of sort.1: " in second.messages[-1].content and "L30" in second.messages[-1].content
+
+
+async def test_what_a_provider_had_kept_of_the_prompt_is_in_the_journal_also_when_the_model_declined(
+    platform: Platform,
+) -> None:
+    declined = ModelRefused("I will not")
+    declined.paid = Paid(100, 5, 0.0, cached_tokens=80)
+    plan = await order(platform, planner([declined]), stock())
+    with pytest.raises(PlanFailed, match="I will not"):
+        await plan.result(timeout=PATIENCE)
+    (entry,) = (await platform.plan(plan.plan_id)).decisions
+    assert (entry.verdict, entry.prompt_tokens, entry.cached_tokens) == (Verdict.DECLINED, 100, 80)

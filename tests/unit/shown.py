@@ -1,8 +1,8 @@
 """Offers as they are shown when there is room for all of them."""
 
-from soorma_ai.core.deciding.form import form_of
-from soorma_ai.core.deciding.offer import Offer
-from soorma_ai.core.deciding.showing import show_offer
+from soorma_ai.core.offering.form import form_of
+from soorma_ai.core.offering.offer import Offer
+from soorma_ai.core.offering.showing import show_offer
 from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.values import JsonObject
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.catalogue import DESCRIPTION_CHARS, catalogue_of, row_of
+from soorma_ai.core.offering.catalogue import DESCRIPTION_CHARS, catalogue_of, row_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.values import compact

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
-from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.offering.offer import Offer
 from soorma_ai.core.schema.bounded import MAX_CHARS
 from soorma_ai.domain.decisions import EventDecision, Showing
 from soorma_ai.domain.events import EventTopic

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from soorma_ai import AgentCapability, DiscoveredAgent, EventDefinition, PlanDefinition
-from soorma_ai.core.deciding.drafts import Material, allow_templates, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.deciding.review import review
+from soorma_ai.core.offering.drafts import Material, allow_templates, gather_material, parse_machine, prepare_machine
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import AgentKind, EventRole

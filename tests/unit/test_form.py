@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.form import REFERENCE, choice_form_of, digest_of, form_of
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.core.deciding.showing import LINE_CHARS
+from soorma_ai.core.offering.form import REFERENCE, choice_form_of, digest_of, form_of
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
+from soorma_ai.core.offering.showing import LINE_CHARS
 from soorma_ai.core.schema.bounded import MAX_CHARS
 from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.domain.decisions import Showing

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN
-from soorma_ai.core.deciding.history import (
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
+from soorma_ai.core.telling.history import (
     HISTORY_TOKENS,
     OUTLINE_TOKENS,
     RESULT_TOKENS,
@@ -21,7 +21,7 @@ from soorma_ai.core.deciding.history import (
     show_result,
     steps_to_read,
 )
-from soorma_ai.core.deciding.outline import length_of
+from soorma_ai.core.telling.outline import length_of
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.values import Json
 from unit.kit import NOW

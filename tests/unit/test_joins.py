@@ -7,7 +7,7 @@ from typing import Any, cast
 import pytest
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.offer import Offer
+from soorma_ai.core.offering.offer import Offer
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.joins import fire, need_of, receive_branch
 from soorma_ai.core.plan.triggers import Trigger

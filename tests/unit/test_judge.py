@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import DelegateAction, rejection_of
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.limits import Limits, Spent

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.deciding.judge import parse_decision
-from soorma_ai.core.deciding.lookups import (
+from soorma_ai.core.offering.lookups import (
     MOST_LOOKUPS,
     WHOLE_CHARS,
     WORDS_CHARS,
@@ -18,7 +18,7 @@ from soorma_ai.core.deciding.lookups import (
     unseen_in,
     with_whole_schemas,
 )
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.core.schema.bounded import MAX_CHARS
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.registry import EventDefinition

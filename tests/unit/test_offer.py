@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.offer import Offer, make_offer, merge_definitions
+from soorma_ai.core.offering.offer import Offer, make_offer, merge_definitions
 from soorma_ai.domain.events import CLIENT, EventTopic
 from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import ANY_OBJECT, violations

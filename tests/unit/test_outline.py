@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.deciding.fence import fence
-from soorma_ai.core.deciding.outline import MORE, SMALLEST_ROOM, shorten, size_of
+from soorma_ai.core.telling.fence import fence
+from soorma_ai.core.telling.outline import MORE, SMALLEST_ROOM, shorten, size_of
 from soorma_ai.domain.values import Json, compact
 
 texts = st.text(max_size=300) | st.text('<"…ü\U0001f600', max_size=100)

@@ -10,11 +10,11 @@ import pytest
 
 from soorma_ai import DiscoveredAgent
 from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.core.deciding.drafts import gather_material
-from soorma_ai.core.deciding.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
 from soorma_ai.core.deciding.prompt import Occasion, choice_inputs, decide_inputs, plan_inputs
+from soorma_ai.core.offering.drafts import gather_material
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.telling.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import DECIDE, SELECT, Step, StepKind

@@ -4,9 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from soorma_ai.core.deciding.offer import Delegate, Offer
 from soorma_ai.core.deciding.prompt import Occasion
-from soorma_ai.core.deciding.ranking import query_about, query_about_state, rank, used_in
+from soorma_ai.core.deciding.queries import query_about, query_about_state
+from soorma_ai.core.offering.offer import Delegate, Offer
+from soorma_ai.core.offering.ranking import rank, used_in
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.registry import EventDefinition

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from soorma_ai.core.deciding.references import (
+from soorma_ai.core.telling.references import (
     FROM,
     MOST_RESOLVED,
     Reference,

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.deciding.judge import parse_decision
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,

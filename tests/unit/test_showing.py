@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.deciding.offer import Awaited, Delegate, Offer
-from soorma_ai.core.deciding.showing import (
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
+from soorma_ai.core.offering.showing import (
     LINE_CHARS,
     LINES_FOUND,
     RANKED_EACH_TIME,

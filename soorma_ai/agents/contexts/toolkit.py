@@ -4,11 +4,11 @@ import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from soorma_ai.core.deciding.catalogue import Catalogue, catalogue_of, row_of
 from soorma_ai.core.deciding.choosing import offer_on
-from soorma_ai.core.deciding.fence import fence_rows
 from soorma_ai.core.deciding.judge import describe_unknown
+from soorma_ai.core.offering.catalogue import Catalogue, catalogue_of, row_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
+from soorma_ai.core.telling.fence import fence_rows
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT, describe, violations

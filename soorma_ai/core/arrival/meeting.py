@@ -5,9 +5,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from soorma_ai.core.arrival.effects import Effect, ForgetEarly, Meet, Open, Put, Wake
-from soorma_ai.core.deciding.offer import make_offer
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.wakeups import ANSWERED, OFFER_CHANGED, wake_for
+from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.registry import RegisteredEvent

@@ -5,10 +5,10 @@ from datetime import datetime
 from itertools import count
 
 from soorma_ai.core.arrival.effects import DropUntaken, Effect, KeepUntaken, Open, Put, Wake
-from soorma_ai.core.deciding.offer import request_in
 from soorma_ai.core.expecting.gates import approval_for, hold
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter, earliest
 from soorma_ai.core.expecting.replies import id_when_let_go, is_open_reply, refuse
+from soorma_ai.core.offering.offer import request_in
 from soorma_ai.domain.effects import Expect, Publish, Schedule
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Stray, Untaken

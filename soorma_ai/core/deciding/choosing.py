@@ -5,10 +5,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from soorma_ai.core.deciding.form import NONE
 from soorma_ai.core.deciding.judge import check_payload, event_offered, parse_decision, prepare_decision
-from soorma_ai.core.deciding.lookups import unseen_in, with_whole_schemas
-from soorma_ai.core.deciding.offer import Offer, merge_definitions
+from soorma_ai.core.offering.form import NONE
+from soorma_ai.core.offering.lookups import unseen_in, with_whole_schemas
+from soorma_ai.core.offering.offer import Offer, merge_definitions
 from soorma_ai.domain.decisions import EventDecision, PlannerDecision, PublishAction, Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent

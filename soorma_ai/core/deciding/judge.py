@@ -12,9 +12,9 @@ from itertools import islice
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.form import PUBLISH_ALL
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer
 from soorma_ai.core.expecting.gates import approval_for
+from soorma_ai.core.offering.form import PUBLISH_ALL
+from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, Offer
 from soorma_ai.core.schema.nulls import strip_wire_nulls
 from soorma_ai.domain.decisions import (
     CompleteAction,

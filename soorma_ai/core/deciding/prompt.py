@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from soorma_ai.core.deciding.drafts import Material
-from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
-from soorma_ai.core.deciding.history import SAYING_CHARS, Line, history_lines, is_outline, show_result
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer
-from soorma_ai.core.deciding.outline import SMALLEST_ROOM, shorten
-from soorma_ai.core.deciding.showing import lacks_schemas, line_of
+from soorma_ai.core.offering.drafts import Material
+from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.core.offering.showing import lacks_schemas, line_of
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.bounded import show
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
+from soorma_ai.core.telling.history import SAYING_CHARS, Line, history_lines, is_outline, show_result
+from soorma_ai.core.telling.outline import SMALLEST_ROOM, shorten
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Spent

@@ -6,10 +6,10 @@ come, or fills in what will not be known. Each fault is worded for the model.
 
 from collections.abc import Iterator
 
-from soorma_ai.core.deciding.drafts import QUESTION_DATA, STATE_NAME, Material
 from soorma_ai.core.deciding.judge import describe_unknown
 from soorma_ai.core.machine.machine import faults_of, states_before
 from soorma_ai.core.machine.templates import fill, is_template, templates_in
+from soorma_ai.core.offering.drafts import QUESTION_DATA, STATE_NAME, Material
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import USER_INPUT, PlanDefinition, StateAction, StateConfig, States

@@ -2,8 +2,8 @@
 
 from datetime import datetime
 
-from soorma_ai.core.deciding.offer import request_in
 from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.core.offering.offer import request_in
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import EventDefinition

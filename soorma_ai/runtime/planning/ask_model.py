@@ -6,7 +6,7 @@ from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
-from soorma_ai.core.deciding.fence import fence, tokens_of
+from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge, Payer, fill_in
@@ -98,7 +98,7 @@ async def _ask(
     except (ModelRefused, ContentFiltered) as declined:
         spent = fill_in(declined.paid, held)
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
-        entry = _entry(handling, inquiry, payer, key, nothing)
+        entry = _entry(handling, inquiry, payer, key, replace(nothing, cached_tokens=spent.cached_tokens))
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
         await store.plans.settle(reserved, _charge(root, spent), entry, inquiry.shown)
         return entry, declined

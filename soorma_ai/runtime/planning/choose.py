@@ -6,12 +6,13 @@ from functools import partial
 from typing import TypeAlias
 
 from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
-from soorma_ai.core.deciding.form import choice_form_of, digest_of
-from soorma_ai.core.deciding.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
-from soorma_ai.core.deciding.offer import Offer
 from soorma_ai.core.deciding.prompt import choice_inputs
-from soorma_ai.core.deciding.ranking import query_about_state, rank
-from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.core.deciding.queries import query_about_state
+from soorma_ai.core.offering.form import choice_form_of, digest_of
+from soorma_ai.core.offering.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
+from soorma_ai.core.offering.offer import Offer
+from soorma_ai.core.offering.ranking import rank
+from soorma_ai.core.offering.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import REASK, SELECT

@@ -5,12 +5,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from soorma_ai.core.deciding.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
-from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN
-from soorma_ai.core.deciding.form import digest_of, form_of
-from soorma_ai.core.deciding.history import RESULT_TOKENS, steps_to_read
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.lookups import (
+from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.queries import query_about
+from soorma_ai.core.deciding.review import review
+from soorma_ai.core.offering.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
+from soorma_ai.core.offering.form import digest_of, form_of
+from soorma_ai.core.offering.lookups import (
     Lookup,
     look_up,
     must_not_look_again,
@@ -19,20 +20,14 @@ from soorma_ai.core.deciding.lookups import (
     unseen_in,
     with_whole_schemas,
 )
-from soorma_ai.core.deciding.offer import WAIT, Offer, make_offer
-from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
-from soorma_ai.core.deciding.ranking import MOST_RANKED, query_about, rank, used_in
-from soorma_ai.core.deciding.references import (
-    parse_reference,
-    resolve_decision,
-    results_of,
-    slice_of,
-    steps_referred_to,
-)
-from soorma_ai.core.deciding.review import review
-from soorma_ai.core.deciding.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.core.offering.offer import WAIT, Offer, make_offer
+from soorma_ai.core.offering.ranking import MOST_RANKED, rank, used_in
+from soorma_ai.core.offering.showing import add_schemas, needs_ranking, show_offer
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
+from soorma_ai.core.telling.history import RESULT_TOKENS, steps_to_read
+from soorma_ai.core.telling.references import parse_reference, resolve_decision, results_of, slice_of, steps_referred_to
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import judge, must_be_within_limits
-from soorma_ai.core.deciding.offer import Offer, make_offer
 from soorma_ai.core.expecting.opening import opened_by
 from soorma_ai.core.machine.machine import check
 from soorma_ai.core.machine.step import (
@@ -20,6 +19,7 @@ from soorma_ai.core.machine.step import (
     step,
     without_way,
 )
+from soorma_ai.core.offering.offer import Offer, make_offer
 from soorma_ai.core.plan.lifecycle import complete
 from soorma_ai.core.plan.requests import Question, ask, decision_of, park, publish_or_hold
 from soorma_ai.core.plan.triggers import Trigger

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, tzinfo
 
-from soorma_ai.core.deciding.today import name_day
+from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import EventDefinition

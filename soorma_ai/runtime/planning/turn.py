@@ -4,7 +4,7 @@ from contextlib import suppress
 from dataclasses import replace
 
 from soorma_ai.core.deciding.judge import Situation, judge
-from soorma_ai.core.deciding.offer import make_offer
+from soorma_ai.core.offering.offer import make_offer
 from soorma_ai.core.plan.joins import fire
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of

@@ -10,9 +10,9 @@ from functools import cached_property
 
 from pydantic import ValidationError
 
-from soorma_ai.core.deciding.form import TIMEOUT_SECONDS
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer, make_offer
 from soorma_ai.core.machine.machine import names_after
+from soorma_ai.core.offering.form import TIMEOUT_SECONDS
+from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer, make_offer
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from soorma_ai.core.deciding.fence import CHARS_PER_TOKEN, fence
-from soorma_ai.core.deciding.outline import length_of, shorten
-from soorma_ai.core.deciding.references import brings_result, name_of
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence
+from soorma_ai.core.telling.outline import length_of, shorten
+from soorma_ai.core.telling.references import brings_result, name_of
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.values import Json
 

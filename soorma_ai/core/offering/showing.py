@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 
-from soorma_ai.core.deciding.fence import tokens_of
-from soorma_ai.core.deciding.offer import WAIT, Offer
+from soorma_ai.core.offering.offer import WAIT, Offer
 from soorma_ai.core.schema.bounded import show
+from soorma_ai.core.telling.fence import tokens_of
 from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.registry import EventDefinition

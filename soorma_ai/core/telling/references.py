@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
-from soorma_ai.core.deciding.outline import shorten, size_of
+from soorma_ai.core.telling.outline import shorten, size_of
 from soorma_ai.domain.decisions import (
     CompleteAction,
     DelegateAction,

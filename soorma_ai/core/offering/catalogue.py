@@ -5,9 +5,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from soorma_ai.core.deciding.offer import merge_definitions
-from soorma_ai.core.deciding.ranking import MOST_RANKED
 from soorma_ai.core.delivery.route import fits
+from soorma_ai.core.offering.offer import merge_definitions
+from soorma_ai.core.offering.ranking import MOST_RANKED
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.selection.index import EventIndex, index_of
 from soorma_ai.core.selection.share import share

@@ -6,12 +6,12 @@ Each event stands in it once. What several requests at once may be is the same d
 from collections.abc import Sequence
 from functools import lru_cache
 
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, WAIT, Offer
-from soorma_ai.core.deciding.references import FROM
-from soorma_ai.core.deciding.showing import LINE_CHARS, lacks_schemas
+from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
+from soorma_ai.core.offering.showing import LINE_CHARS, lacks_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import kinds_of, object_in
 from soorma_ai.core.schema.portable import object_schema
+from soorma_ai.core.telling.references import FROM
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT

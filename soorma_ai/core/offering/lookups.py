@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soorma_ai.core.deciding.form import FIND_EVENTS, MOST_SCHEMAS_ASKED, NEED_SCHEMA, SEE_RESULT
-from soorma_ai.core.deciding.offer import DELEGATE, PUBLISH, Offer
-from soorma_ai.core.deciding.showing import add_found, add_schemas
+from soorma_ai.core.offering.form import FIND_EVENTS, MOST_SCHEMAS_ASKED, NEED_SCHEMA, SEE_RESULT
+from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.core.offering.showing import add_found, add_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.decisions import (
     CompleteAction,
