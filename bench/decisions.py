@@ -3,7 +3,8 @@
 A plan publishes nothing and completes with its first decision, which a script gives, so that what is measured is ours.
 The events have ten fields, like requests of real agents; half of what a request holds is their schemas. Of tokens, four
 characters are one. `same` is the share of the second decision's request that is, byte for byte, the beginning of the
-first one's: what a provider need not read again. Prints one JSON line.
+first one's: what a provider need not read again. `over_http_ms` is from the goal to its result where a server on this
+machine gives that decision, by OpenAI's wire format. Prints one JSON line.
 
     python bench/decisions.py [EVENTS ...]
 """
@@ -19,6 +20,7 @@ from typing import Any
 
 from soorma_ai import ChoreographyPlanner, InvocationContext, Limits, Platform, PlatformContext, Tool
 from soorma_ai.ports import ModelQuestion
+from soorma_ai.testing.model_server import ModelServer, Reply
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
 WORDS = ("order", "invoice", "parcel", "room", "ticket", "flight", "account", "contract", "sensor", "report", "song")
@@ -68,6 +70,7 @@ async def measure(folder: Path, count: int) -> dict[str, object]:
             await (await platform.submit("goal.0", {"order": "Please create the order of branch 0"})).result(timeout=60)
             took.append(1000 * (time.perf_counter() - begin))
         await (await platform.submit("goal.1", {"order": "Please create the order of branch 0"})).result(timeout=60)
+    over_http = await measure_over_http(folder, count)
     first, second = (spelled(question) for question in models[1].questions)
     whole = sum(map(len, second))
     same = sum(alike(one, other) for one, other in zip(first, second, strict=True))
@@ -76,7 +79,25 @@ async def measure(folder: Path, count: int) -> dict[str, object]:
         "same": round(same / whole, 3),
         "first_ms": round(took[0], 1),
         "goal_to_result_ms": round(statistics.median(took[1:]), 1),
+        "over_http_ms": round(over_http, 1),
     }
+
+
+async def measure_over_http(folder: Path, count: int) -> float:
+    """Return the milliseconds from a goal to its result, the median of ROUNDS after the first."""
+    said = Reply(json.dumps(complete({})))
+    took: list[float] = []
+    with ModelServer(lambda _: said) as server:
+        planner = ChoreographyPlanner(
+            "planner", goals=["goal"], reasoning_model="openai/gpt-4o-mini", api_base=server.url, api_key="none"
+        )
+        async with Platform(f"sqlite:///{folder}/http-{count}.db") as platform:
+            await platform.start(*tools(count), planner)
+            for _ in range(ROUNDS + 1):
+                begin = time.perf_counter()
+                await (await platform.submit("goal", {"order": "Create the order of branch 0"})).result(timeout=60)
+                took.append(1000 * (time.perf_counter() - begin))
+    return statistics.median(took[1:])
 
 
 def main() -> None:
