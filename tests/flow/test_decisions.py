@@ -220,7 +220,7 @@ async def test_several_at_once_are_neither_told_nor_taken_where_only_one_may_be_
     assert await plan.result(timeout=5) == {}
     first, second, *_ = minds.reasoner.questions  # type: ignore[union-attr]
     assert "publish_all" not in first.messages[0].content and "publish_all" not in compact(first.schema)
-    assert "at most 1 may be: ask for at most 1 now" in second.messages[-1].content
+    assert "to be published together, and at most 1 may be" in second.messages[-1].content
 
 
 async def test_a_schema_too_large_to_be_shown_is_told_when_data_does_not_fit_it(platform: Platform) -> None:

@@ -1,16 +1,19 @@
 """Among very many events a model is shown what is likely, and asks for the rest before it decides."""
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
-from kit import PATIENCE, order, planner, types
+from kit import PATIENCE, killed, open_platform, order, planner, requested, types
 from unit.material import obj
 
-from soorma_ai import InvocationContext, PlanFailed, Platform, PlatformContext, Tool
+from soorma_ai import ChoreographyPlanner, GoalContext, InvocationContext, PlanFailed, Platform, PlatformContext, Tool
 from soorma_ai.domain.history import Verdict
 from soorma_ai.domain.values import compact
 from soorma_ai.ports import ModelQuestion
-from soorma_ai.testing.scripted import complete, publish
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish, publish_all
 
 SHELF = obj({"shelf": {"type": "string"}, "copies": {"type": "integer"}}, "shelf")
 MANY = 400
@@ -105,16 +108,29 @@ async def test_an_event_of_which_only_the_line_was_seen_is_not_published_and_the
 @pytest.mark.parametrize(
     ("said", "told"),
     [
-        (lookup("need_schema", events=["no.such.event"]), "none of no.such.event is offered"),
-        (lookup("need_schema", events=7), "needs `events`, a list of names"),
-        (lookup("find_events", words="zebra"), "nothing was found by these words"),
+        (lookup("need_schema", events=["no.such.event"]), "None of what you named is offered"),
+        (lookup("need_schema", events=["room007.fetch"]), "are shown already"),
+        (lookup("find_events", words="zebra"), "Nothing more was found by these words"),
     ],
 )
-async def test_what_is_asked_for_in_vain_is_a_refusal(platform: Platform, said: Any, told: str) -> None:
-    minds = planner([said, complete({})], offer_tokens=1_500)
-    plan = await order(platform, minds, library())
+async def test_what_is_asked_for_in_vain_is_told_so_and_is_no_refusal(platform: Platform, said: Any, told: str) -> None:
+    minds = planner([said, said, complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library(), wish="the books of room 7")
     assert await plan.result(timeout=PATIENCE) == {}
-    assert told in minds.reasoner.questions[1].messages[-1].content  # type: ignore[union-attr]
+    for question in minds.reasoner.questions[1:]:  # type: ignore[union-attr]
+        assert len(question.messages) == 2 and told in question.messages[1].content
+    verdicts = [entry.verdict for entry in (await platform.plan(plan.plan_id)).decisions]
+    assert verdicts == [Verdict.LOOKED_UP, Verdict.LOOKED_UP, Verdict.ACCEPTED]
+
+
+async def test_of_very_many_unseen_events_in_one_answer_few_schemas_are_shown(platform: Platform) -> None:
+    several = publish_all(*(publish(f"room{n:03}.fetch", shelf="B") for n in range(300, 330)))
+    minds = planner([several, complete({})], offer_tokens=1_500)
+    plan = await order(platform, minds, library(), wish="the books of room 7")
+    assert await plan.result(timeout=PATIENCE) == {}
+    first, second = minds.reasoner.questions  # type: ignore[union-attr]
+    more = compact(second.schema).count('"publish:') - compact(first.schema).count('"publish:')
+    assert 0 < more <= 8
 
 
 async def test_a_model_that_only_ever_looks_fails_its_plan(platform: Platform) -> None:
@@ -123,3 +139,74 @@ async def test_a_model_that_only_ever_looks_fails_its_plan(platform: Platform) -
     with pytest.raises(PlanFailed, match="3 times you have asked to see more"):
         await plan.result(timeout=PATIENCE)
     assert len(minds.reasoner.questions) == 6  # type: ignore[union-attr]
+
+
+async def _killed_while_asked(path: Path, clock: VirtualClock, script: list[Any], wish: str) -> None:
+    """A process that ends while its model is asked once more, with what it was asked before in the journal."""
+    hangs = asyncio.Event()
+
+    async def answer(question: ModelQuestion) -> Any:
+        if script:
+            return script.pop(0)
+        hangs.set()
+        return await asyncio.Event().wait()
+
+    platform = open_platform(path, clock)
+    await platform.__aenter__()
+    await order(platform, planner(answer, offer_tokens=1_500), library(), wish=wish)
+    await hangs.wait()
+    await killed(platform)
+
+
+async def test_what_was_refused_stays_refused_though_it_would_be_taken_by_now(path: Path, clock: VirtualClock) -> None:
+    """A guess at data whose schema had not been shown is not acted on because it is shown by now."""
+    await _killed_while_asked(path, clock, [publish("room399.fetch", shelf="guess")], "the books of room 7")
+    second = planner([publish("room399.fetch", shelf="B"), complete({"kept": True})], offer_tokens=100_000)
+    async with open_platform(path, clock) as again:
+        await again.start(second, library())
+        await clock.advance(600)
+        (asked,) = await requested(again, "room399.fetch")
+        assert asked.data == {"shelf": "B"}
+        first = second.reasoner.questions[0]  # type: ignore[union-attr]
+        assert "had not been shown to you" in first.messages[-1].content
+
+
+async def test_what_was_accepted_is_not_asked_again_because_other_events_are_likelier_by_now(
+    path: Path, clock: VirtualClock
+) -> None:
+    decided = asyncio.Event()
+    wish = "dim the light of the hall"
+
+    def deciding(script: list[Any], hang: bool) -> ChoreographyPlanner:
+        minds = planner(script, offer_tokens=1_500)
+
+        @minds.on_goal("order.received")
+        async def begin(goal: GoalContext, context: PlatformContext) -> None:
+            decision = await minds.reason_next_action("The goal came.", context)
+            if hang:
+                decided.set()
+                await asyncio.Event().wait()
+            await minds.execute_decision(decision, context)
+
+        return minds
+
+    platform = open_platform(path, clock)
+    await platform.__aenter__()
+    await order(platform, deciding([publish("lamp.dim", shelf="A")], hang=True), library(), wish=wish)
+    await decided.wait()
+    await killed(platform)
+    crowd = [Tool(f"crowd-{n}") for n in range(60)]
+    for number, tool in enumerate(crowd):
+        name = f"light.hall.dim.{number}"
+        tool.on_invoke(name, description="Dim the light of the hall.", payload_schema=SHELF)(_nothing)
+    second = deciding([complete({})], hang=False)
+    async with open_platform(path, clock) as again:
+        await again.start(second, library(), *crowd)
+        await clock.advance(600)
+        await requested(again, "lamp.dim")
+        questions = second.reasoner.questions  # type: ignore[union-attr]
+        assert not any("The goal came." in question.messages[1].content for question in questions)
+
+
+async def _nothing(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+    return {}

@@ -18,10 +18,12 @@ from soorma_ai.core.telling.history import (
     SAYING_CHARS,
     Line,
     history_lines,
+    is_outline,
     show_result,
     steps_to_read,
 )
 from soorma_ai.core.telling.outline import length_of
+from soorma_ai.core.telling.references import brings_result
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.values import Json
 from unit.kit import NOW
@@ -71,7 +73,10 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
     first = COUNT.fullmatch(lines[0]["text"]) if lines else None
     shown = steps[int(first[1]) :] if first else steps
     for one, line in zip(shown, lines[1:] if first else lines, strict=True):
-        assert line["text"].startswith(f"step{one.ordinal}: ")
+        head = line["text"].partition(": ")[0]
+        is_left_out = one.data is not None and brings_result(one) and not line["data"]
+        assert head == f"step{one.ordinal}" + (f", step{one.ordinal}.result left out" if is_left_out else "")
+        assert not is_left_out or is_outline(line["text"])
         assert isinstance(within(line["text"].partition(": ")[2]), str)
         if line["data"]:
             told = within(line["data"])

@@ -20,9 +20,9 @@ from soorma_ai.core.offering.lookups import (
 )
 from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.core.schema.bounded import MAX_CHARS
-from soorma_ai.domain.decisions import Showing
+from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 from soorma_ai.testing.scripted import complete, delegate, publish, publish_all, wait
 from unit.material import branching, obj
 
@@ -97,13 +97,26 @@ def test_an_event_may_be_asked_for_by_its_name_alone(name: str, meant: list[str]
 
 
 def test_what_is_asked_for_is_shown_beside_what_was() -> None:
-    asked = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, ())
-    assert asked.schemas == (*SHOWING.schemas, "delegate:buyer/buy", "publish:buy")
-    assert look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"]).schemas == (*SHOWING.schemas, "publish:y")
-    with pytest.raises(UnknownEvent, match="none of nothing is offered; name them as they are listed"):
-        look_up(Lookup(choices=("nothing",)), OFFER, SHOWING, ())
-    with pytest.raises(NotAllowed, match="nothing was found by these words"):
-        look_up(Lookup(words="zebra"), OFFER, SHOWING, ())
+    asked, note = look_up(Lookup(choices=("buy",)), OFFER, SHOWING, (), Room())
+    assert asked.schemas == (*SHOWING.schemas, "delegate:buyer/buy", "publish:buy") and not note
+    found, note = look_up(Lookup(words="y"), OFFER, SHOWING, ["publish:y"], Room())
+    assert found.schemas == (*SHOWING.schemas, "publish:y") and not note
+
+
+@pytest.mark.parametrize(
+    ("lookup", "found", "told"),
+    [
+        (Lookup(choices=("nothing",)), (), "None of what you named is offered"),
+        (Lookup(choices=("x",)), (), "The schemas that you asked for are shown already."),
+        (Lookup(words="zebra"), (), "Nothing more was found by these words."),
+        (Lookup(words="x"), ("publish:x",), "Nothing more was found by these words."),
+    ],
+)
+def test_a_lookup_that_brings_nothing_is_told_so_and_is_no_refusal(
+    lookup: Lookup, found: tuple[str, ...], told: str
+) -> None:
+    showing, note = look_up(lookup, OFFER, SHOWING, found, Room())
+    assert showing == SHOWING and note.startswith(told)
 
 
 def test_a_model_looks_so_often_and_then_has_to_decide() -> None:

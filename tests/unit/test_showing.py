@@ -4,12 +4,15 @@ from typing import Any
 
 import pytest
 
+from soorma_ai.core.offering.form import form_of
 from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.core.offering.showing import (
     LINE_CHARS,
     LINES_FOUND,
+    MOST_ASKED,
     RANKED_EACH_TIME,
     SCHEMAS_FOUND,
+    add_asked,
     add_found,
     add_lines,
     add_schemas,
@@ -19,9 +22,11 @@ from soorma_ai.core.offering.showing import (
     show_offer,
     size_of,
 )
+from soorma_ai.core.telling.fence import fence_lines
 from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.values import compact
 from unit.material import obj
 
 SCHEMA = obj({f"field_{n}": {"type": "string", "description": "What it is."} for n in range(5)})
@@ -129,6 +134,32 @@ def test_schemas_and_lines_are_added_once_and_waits_have_no_schema() -> None:
 
 def test_what_a_model_looked_for_is_shown_the_best_of_it_with_schemas() -> None:
     found = named(*range(100))
-    showing = add_found(begun(), MANY, found)
+    showing = add_found(begun(), MANY, found, ROOM)
     assert [name in showing.schemas for name in found[:5]] == [True] * SCHEMAS_FOUND + [False] * (5 - SCHEMAS_FOUND)
     assert {*found[:LINES_FOUND]} <= {*showing.lines, *showing.added}
+
+
+def test_what_a_model_names_is_shown_as_far_as_there_is_room() -> None:
+    first = begun()
+    assert add_asked(first, MANY, named(*range(300)), ROOM).schemas == (*first.schemas, *named(*range(MOST_ASKED)))
+    wide = obj({f"p{n}": {"type": "string", "description": "x" * 300} for n in range(40)})
+    large = Offer(tuple(EventDefinition(event_name=f"e{n}", payload_schema=wide) for n in range(50)))
+    nothing = Showing((), tuple(large.choices))
+    few = add_asked(nothing, large, large.choices, ROOM)
+    assert 0 < len(few.schemas) < MOST_ASKED and tokens(few, large)[1] <= 1.5 * ROOM.tokens
+    assert len(add_asked(nothing, large, large.choices, Room(10)).schemas) == 1, "one is always shown"
+
+
+@pytest.mark.parametrize("letter", ["x", "‹", "字", "<"])
+def test_what_is_shown_is_measured_as_it_is_spelled(letter: str) -> None:
+    """Between fences all is ASCII: a letter of another script takes six characters."""
+    found = Offer(tuple(EventDefinition(event_name=f"e{n}", description=letter * 200) for n in range(500)))
+    showing = show_offer(found, ROOM, [], [], None)
+    told = fence_lines({name: line_of(found.choices[name]) for name in showing.lines})
+    assert len(told) // 4 <= 1.2 * ROOM.tokens
+
+
+def test_a_description_that_stands_with_its_schema_is_counted_with_it() -> None:
+    found = Offer(tuple(EventDefinition(event_name=f"e{n}", description="x" * 2_000) for n in range(50)))
+    showing = show_offer(found, ROOM, list(found.choices), [], None)
+    assert len(compact(form_of(found, showing, None))) // 4 <= 2 * ROOM.tokens

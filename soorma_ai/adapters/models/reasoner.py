@@ -106,7 +106,8 @@ class LiteLLMReasoner:
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         prices = [self._price_of(model) for model in self._models]
-        costs = [price.cost(Usage(prompt_tokens, completion_tokens)) for price in prices if price is not None]
+        kinds = [Usage(prompt_tokens, completion_tokens, written_tokens=written) for written in (0, prompt_tokens)]
+        costs = [max(map(price.cost, kinds)) for price in prices if price is not None]
         return max(costs) if len(costs) == len(prices) else None
 
     def check(self) -> None:

@@ -30,14 +30,14 @@ def offer_on(topic: EventTopic, agent: str, live: Iterable[RegisteredEvent]) -> 
     return _offer_of(topic, agent, Same(tuple(live)))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _offer_of(topic: EventTopic, agent: str, live: Same[tuple[RegisteredEvent, ...]]) -> Offer:
     """A store gives the very same registrations as long as nothing has changed, which is seen at once."""
     known = (one for one in live.it if one.definition.topic is topic and _is_for(one, agent))
     return _make_offer(tuple((one.agent, Same(one.definition)) for one in known))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _make_offer(known: tuple[tuple[str, Same[EventDefinition]], ...]) -> Offer:
     found: defaultdict[str, list[EventDefinition]] = defaultdict(list)
     agents: dict[str, str] = {}

@@ -170,6 +170,13 @@ def must_fit(decision: PlannerDecision, situation: Situation) -> None:
             pass
 
 
+def must_be_possible_at_once(decision: PlannerDecision, at_once: int | None) -> None:
+    """Raise NotAllowed for more requests together than may ever be open, before anything is made of them."""
+    action = decision.next_action
+    if isinstance(action, PublishAllAction) and at_once is not None and len(action.requests) > at_once:
+        raise NotAllowed(f"{len(action.requests)} requests were to be published together, and at most {at_once} may be")
+
+
 def must_not_have_been_rejected(decision: PlannerDecision, situation: Situation) -> None:
     for event_type, data, target in requests_in(decision):
         words = situation.rejected.get(rejection_of(event_type, data, target))

@@ -51,6 +51,17 @@ class Occasion:
 
 
 @dataclass(frozen=True)
+class View:
+    """What a model has been shown for one answer, after so many `lookups` of its own: parts of results by their paths,
+    and a `note` of ours about the last of them."""
+
+    showing: Showing
+    seen: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    note: str = ""
+    lookups: int = 0
+
+
+@dataclass(frozen=True)
 class Told:
     goal: str
     history: Sequence[Line]
@@ -59,13 +70,16 @@ class Told:
     @property
     def has_outlines(self) -> bool:
         """Tell whether there is more of something than is told."""
-        return any(map(is_outline, (self.goal, self.trigger, *(line["data"] for line in self.history))))
+        return any(
+            map(is_outline, (self.goal, self.trigger, *(part for line in self.history for part in line.values())))
+        )
 
 
 def decide_inputs(
-    occasion: Occasion, offer: Offer, showing: Showing, *, instructions: str, strategy: str, seen: Mapping[str, Json]
+    occasion: Occasion, offer: Offer, view: View, *, instructions: str, strategy: str
 ) -> dict[str, object]:
-    """Return the inputs that the decide prompt declares. `seen` are parts of results that were asked for, by path."""
+    """Return the inputs that the decide prompt declares."""
+    showing = view.showing
     plan, trigger, told = occasion.plan, occasion.trigger, occasion.told
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
@@ -90,17 +104,17 @@ def decide_inputs(
         "added": _lines(showing.added, offer),
         "added_gated": _gated(showing.added, offer),
         "hidden": showing.hidden,
-        "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in seen.items()],
+        "seen": [{"path": fence(path, SAYING_CHARS), "data": fence(data)} for path, data in view.seen.items()],
+        "note": view.note,
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
         "today": occasion.today,
     }
 
 
-def choice_inputs(
-    agent: str, instructions: str, state: JsonObject, offer: Offer, showing: Showing
-) -> dict[str, object]:
+def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer, view: View) -> dict[str, object]:
     """Return the inputs that the select prompt declares."""
+    showing = view.showing
     return {
         "agent": agent,
         "instructions": instructions,
@@ -110,6 +124,7 @@ def choice_inputs(
         "state": fence(state),
         "added": _lines(showing.added, offer),
         "added_gated": _gated(showing.added, offer),
+        "note": view.note,
         "hidden": showing.hidden,
     }
 

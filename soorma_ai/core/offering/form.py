@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 
 from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
-from soorma_ai.core.offering.showing import LINE_CHARS, lacks_schemas
+from soorma_ai.core.offering.showing import MOST_ASKED, description_beside, lacks_schemas
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import kinds_of, object_in
 from soorma_ai.core.schema.portable import object_schema
@@ -15,13 +15,11 @@ from soorma_ai.core.telling.references import FROM
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.schemas import ANY_OBJECT
-from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, clip, compact, derived_id
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject, Same, compact, derived_id
 
 PUBLISH_ALL = "publish_all"
 NONE = "none"
 NEED_SCHEMA, FIND_EVENTS, SEE_RESULT = "need_schema", "find_events", "see_result"
-MOST_SCHEMAS_ASKED = 8
-DESCRIPTION_CHARS = 2_000
 TIMEOUT_SECONDS: JsonObject = {"type": "number", "exclusiveMinimum": 0, "maximum": LONGEST_WAIT_SECONDS}
 
 _TEXT: JsonObject = {"type": "string"}
@@ -34,7 +32,7 @@ def form_of(offer: Offer, showing: Showing, at_once: int | None, *, refers: bool
     return _form(Same(offer), showing, at_once, refers)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=16)
 def _form(same: Same[Offer], showing: Showing, at_once: int | None, refers: bool) -> JsonObject:
     offer = same.it
     requests: list[Json] = [_choice(name, offer, refers) for name in showing.schemas if name.startswith(PUBLISH)]
@@ -85,9 +83,8 @@ def _choice_of(name: str, same: Same[EventDefinition], refers: bool) -> JsonObje
     definition = same.it
     plain = show(definition.payload_schema).plain
     branch = _branch(name, {"data": _allow_references(plain) if refers else plain})
-    if len(definition.description) <= LINE_CHARS:
-        return branch
-    return {"description": clip(definition.description, DESCRIPTION_CHARS), **branch}
+    described = description_beside(definition)
+    return {"description": described, **branch} if described else branch
 
 
 def _publish_all(at_once: int | None) -> JsonObject:
@@ -112,7 +109,7 @@ def _wait(events: Sequence[str]) -> JsonObject:
 def _lookups(showing: Showing, *, refers: bool) -> list[Json]:
     found: list[Json] = []
     if lacks_schemas(showing):
-        names: JsonObject = {"type": "array", "minItems": 1, "maxItems": MOST_SCHEMAS_ASKED, "items": _TEXT}
+        names: JsonObject = {"type": "array", "minItems": 1, "maxItems": MOST_ASKED, "items": _TEXT}
         found.append(_branch(NEED_SCHEMA, {"events": names}))
     if showing.hidden:
         found.append(_branch(FIND_EVENTS, {"words": _TEXT}))
@@ -122,7 +119,7 @@ def _lookups(showing: Showing, *, refers: bool) -> list[Json]:
 
 
 def _allow_references(schema: JsonObject) -> JsonObject:
-    """Allow a reference for each property that may be long: a list, an object, free text."""
+    """Allow a reference for each property that may be long: a list, an object, anything."""
     properties = object_in(schema.get("properties"))
     allowed: JsonObject = {
         name: {"anyOf": [child, REFERENCE]} if _may_be_long(child) else child for name, child in properties.items()
@@ -134,8 +131,7 @@ def _may_be_long(schema: Json) -> bool:
     if not isinstance(schema, dict):
         return True
     kinds = kinds_of(schema)
-    is_free = not schema.keys() & {"enum", "const", "format", "pattern", "maxLength"}
-    return not kinds or "array" in kinds or "object" in kinds or ("string" in kinds and is_free)
+    return not (kinds or schema.keys() & {"enum", "const"}) or "array" in kinds or "object" in kinds
 
 
 def _branch(action: str, properties: dict[str, Json], optional: Sequence[str] = ()) -> JsonObject:

@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from soorma_ai.core.offering.form import FIND_EVENTS, MOST_SCHEMAS_ASKED, NEED_SCHEMA, SEE_RESULT
+from soorma_ai.core.offering.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
 from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, Offer
-from soorma_ai.core.offering.showing import add_found, add_schemas
+from soorma_ai.core.offering.showing import MOST_ASKED, add_asked, add_found
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.decisions import (
     CompleteAction,
@@ -14,11 +14,12 @@ from soorma_ai.domain.decisions import (
     PlannerDecision,
     PublishAction,
     PublishAllAction,
+    Room,
     Showing,
     WaitAction,
 )
 from soorma_ai.domain.values import Json, JsonObject, clip, compact
-from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch, UnknownEvent
+from soorma_ai.errors import MalformedDecision, NotAllowed, PayloadMismatch
 
 MOST_LOOKUPS = 3
 WORDS_CHARS = 1_000
@@ -40,7 +41,7 @@ def parse_lookup(value: Json) -> Lookup | None:
     if not isinstance(step, dict) or step.get("action") not in (NEED_SCHEMA, FIND_EVENTS, SEE_RESULT):
         return None
     match step:
-        case {"action": "need_schema", "events": [*names], **others} if 0 < len(names) <= MOST_SCHEMAS_ASKED:
+        case {"action": "need_schema", "events": [*names], **others} if 0 < len(names) <= MOST_ASKED:
             found = Lookup(choices=tuple(name for name in names if isinstance(name, str)))
         case {"action": "find_events", "words": str(words), **others} if words.strip():
             found = Lookup(words=words[:WORDS_CHARS])
@@ -62,17 +63,17 @@ def choices_named(lookup: Lookup, offer: Offer) -> list[str]:
     return found
 
 
-def look_up(lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str]) -> Showing:
-    """Return what is shown when the events that are asked for are added; `found` are those that its words find. Raises
-    NotAllowed for words by which nothing is found, UnknownEvent for names that are not offered."""
+def look_up(lookup: Lookup, offer: Offer, showing: Showing, found: Sequence[str], room: Room) -> tuple[Showing, str]:
+    """Return what is shown when the events that are asked for are added, and what is to be said where that is nothing
+    more. `found` are those that the words of the lookup find."""
     if lookup.words:
-        if not found:
-            raise NotAllowed("nothing was found by these words; use others, or decide by what is shown")
-        return add_found(showing, offer, found)
+        shown = add_found(showing, offer, found, room)
+        return shown, "" if shown != showing else "Nothing more was found by these words."
     named = choices_named(lookup, offer)
     if not named:
-        raise UnknownEvent(f"none of {', '.join(lookup.choices)[:400]} is offered; name them as they are listed")
-    return add_schemas(showing, offer, named)
+        return showing, "None of what you named is offered; name it as it is listed."
+    shown = add_asked(showing, offer, named, room)
+    return shown, "" if shown != showing else "The schemas that you asked for are shown already."
 
 
 def must_not_look_again(lookups: int) -> None:
@@ -88,10 +89,11 @@ def unseen_in(decision: PlannerDecision, offer: Offer, showing: Showing) -> list
 
 def refuse_unseen(names: Sequence[str], offer: Offer) -> NotAllowed:
     """Return the refusal, which brings the schemas."""
-    told = "; ".join(f"the schema of {name}: {compact(offer.choices[name].payload_schema)}" for name in names)
+    few = names[:MOST_ASKED]
+    told = "; ".join(f"the schema of {name}: {compact(offer.choices[name].payload_schema)}" for name in few)
+    named = clip(", ".join(few), WHOLE_CHARS // 10)
     return NotAllowed(
-        f"{', '.join(names)}: the schema of its data had not been shown to you, so nothing was done; "
-        f"{clip(told, WHOLE_CHARS)}"
+        f"{named}: the schema of its data had not been shown to you, so nothing was done; {clip(told, WHOLE_CHARS)}"
     )
 
 

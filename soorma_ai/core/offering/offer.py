@@ -99,7 +99,7 @@ def make_offer(
     return _offer_of(planner, Same(tuple(live)), tuple(map(Same, awaits)), Same(result_schema))
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _offer_of(
     planner: str,
     live: Same[tuple[RegisteredEvent, ...]],
@@ -111,7 +111,7 @@ def _offer_of(
     return _make_offer(known, awaits, result_schema)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=8)
 def _make_offer(
     live: tuple[tuple[str, EventRole, Same[EventDefinition]], ...],
     awaits: tuple[Same[EventDefinition], ...],

@@ -11,7 +11,8 @@ from itertools import chain
 
 from soorma_ai.core.offering.offer import WAIT, Offer
 from soorma_ai.core.schema.bounded import show
-from soorma_ai.core.telling.fence import tokens_of
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, tokens_of
+from soorma_ai.core.telling.outline import length_of
 from soorma_ai.domain.decisions import Room, Showing
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.registry import EventDefinition
@@ -21,6 +22,8 @@ LINE_CHARS = 240
 SCHEMAS_TO_LINES = 1.5
 RANKED_EACH_TIME = 5
 LINES_FOUND, SCHEMAS_FOUND = 20, 3
+MOST_ASKED = 8
+DESCRIPTION_CHARS = 2_000
 
 
 @dataclass(frozen=True)
@@ -35,16 +38,23 @@ def line_of(definition: EventDefinition) -> str:
     return clip(definition.description, LINE_CHARS)
 
 
+def description_beside(definition: EventDefinition) -> str:
+    """Return the description that stands with the schema: none where the line holds all of it."""
+    whole = definition.description
+    return clip(whole, DESCRIPTION_CHARS) if len(whole) > LINE_CHARS else ""
+
+
 def size_of(name: str, definition: EventDefinition) -> Size:
     return _size(name, Same(definition))
 
 
 @lru_cache(maxsize=16_384)
 def _size(name: str, same: Same[EventDefinition]) -> Size:
-    line = tokens_of(name + line_of(same.it)) + 2
+    line = (length_of(name) + length_of(line_of(same.it))) // CHARS_PER_TOKEN + 2
     if name.startswith(WAIT):
         return Size(line, 0)
-    return Size(line, tokens_of(name + compact(show(same.it.payload_schema).plain)) + 10)
+    described = compact(description_beside(same.it)) + compact(show(same.it.payload_schema).plain)
+    return Size(line, tokens_of(name + described) + 10)
 
 
 def needs_ranking(offer: Offer, room: Room) -> bool:
@@ -64,7 +74,7 @@ def show_offer(offer: Offer, room: Room, ranked: Sequence[str], used: Iterable[s
         return everything
     pinned = [name for event in room.pinned for name in offer.choices_about.get(event, ())]
     needed = [*dict.fromkeys(name for name in chain(pinned, used) if name in offer.choices)]
-    kept = _still_offered(before, offer) if before else None
+    kept = still_offered(before, offer) if before else None
     if kept is None or _is_overgrown(kept, offer, room):
         return _begin(offer, room, needed, ranked)
     grown = add_schemas(kept, offer, needed)
@@ -85,9 +95,21 @@ def add_lines(showing: Showing, offer: Offer, names: Iterable[str]) -> Showing:
     return _with_hidden(showing.schemas, showing.lines, added, offer)
 
 
-def add_found(showing: Showing, offer: Offer, found: Sequence[str]) -> Showing:
+def add_found(showing: Showing, offer: Offer, found: Sequence[str], room: Room) -> Showing:
     """Show what a model's own words have found, the best of it with schemas."""
-    return add_schemas(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND])
+    return add_asked(add_lines(showing, offer, found[:LINES_FOUND]), offer, found[:SCHEMAS_FOUND], room)
+
+
+def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: Room) -> Showing:
+    """Show choices that a model has named, as far as there is room: it names what it likes, and one name may stand for
+    many."""
+    left = room.tokens * SCHEMAS_TO_LINES
+    asked: list[str] = []
+    for name in dict.fromkeys(names):
+        left -= size_of(name, offer.choices[name]).schema
+        if name not in showing.schemas and len(asked) < MOST_ASKED and (left >= 0 or not asked):
+            asked.append(name)
+    return add_schemas(showing, offer, asked)
 
 
 def _everything(offer: Offer, room: Room) -> Showing | None:
@@ -130,7 +152,8 @@ def _fill(offer: Offer, room: Room, names: Iterable[str], certain: Collection[st
     return lines
 
 
-def _still_offered(before: Showing, offer: Offer) -> Showing:
+def still_offered(before: Showing, offer: Offer) -> Showing:
+    """Return what of an earlier showing there is still."""
     schemas, lines, added = (
         tuple(name for name in names if name in offer.choices) for names in (before.schemas, before.lines, before.added)
     )

@@ -38,7 +38,7 @@ SAYING = {
 }
 
 _STRIDE = 64
-_IN_OUTLINE = "in outline"
+_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
 _LINE_ENDS = 2
 _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
@@ -78,7 +78,8 @@ def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
 
 def is_outline(told: str) -> bool:
     """Tell whether there is more of it than is told: by our words before the fence."""
-    return told.partition("<")[0].endswith(f"{_IN_OUTLINE}: ")
+    ours = told.partition("<")[0]
+    return any(words in ours for words in (_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN))
 
 
 @dataclass(frozen=True)
@@ -129,18 +130,20 @@ class _Told:
 
     @cached_property
     def short(self) -> _Line:
-        return _Line(self.words.text, self._data(SHORT_TOKENS, SHORT_TOKENS))
+        return _Line(self._text(SHORT_SAYING_CHARS), self._data(SHORT_TOKENS, SHORT_TOKENS))
 
     @cached_property
     def words(self) -> _Line:
-        return _Line(self._text(SHORT_SAYING_CHARS))
+        step = self.step
+        name = name_of(step.ordinal) if brings_result(step) and step.data is not None else ""
+        return _Line(self._text(SHORT_SAYING_CHARS, f", {name} {_LEFT_OUT}" if name else ""))
 
     @cached_property
     def _saying(self) -> str:
         return SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
 
-    def _text(self, room: int) -> _Fenced:
-        return _Fenced(f"step{self.step.ordinal}: ", shorten(self._saying, room))
+    def _text(self, room: int, about: str = "") -> _Fenced:
+        return _Fenced(f"step{self.step.ordinal}{about}: ", shorten(self._saying, room))
 
     def _data(self, most: int, outline: int) -> _Fenced | None:
         step = self.step
@@ -179,4 +182,4 @@ def _count_before(first: int) -> list[Line]:
     if first <= 1:
         return []
     steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
-    return [{"text": f"{steps} not shown.", "data": ""}]
+    return [{"text": f"{steps} {_NOT_SHOWN}.", "data": ""}]

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
+from typing import cast
 
 from soorma_ai.core.telling.outline import shorten, size_of
 from soorma_ai.domain.decisions import (
@@ -228,12 +229,14 @@ def resolve_decision(decision: PlannerDecision, results: Mapping[int, Json]) -> 
     action, update = decision.next_action, dict[str, object]()
     match action:
         case PublishAction(data=data):
-            update["data"] = _resolve_data(data, results)
+            update["data"] = _object(data, resolve(data, results))
         case DelegateAction(goal_data=data):
-            update["goal_data"] = _resolve_data(data, results)
+            update["goal_data"] = _object(data, resolve(data, results))
         case PublishAllAction(requests=requests):
-            each = (one.model_copy(update={"data": _resolve_data(one.data, results)}) for one in requests)
-            update["requests"] = tuple(each)
+            # As one value, since the bound is for all of them together.
+            found = cast("list[Json]", resolve([one.data for one in requests], results))
+            each = zip(requests, found, strict=True)
+            update["requests"] = tuple(one.model_copy(update={"data": _object(one.data, data)}) for one, data in each)
         case CompleteAction(result=result):
             update["result"] = resolve(result, results)
         case WaitAction():
@@ -241,8 +244,7 @@ def resolve_decision(decision: PlannerDecision, results: Mapping[int, Json]) -> 
     return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 
 
-def _resolve_data(data: JsonObject, results: Mapping[int, Json]) -> JsonObject:
-    found = resolve(data, results)
+def _object(data: JsonObject, found: Json) -> JsonObject:
     if not isinstance(found, dict):
         raise PayloadMismatch(f"{compact(data)[:_MOST_SHOWN]} is {_describe(found)}; data must be an object")
     return found

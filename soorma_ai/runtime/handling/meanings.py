@@ -37,7 +37,7 @@ class Meanings:
             return []
         if any(len(vector.numbers) != len(wanted.numbers) for vector in vectors.values()):
             raise ConfigError(f"{self._embedder.name} gave vectors of several lengths: give an embedder of one model")
-        return nearest(vectors, wanted, most)
+        return await asyncio.to_thread(nearest, vectors, wanted, most)
 
     async def _learn(self, texts: Sequence[str]) -> None:
         unknown = [text for text in texts if text not in self._known]

@@ -6,12 +6,22 @@ from functools import lru_cache, partial
 from typing import Generic, TypeVar, cast
 
 from soorma_ai.core.deciding.asking import may_ask_again, room_after
+from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
 from soorma_ai.domain.limits import Charge, Payer, fill_in
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
-from soorma_ai.errors import ConfigError, ContentFiltered, DecisionError, LimitExceeded, ModelRefused, Paid, SoormaError
+from soorma_ai.errors import (
+    ConfigError,
+    ContentFiltered,
+    DecisionError,
+    LimitExceeded,
+    ModelRefused,
+    NotAllowed,
+    Paid,
+    SoormaError,
+)
 from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
@@ -32,6 +42,11 @@ class Inquiry(Generic[T]):
     digest: str
     judge: Callable[[Json, str], Awaitable["T | Further[T]"]]
     shown: Showing | None = None
+    show_again: "Callable[[Showing], Inquiry[T]] | None" = None
+
+    def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
+        """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
+        return self.show_again(shown) if shown and self.show_again and shown != self.shown else self
 
 
 @dataclass(frozen=True)
@@ -45,16 +60,22 @@ class Further(Generic[T]):
 async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer) -> T:
     """Ask as often as `may_ask_again` allows, each time told precisely what was wrong with the answer before.
 
+    What was answered in an earlier handling is taken from the journal, as the answer to what was shown then.
+
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
     """
     journal = await handling.services.store.plans.journal(handling.agent, handling.event.id)
     written = {entry.key: entry for entry in journal}
+    shown = await handling.services.store.plans.shown(payer.plan_id) if written else {}
     exchanges: list[Message] = []
     unusable: list[Ending] = []
     while True:
         key = JournalKey(handling.agent, handling.event.id, handling.next_call())
         if entry := written.get(key):
-            judged = _declined(entry) or await _judge(inquiry, entry.value, entry.fault)
+            if entry.prompt_id != inquiry.prompt.prompt_id:
+                continue  # it was spent on another question
+            inquiry = inquiry.as_it_was(shown.get(entry.shown))
+            judged = await _judge_again(inquiry, entry)
         else:
             room = room_after(unusable, reasoner.max_output_tokens)
             question = ModelQuestion(_messages(inquiry.prompt, exchanges), inquiry.schema, room)
@@ -108,18 +129,26 @@ async def _ask(
     except Exception:
         await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
         raise
-    judged = await _judge(inquiry, answer.value, answer.fault)
     spent = fill_in(answer.paid, held)
     entry = _entry(handling, inquiry, payer, key, replace(answer, **spent._asdict()))
-    entry = _with_verdict(entry, judged)
     used = _charge(root, spent)
+    try:
+        judged = await _judge(inquiry, answer.value, answer.fault)
+    except Exception:
+        # It is paid, and is judged when this is handled again.
+        await store.plans.settle(reserved, used, entry, inquiry.shown)
+        raise
+    entry = _with_verdict(entry, judged)
     # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
     await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry, inquiry.shown))
     return entry, judged
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
-    """Return what a call may cost: all that is sent, spelled as it is sent, the schema too, and the longest answer."""
+    """Return what a call may cost: all that is sent, as long as it is spelled for any provider, and the longest answer.
+
+    Four characters are a token: by that share a call may cost more where a model counts otherwise.
+    """
     sent = tokens_of(compact([message.content for message in question.messages])) + _tokens_in(Same(question.schema))
     room = question.room or reasoner.max_output_tokens
     return Paid(sent, room, reasoner.cost_of(sent, room))
@@ -127,7 +156,7 @@ def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:
 
 @lru_cache(maxsize=256)
 def _tokens_in(same: Same[JsonObject]) -> int:
-    return tokens_of(compact(same.it))
+    return max(tokens_of(compact(same.it)), tokens_of(wire_of(same.it).text))
 
 
 def _charge(root_plan_id: str, spent: Paid) -> Charge:
@@ -179,6 +208,24 @@ async def _judge(inquiry: Inquiry[T], value: Json, fault: str) -> T | Further[T]
         return await inquiry.judge(value, fault)
     except (DecisionError, LimitExceeded) as refusal:
         return refusal
+
+
+async def _judge_again(inquiry: Inquiry[T], entry: JournalEntry) -> T | Further[T] | _Refusal:
+    """Judge what is in the journal by what is offered now. What was refused stays refused: it was asked for again."""
+    if declined := _declined(entry):
+        return declined
+    judged = await _judge(inquiry, entry.value, entry.fault)
+    return judged if entry.verdict is not Verdict.REFUSED or _is_refused(judged) else NotAllowed(entry.refusal)
+
+
+def _is_refused(judged: object) -> bool:
+    match judged:
+        case DecisionError() | LimitExceeded():
+            return True
+        case Further(refusal=refusal):
+            return refusal is not None
+        case _:
+            return False
 
 
 def _declined(entry: JournalEntry) -> ModelRefused | ContentFiltered | None:

@@ -1,18 +1,18 @@
 """Ask a model for one event that is to be published, in the light of what live agents take now."""
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
 
 from soorma_ai.core.deciding.choosing import NoChoice, judge_choice, offer_on, parse_choice, unseen_choice
-from soorma_ai.core.deciding.prompt import choice_inputs
+from soorma_ai.core.deciding.prompt import View, choice_inputs
 from soorma_ai.core.deciding.queries import query_about_state
 from soorma_ai.core.offering.form import choice_form_of, digest_of
 from soorma_ai.core.offering.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
 from soorma_ai.core.offering.offer import Offer
 from soorma_ai.core.offering.ranking import rank
-from soorma_ai.core.offering.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import REASK, SELECT
@@ -50,7 +50,7 @@ async def offer_for_choice(handling: Handling, topic: EventTopic) -> Offer:
 async def choose(handling: Handling, settings: ChoiceSettings, reasoner: Reasoner, state: JsonObject) -> EventDecision:
     """Ask for one event. Raise as `ask_model` does, and NotFound where nothing is offered, or none of it serves."""
     offer = await offer_for_choice(handling, settings.topic)
-    inquiry = _Subject(handling, settings, offer, state).inquire(await _show_now(offer, settings, state), 0)
+    inquiry = _Subject(handling, settings, offer, state).inquire(View(await _show_now(offer, settings, state)))
     chosen = await ask_model(handling, reasoner, inquiry, await _payer_of(handling, settings.max_llm_calls))
     if isinstance(chosen, NoChoice):
         raise NotFound(f"the model found no event on {settings.topic} that serves: {chosen.reasoning or '(no reason)'}")
@@ -86,22 +86,29 @@ class _Subject:
     offer: Offer
     state: JsonObject
 
-    def inquire(self, showing: Showing, lookups: int) -> Inquiry[_Choice]:
-        inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, showing)
+    def inquire(self, view: View) -> Inquiry[_Choice]:
+        inputs = choice_inputs(self.handling.agent, self.settings.instructions, self.state, self.offer, view)
         prompt = self.handling.services.prompts.render(SELECT, inputs)
-        form = choice_form_of(self.offer, showing)
-        return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, showing, lookups), showing)
+        form = choice_form_of(self.offer, view.showing)
+        return Inquiry(
+            prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing, partial(self._again, view)
+        )
 
-    async def _judge(self, showing: Showing, lookups: int, value: Json, fault: str) -> "_Choice | Further[_Choice]":
+    def _again(self, view: View, shown: Showing) -> Inquiry[_Choice]:
+        kept = still_offered(shown, self.offer).schemas
+        return self.inquire(replace(view, showing=add_schemas(view.showing, self.offer, kept)))
+
+    async def _judge(self, view: View, value: Json, fault: str) -> "_Choice | Further[_Choice]":
         if lookup := parse_lookup(value):
-            must_not_look_again(lookups)
+            must_not_look_again(view.lookups)
             found = rank(self.offer, lookup.words) if lookup.words else ()
-            return Further(self.inquire(look_up(lookup, self.offer, showing, found), lookups + 1))
+            showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
+            return Further(self.inquire(View(showing, note=note, lookups=view.lookups + 1)))
         chosen = parse_choice(value, fault, self.offer)
         if isinstance(chosen, NoChoice):
             return chosen
-        if unseen := unseen_choice(chosen, self.offer, showing):
-            more = add_schemas(showing, self.offer, unseen)
-            return Further(self.inquire(more, lookups), refuse_unseen(unseen, self.offer))
+        if unseen := unseen_choice(chosen, self.offer, view.showing):
+            more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
+            return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
         judge_choice(chosen, self.offer)
         return chosen

@@ -2,11 +2,11 @@
 
 import asyncio
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 
-from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
-from soorma_ai.core.deciding.prompt import Occasion, decide_inputs, plan_inputs
+from soorma_ai.core.deciding.judge import Situation, judge, must_be_possible_at_once, parse_decision, prepare_decision
+from soorma_ai.core.deciding.prompt import Occasion, View, decide_inputs, plan_inputs
 from soorma_ai.core.deciding.queries import query_about
 from soorma_ai.core.deciding.review import review
 from soorma_ai.core.offering.drafts import Material, gather_material, narrow, parse_machine, prepare_machine
@@ -22,7 +22,7 @@ from soorma_ai.core.offering.lookups import (
 )
 from soorma_ai.core.offering.offer import WAIT, Offer, make_offer
 from soorma_ai.core.offering.ranking import MOST_RANKED, rank, used_in
-from soorma_ai.core.offering.showing import add_schemas, needs_ranking, show_offer
+from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
@@ -91,7 +91,7 @@ async def decide(
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
-    view = _View(await _show_now(handling, settings, offer, occasion))
+    view = View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
@@ -113,15 +113,6 @@ async def _rank(settings: PlannerSettings, offer: Offer, query: Query | str) -> 
 
 
 @dataclass(frozen=True)
-class _View:
-    """What a model has been shown for one decision, after so many `lookups` of its own."""
-
-    showing: Showing
-    seen: Mapping[str, Json] = field(default_factory=dict[str, Json])
-    lookups: int = 0
-
-
-@dataclass(frozen=True)
 class _Subject:
     """What is decided about, for as long as it is being decided."""
 
@@ -130,29 +121,31 @@ class _Subject:
     offer: Offer
     occasion: Occasion
 
-    def inquire(self, view: _View) -> Inquiry[Judged]:
+    def inquire(self, view: View) -> Inquiry[Judged]:
         settings, plan = self.settings, self.handling.plan
         inputs = decide_inputs(
-            self.occasion,
-            self.offer,
-            view.showing,
-            instructions=settings.instructions,
-            strategy=settings.strategy,
-            seen=view.seen,
+            self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
         prompt = self.handling.services.prompts.render(DECIDE, inputs)
         refers = self.occasion.told.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
-        return Inquiry(prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing)
+        return Inquiry(
+            prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing, partial(self._again, view)
+        )
 
-    async def _judge(self, view: _View, value: Json, fault: str) -> Judged | Further[Judged]:
+    def _again(self, view: View, shown: Showing) -> Inquiry[Judged]:
+        kept = still_offered(shown, self.offer).schemas
+        return self.inquire(replace(view, showing=add_schemas(view.showing, self.offer, kept)))
+
+    async def _judge(self, view: View, value: Json, fault: str) -> Judged | Further[Judged]:
         if lookup := parse_lookup(value):
             must_not_look_again(view.lookups)
             return Further(self.inquire(await self._look_up(lookup, view)))
         said = parse_decision(value, fault)
+        must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
         decision = prepare_decision(resolve_decision(said, await self._results(steps_referred_to(said))), self.offer)
         if unseen := unseen_in(decision, self.offer, view.showing):
-            more = replace(view, showing=add_schemas(view.showing, self.offer, unseen))
+            more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
         mark = fingerprint(decision, self.occasion.trigger.known)
         try:
@@ -163,13 +156,15 @@ class _Subject:
     async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
         return results_of(await self.handling.steps_at(numbers))
 
-    async def _look_up(self, lookup: Lookup, view: _View) -> _View:
+    async def _look_up(self, lookup: Lookup, view: View) -> View:
+        lookups = view.lookups + 1
         if lookup.path:
             named = parse_reference(lookup.path)
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
-            return replace(view, seen={**view.seen, str(named): part}, lookups=view.lookups + 1)
+            return replace(view, seen={**view.seen, str(named): part}, note="", lookups=lookups)
         found = await _rank(self.settings, self.offer, lookup.words) if lookup.words else ()
-        return replace(view, showing=look_up(lookup, self.offer, view.showing, found), lookups=view.lookups + 1)
+        showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
+        return replace(view, showing=showing, note=note, lookups=lookups)
 
 
 async def material_now(handling: Handling, settings: PlannerSettings, chosen: Sequence[DiscoveredAgent]) -> Material:
