@@ -290,7 +290,9 @@ files.open_writer(Path(sys.argv[1]))
 
 def test_a_file_stays_what_it_was_when_its_process_is_killed_on_the_way(older: Path) -> None:
     before, count = dump(older), statements_of(older)
-    for position in (2, *range(4, count - 2, 7), count - 2, count - 1, count):
+    # The way of the oldest file holds those of the others.
+    between = range(4, count - 2, 7) if older in (OLDER[0], OLDER[-1]) else ()
+    for position in (2, *between, count - 2, count - 1, count):
         command = [sys.executable, "-c", KILLED, str(older), str(position)]
         assert subprocess.run(command, check=False).returncode == -9, position
         assert dump(older) == before, position
