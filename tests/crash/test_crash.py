@@ -57,7 +57,7 @@ def violations(trials: list[Trial]) -> list[tuple[str, tuple[str, ...]]]:
 
 
 def test_a_kill_at_any_point_changes_nothing(stage: Stage, crashless: Crashless, rng: random.Random) -> None:
-    chosen = failpoint_layer.sample(failpoint_layer.positions(crashless.passed), 40, rng)
+    chosen = failpoint_layer.sample(failpoint_layer.positions(crashless.passed), 24, rng)
     trials = failpoint_layer.run(stage, ORDER, crashless.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > len(trials) * 0.8
@@ -85,10 +85,10 @@ def test_a_plan_that_rests_while_its_model_is_away_survives_a_kill(stage: Stage,
     everything = failpoint_layer.positions(undisturbed.passed)
     away = [position for position in everything if position.point.startswith("model.away")]
     commits = [position for position in everything if position.point.startswith("sql.commit")]
-    chosen = [*away, *rng.sample(commits, 5), *failpoint_layer.twice(everything, 2, rng)]
+    chosen = [*away, *rng.sample(commits, 3), *failpoint_layer.twice(everything, 2, rng)]
     trials = failpoint_layer.run(stage, AWAY, undisturbed.end, chosen)
     assert violations(trials) == []
-    assert sum(trial.kills for trial in trials) > 5
+    assert sum(trial.kills for trial in trials) > 3
 
 
 @pytest.mark.parametrize("program", EXAMPLES, ids=lambda program: program.name)
@@ -96,16 +96,16 @@ def test_the_agents_of_an_example_survive_a_kill(stage: Stage, program: Program,
     undisturbed = stage.crashless(program)
     everything = failpoint_layer.positions(undisturbed.passed)
     one_of_each = failpoint_layer.sample(everything, 0, rng)
-    chosen = [*rng.sample(one_of_each, 8), *failpoint_layer.twice(everything, 1, rng)]
+    chosen = [*rng.sample(one_of_each, 5), *failpoint_layer.twice(everything, 1, rng)]
     trials = failpoint_layer.run(stage, program, undisturbed.end, chosen)
     assert violations(trials) == []
-    assert sum(trial.kills for trial in trials) > 5
+    assert sum(trial.kills for trial in trials) > 3
 
 
 def test_a_kill_at_any_system_call_changes_nothing(
     stage: Stage, crashless: Crashless, calls: dict[str, int], rng: random.Random
 ) -> None:
-    trials = syscall_layer.run(stage, ORDER, crashless.end, syscall_layer.sample(calls, 12, rng))
+    trials = syscall_layer.run(stage, ORDER, crashless.end, syscall_layer.sample(calls, 8, rng))
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > len(trials) * 0.7
 
@@ -113,7 +113,7 @@ def test_a_kill_at_any_system_call_changes_nothing(
 def test_after_an_error_of_the_disk_a_restart_makes_everything_good(
     stage: Stage, crashless: Crashless, calls: dict[str, int], rng: random.Random
 ) -> None:
-    chosen = io_error_layer.sample(calls, 8, rng) + io_error_layer.lasting(calls, 3, rng)
+    chosen = io_error_layer.sample(calls, 6, rng) + io_error_layer.lasting(calls, 2, rng)
     trials = io_error_layer.run(stage, ORDER, crashless.end, chosen)
     assert violations(trials) == []
     assert sum(trial.errors > 0 for trial in trials) > len(trials) * 0.7

@@ -22,6 +22,7 @@ from kit import (
     until,
 )
 from unit.material import obj
+from worst import IS_WORST
 
 from soorma_ai import (
     Agent,
@@ -460,6 +461,7 @@ def house() -> list[Tool]:
     return tools
 
 
+@pytest.mark.skipif(IS_WORST, reason="takes long, and nothing in it is about coming twice")
 async def test_of_ten_thousand_events_the_likely_ones_are_shown_and_others_are_found_by_words(
     platform: Platform,
 ) -> None:
