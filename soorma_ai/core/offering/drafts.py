@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from soorma_ai.core.machine.machine import names_after
 from soorma_ai.core.offering.form import TIMEOUT_SECONDS
-from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer, make_offer
+from soorma_ai.core.offering.offer import PUBLISH, WAIT, Offer, goal_choice, make_offer
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.schema.combine import fold_all_of
 from soorma_ai.core.schema.nulls import strip_wire_nulls
@@ -117,7 +117,7 @@ def narrow(material: Material, choices: Collection[str]) -> Material:
     narrowed = replace(
         offer,
         events=tuple(event for event in offer.events if PUBLISH + event.event_name in choices),
-        delegates=tuple(one for one in offer.delegates if f"{DELEGATE}{one.planner}/{one.goal.event_name}" in choices),
+        delegates=tuple(one for one in offer.delegates if goal_choice(one.planner, one.goal.event_name) in choices),
         waits=tuple(one for one in offer.waits if WAIT + one.definition.event_name in choices),
     )
     return replace(material, offer=narrowed)

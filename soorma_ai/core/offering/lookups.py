@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from soorma_ai.core.offering.form import FIND_EVENTS, NEED_SCHEMA, SEE_RESULT
-from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, Offer
+from soorma_ai.core.offering.offer import PUBLISH, Offer, goal_choice
 from soorma_ai.core.offering.showing import MOST_ASKED, add_asked, add_found
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.domain.decisions import (
@@ -113,7 +113,7 @@ def _choice_of(action: PlanAction) -> str:
         case PublishAction(event_type=name):
             return PUBLISH + name
         case DelegateAction(target_planner=planner, goal_event=goal):
-            return f"{DELEGATE}{planner}/{goal}"
+            return goal_choice(planner, goal)
         case PublishAllAction() | WaitAction() | CompleteAction():
             return ""
 

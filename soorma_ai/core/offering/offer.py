@@ -16,6 +16,11 @@ DELEGATE = "delegate:"
 WAIT = "wait:"
 
 
+def goal_choice(planner: str, goal_event: str) -> str:
+    """Return the name of the choice to give a planner this goal."""
+    return f"{DELEGATE}{planner}/{goal_event}"
+
+
 @dataclass(frozen=True)
 class Delegate:
     planner: str
@@ -49,7 +54,7 @@ class Offer:
     def choices(self) -> Mapping[str, EventDefinition]:
         """Return what can be chosen, by the names that a model knows it by, in the order of these."""
         found = {PUBLISH + event.event_name: event for event in self.events}
-        found |= {f"{DELEGATE}{one.planner}/{one.goal.event_name}": one.goal for one in self.delegates}
+        found |= {goal_choice(one.planner, one.goal.event_name): one.goal for one in self.delegates}
         found |= {WAIT + one.definition.event_name: one.definition for one in self.waits}
         return {name: found[name] for name in sorted(found)}
 
@@ -79,7 +84,7 @@ class Offer:
         return self.choices.get(PUBLISH + name)
 
     def goal(self, planner: str, name: str) -> EventDefinition | None:
-        return self.choices.get(f"{DELEGATE}{planner}/{name}")
+        return self.choices.get(goal_choice(planner, name))
 
     def awaited(self, name: str) -> Awaited | None:
         return self._waits.get(name)
