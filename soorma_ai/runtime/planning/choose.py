@@ -1,6 +1,5 @@
 """Ask a model for one event that is to be published, in the light of what live agents take now."""
 
-import asyncio
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeAlias
@@ -11,7 +10,6 @@ from soorma_ai.core.deciding.queries import query_about_state
 from soorma_ai.core.offering.form import choice_form_of, digest_of
 from soorma_ai.core.offering.lookups import look_up, must_not_look_again, parse_lookup, refuse_unseen
 from soorma_ai.core.offering.offer import Offer
-from soorma_ai.core.offering.ranking import rank
 from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_ranking, show_offer, still_offered
 from soorma_ai.domain.decisions import EventDecision, Room, Showing
 from soorma_ai.domain.events import EventTopic
@@ -23,6 +21,7 @@ from soorma_ai.errors import NotFound
 from soorma_ai.ports import Reasoner
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.runtime.planning.decide import rank_choices
 from soorma_ai.runtime.views.agents import Directory
 
 _Choice: TypeAlias = EventDecision | NoChoice
@@ -72,8 +71,7 @@ async def _payer_of(handling: Handling, max_llm_calls: int) -> Payer:
 async def _show_now(offer: Offer, settings: ChoiceSettings, state: JsonObject) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
-    ranked = rank(offer, query_about_state(state, settings.instructions))
+    ranked = await rank_choices(offer, query_about_state(state, settings.instructions))
     return show_offer(offer, settings.room, ranked, (), None)
 
 
@@ -101,7 +99,7 @@ class _Subject:
     async def _judge(self, view: View, value: Json, fault: str) -> "_Choice | Further[_Choice]":
         if lookup := parse_lookup(value):
             must_not_look_again(view.lookups)
-            found = rank(self.offer, lookup.words) if lookup.words else ()
+            found = await rank_choices(self.offer, lookup.words) if lookup.words else ()
             showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
             return Further(self.inquire(View(showing, note=note, lookups=view.lookups + 1)))
         chosen = parse_choice(value, fault, self.offer)

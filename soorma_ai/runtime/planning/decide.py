@@ -37,6 +37,7 @@ from soorma_ai.domain.states import PlanDefinition
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import PayloadMismatch
 from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
@@ -100,16 +101,17 @@ async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer,
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
     before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
-    ranked = await _rank(settings, offer, query_about(occasion, settings.instructions))
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.meanings)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
 
-async def _rank(settings: PlannerSettings, offer: Offer, query: Query | str) -> list[str]:
+async def rank_choices(offer: Offer, query: Query | str, meanings: Meanings | None = None) -> list[str]:
+    """Return the likely choices, best first: by words, and by what they mean where that is known."""
     await asyncio.to_thread(lambda: offer.index)  # of very many it takes long to make, while others go on
-    if settings.meanings is None:
+    if meanings is None:
         return rank(offer, query)
     words = query if isinstance(query, str) else " ".join(text for text, _ in query.parts)
-    return rank(offer, query, await settings.meanings.rank([*offer.choices.values()], words, MOST_RANKED))
+    return rank(offer, query, await meanings.rank([*offer.choices.values()], words, MOST_RANKED))
 
 
 @dataclass(frozen=True)
@@ -162,7 +164,7 @@ class _Subject:
             named = parse_reference(lookup.path)
             part = slice_of(named, await self._results([named.step]), RESULT_TOKENS * CHARS_PER_TOKEN)
             return replace(view, seen={**view.seen, str(named): part}, note="", lookups=lookups)
-        found = await _rank(self.settings, self.offer, lookup.words) if lookup.words else ()
+        found = await rank_choices(self.offer, lookup.words, self.settings.meanings) if lookup.words else ()
         showing, note = look_up(lookup, self.offer, view.showing, found, self.settings.room)
         return replace(view, showing=showing, note=note, lookups=lookups)
 
@@ -206,7 +208,7 @@ async def _narrow(material: Material, settings: PlannerSettings, occasion: Occas
     if not needs_ranking(offer, room):
         return material
     pinned = replace(room, pinned=(*room.pinned, *material.wanted), schemas=DRAWN_FROM)
-    ranked = await _rank(settings, offer, query_about(occasion, settings.instructions))
+    ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.meanings)
     showing = show_offer(offer, pinned, ranked, (), None)
     waits = (name for name in showing.lines if name.startswith(WAIT))
     return narrow(material, {*showing.schemas, *waits})
