@@ -14,6 +14,7 @@ from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.agents.agent import Agent
 from soorma_ai.agents.planner_base import BasePlanner
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import JsonObject, clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -90,7 +91,7 @@ class Platform(Client):
         opened.callback(self._forget)
         store = self._store or SqliteStore(self._path)
         opened.push_async_callback(store.close)
-        store.notify(signals.committed)
+        store.notify(signals.committed, self._arrived)
         await store.open(self._clock.now())
         prompts = PromptFiles(*self._settings.prompts_dirs)
         backlog = self._settings.max_backlog
@@ -103,6 +104,10 @@ class Platform(Client):
             control = ControlServer(owner.info.socket, self._obey)
             await control.start()
             opened.push_async_callback(control.close)
+
+    def _arrived(self, arrival: Arrival) -> None:
+        if self._supervisor is not None:
+            self._supervisor.arrived(arrival)
 
     def _forget(self) -> None:
         self._open_services = self._supervisor = None

@@ -11,6 +11,8 @@ Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
 class LocalBus:
     """Holds nothing: `publish` returns when every subscriber has acknowledged, and raises when one could not."""
 
+    is_broker = False
+
     def __init__(self) -> None:
         self._subscribers: list[Receive] = []
         self._closed = False

@@ -1,11 +1,12 @@
 """Everything that a plan, a task or a client is waiting for."""
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Literal
 
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask
 from soorma_ai.domain.values import JsonObject
 
@@ -195,8 +196,10 @@ class Untaken:
 
 @dataclass(frozen=True)
 class Arrival:
-    """The outcome of events that came in: agents with new work, client requests answered, strays."""
+    """The outcome of events that came in: agents for whom there is something to claim, replies to clients by their
+    requests, strays, and plans whose handlings need not go on."""
 
-    agents: frozenset[str]
-    answered: frozenset[str]
-    strays: tuple[Stray, ...]
+    agents: frozenset[str] = frozenset()
+    replies: Mapping[str, EventEnvelope] = field(default_factory=dict[str, EventEnvelope])
+    strays: tuple[Stray, ...] = ()
+    stops: frozenset[str] = frozenset()

@@ -16,13 +16,23 @@ class Clock(Protocol):
 
     async def sleep(self, seconds: float) -> None: ...
 
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+        """Call it so many seconds later; return what forgets it."""
+        ...
+
     def new_id(self) -> str:
         """A fresh random id; the only source of ids that are not derived."""
         ...
 
 
 class Bus(Protocol):
-    """Carries, at least once. It may drop nothing that it took, and may double, delay and reorder."""
+    """Carries, at least once. It may drop nothing that it took, and may double, delay and reorder.
+
+    Where it is no broker, the store delivers what is published by itself, and it carries what was sent before.
+    """
+
+    @property
+    def is_broker(self) -> bool: ...
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         """Return when the bus has taken them all. Raise BusUnavailable."""

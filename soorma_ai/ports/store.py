@@ -19,8 +19,29 @@ from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
 
 
+class Hands(Protocol):
+    """Free hands of the agents of this process, for deliveries that are born claimed. Used on the loop's thread."""
+
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        """Reserve a hand of this agent; False when it has none free, or something older waits for one. `freed`: one
+        becomes free by the same transaction."""
+        ...
+
+    def give_back(self, agent: str) -> None:
+        """Nothing came of what a hand was reserved for."""
+        ...
+
+    def hand_over(self, delivery: Delivery) -> None:
+        """Put what is claimed on disk by now into the hand that was reserved for it."""
+        ...
+
+
 class Queue(Protocol):
-    """Inbox, leases, outbox and timers."""
+    """Inbox, leases, outbox and timers.
+
+    Once the store delivers (`Store.deliver`), what a method publishes arrives in the same transaction, and what cannot
+    arrive for a fault of its own is a dead letter.
+    """
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent. A
@@ -61,16 +82,17 @@ class Queue(Protocol):
         """Prolong leases; returns those that are still ours."""
         ...
 
-    async def commit(self, work: Work, now: datetime) -> None:
-        """Commit all of it or nothing. Raise LeaseLost, VersionConflict, LocalProtocolError, StoreUnavailable."""
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        """Commit all of it or nothing, and return what arrived with it. Raise LeaseLost, VersionConflict,
+        LocalProtocolError, StoreUnavailable."""
         ...
 
-    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
+    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
         """A client's own publish, with the reply it expects, if any. An event sent before is not sent again;
         the same id with other content is a LocalProtocolError."""
         ...
 
-    async def send_once(self, effects: Sequence[Effect], now: datetime) -> bool:
+    async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
         """Apply what is asked from outside. False, and nothing changes, where the expectation that the first of these
         effects opens is there already, open or closed."""
         ...
@@ -380,8 +402,15 @@ class Store(Protocol):
     letters: DeadLetters
     upkeep: Upkeep
 
-    def notify(self, on_commit: Callable[[], None]) -> None:
-        """Call this on the loop's thread after every commit that wrote. To be given before `open`."""
+    def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
+        """Call these on the loop's thread: `on_commit` after every commit that wrote, with whether something is left to
+        the relay; `on_arrival` with what arrived in a transaction, even if who asked for it waits no more. To be given
+        before `open`."""
+        ...
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        """Be the bus from now on: what is published arrives in the transaction that publishes it, leased to whoever has
+        a free hand. Until then, and where another bus carries, it stands in the outbox."""
         ...
 
     async def open(self, now: datetime) -> None:

@@ -3,6 +3,7 @@
 import asyncio
 import heapq
 import itertools
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 from soorma_ai.domain.values import derived_id
@@ -30,12 +31,28 @@ class VirtualClock:
         return derived_id("virtual", self._seed, str(next(self._count)))
 
     async def sleep(self, seconds: float) -> None:
-        due = self._now + timedelta(seconds=seconds)
-        if due <= self._now:
-            return
+        if seconds > 0:
+            await self._wake_after(seconds)
+
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+        def wake(woken: asyncio.Future[None]) -> None:
+            if not woken.cancelled():
+                call()
+
+        def forget() -> None:
+            future.cancel()
+
+        future = self._wake_after(seconds)
+        future.add_done_callback(wake)
+        return forget
+
+    def _wake_after(self, seconds: float) -> asyncio.Future[None]:
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        heapq.heappush(self._sleepers, (due, next(self._count), future))
-        await future
+        if seconds > 0:
+            heapq.heappush(self._sleepers, (self._now + timedelta(seconds=seconds), next(self._count), future))
+        else:
+            future.set_result(None)
+        return future
 
     @property
     def next_wake(self) -> datetime | None:

@@ -38,7 +38,7 @@ def commits() -> list[str]:
 @pytest.fixture
 async def store(backend: Backend, commits: list[str]) -> AsyncIterator[Store]:
     opened = backend.make()
-    opened.notify(partial(commits.append, "commit"))
+    opened.notify(lambda is_leaving: commits.append("commit"), lambda arrival: None)
     await opened.open(NOW)
     yield opened
     await opened.close()

@@ -17,6 +17,7 @@ from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import ConfigError, LocalProtocolError, SoormaError, StoreUnavailable, VersionConflict
 from soorma_ai.ports import Work
@@ -39,7 +40,7 @@ async def held_up(store: SqliteStore) -> AsyncGenerator[None]:
         entered.set()
         go_on.wait(60)
 
-    occupied = asyncio.create_task(store.database.write(occupy))
+    occupied = asyncio.create_task(store.database.write(occupy, is_long=True))
     await asyncio.to_thread(entered.wait, 60)
     try:
         yield
@@ -87,7 +88,7 @@ async def test_one_that_fails_harms_no_other_of_its_group(store: SqliteStore) ->
     commits = counting(store, "COMMIT")
     results = await as_one_group(store, *(store.queue.commit(work, NOW) for work in works))
     assert len(commits) == 2
-    assert [type(result) for result in results] == [type(None), VersionConflict] * 3
+    assert [type(result) for result in results] == [Arrival, VersionConflict] * 3
     assert await unsent_ids(store) == ["out-0", "out-2", "out-4"]
     assert [one.ordinal for one in await store.plans.steps("plan-1")] == [0, 1, 3, 5]
     await store.queue.commit(Work(deliveries[1], Ack(), ()), NOW)
@@ -108,7 +109,7 @@ async def test_a_fault_of_our_own_reaches_its_caller_and_the_thread_lives_on(sto
         raise ZeroDivisionError("a bug")
 
     results = await as_one_group(store, store.database.write(faulty), store.queue.send([event("e-1")], None, NOW))
-    assert isinstance(results[0], ZeroDivisionError) and results[1] is None
+    assert isinstance(results[0], ZeroDivisionError) and isinstance(results[1], Arrival)
     assert await unsent_ids(store) == ["e-1"]
 
 
@@ -177,7 +178,7 @@ async def test_closing_first_does_what_was_asked_for(tmp_path: Path) -> None:
     async with opened(SqliteStore(tmp_path / "store.db")) as store:
         asked = [asyncio.create_task(store.queue.send([event(f"e-{n}")], None, NOW)) for n in range(300)]
         await asyncio.sleep(0)
-    assert await asyncio.gather(*asked) == [None] * 300
+    await asyncio.gather(*asked)
     async with opened(store):
         assert len(await store.queue.unsent(1000)) == 300
 
@@ -200,10 +201,12 @@ async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
 async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> None:
     told: list[str] = []
     store = SqliteStore(tmp_path / "store.db")
-    store.notify(lambda: told.append("commit"))
+    store.notify(
+        lambda is_leaving: told.append(f"commit, leaving: {is_leaving}"), lambda arrival: told.append("arrival")
+    )
     async with opened(store):
         await store.queue.send([event("e-1")], None, NOW)
-    assert told == ["commit"]
+    assert told == ["arrival", "commit, leaving: True"]
 
 
 class Careless(SqlitePlans):

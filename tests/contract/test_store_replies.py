@@ -108,9 +108,11 @@ async def test_a_clients_reply_is_reported_and_queued_for_nobody(store: Store) -
     expected = expectation("q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None)
     await store.queue.send([event("q-1")], expected, NOW)
     arrival = await store.queue.arrive([reply("r-1", "q-1")], NOW)
-    assert (arrival.answered, arrival.agents) == ({"q-1"}, frozenset())
+    assert (set(arrival.replies), arrival.agents) == ({"q-1"}, frozenset())
     assert await claimed(store, "planner") == []
-    assert (await store.queue.arrive([reply("r-1", "q-1")], NOW)).answered == {"q-1"}, "whoever missed it is told again"
+    assert set((await store.queue.arrive([reply("r-1", "q-1")], NOW)).replies) == {"q-1"}, (
+        "whoever missed it is told again"
+    )
 
 
 async def test_a_client_that_was_told_of_a_failure_finds_the_success_that_comes_later(store: Store) -> None:
@@ -118,7 +120,7 @@ async def test_a_client_that_was_told_of_a_failure_finds_the_success_that_comes_
     await store.queue.send([event("q-1")], expected, NOW)
     failed, worked = reply("r-1", "q-1", data={"success": False}), reply("r-2", "q-1", data={"success": True})
     for came, met_by, answered in ((failed, "r-1", {"q-1"}), (worked, "r-2", {"q-1"}), (failed, "r-2", frozenset())):
-        assert (await store.queue.arrive([came], NOW)).answered == answered
+        assert set((await store.queue.arrive([came], NOW)).replies) == answered
         assert (await find(store, "q-1")).met_by == met_by
 
 

@@ -73,9 +73,14 @@ class HurriedClock(SystemClock):
     async def sleep(self, seconds: float) -> None:
         await super().sleep(seconds / HURRY)
 
+    def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
+        return super().call_later(seconds / HURRY, call)
+
 
 class InsistentBus(LocalBus):
     """Brings everything twice, as a bus may."""
+
+    is_broker = True
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         await super().publish(events)

@@ -6,7 +6,6 @@ handling. What lost leases lead to, the state machine in tests/machine tries.
 """
 
 import os
-import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 from datetime import datetime, timedelta
@@ -17,6 +16,7 @@ from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Delivery
@@ -28,6 +28,8 @@ IS_WORST = os.environ.get("SOORMA_WORST") == "1"
 
 
 class TwiceBus(LocalBus):
+    is_broker = True
+
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         for event in (*events, *reversed(events)):
             await super().publish([event])
@@ -41,12 +43,18 @@ class OneAtATime(SqliteQueue):
 
 
 class ForgetfulDatabase(Database):
-    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        def and_forget(db: sqlite3.Connection) -> T:
+    async def write(
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None] | None = None,
+        *,
+        is_long: bool = False,
+    ) -> T:
+        def and_forget(db: Connection) -> T:
             self.routes.forget()
             return operation(db)
 
-        return await super().write(and_forget)
+        return await super().write(and_forget, ended, is_long=is_long)
 
 
 class ForgetfulStore(SqliteStore):

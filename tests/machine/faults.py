@@ -7,11 +7,14 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import BusUnavailable, StoreUnavailable
 from soorma_ai.ports import Bus, Clock, Store
+
+T = TypeVar("T")
 
 # Everything else that a store does writes.
 # fmt: off
@@ -22,9 +25,13 @@ _READS = frozenset({
     "unsent",
 })
 # fmt: on
-_NOT_COUNTED = frozenset({"open", "close"})
+_NOT_COUNTED = frozenset({"open", "close", "deliver"})
 
 _silent: ContextVar[bool] = ContextVar("silent", default=False)
+
+
+def _unless_silent(call: Callable[[T], None]) -> Callable[[T], None]:
+    return lambda given: None if _silent.get() else call(given)
 
 
 class Fault(Enum):
@@ -51,8 +58,8 @@ class FaultyStore:
         self._store = store
         self._fault = fault
 
-    def notify(self, on_commit: Callable[[], None]) -> None:
-        self._store.notify(lambda: None if _silent.get() else on_commit())
+    def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
+        self._store.notify(_unless_silent(on_commit), _unless_silent(on_arrival))
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
@@ -100,6 +107,8 @@ LONGEST_DELAY = 40.0
 
 class FaultyBus:
     """What it does with each publish is drawn by `seed` from `ways`. `took` counts."""
+
+    is_broker = True
 
     def __init__(self, bus: Bus, clock: Clock, seed: int, ways: Sequence[Way]) -> None:
         self.took: list[Way] = []

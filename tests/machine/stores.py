@@ -1,13 +1,14 @@
 """Stores that run where they are called, and can die at any commit."""
 
 import asyncio
-import sqlite3
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar
 
 from soorma_ai.adapters.sqlite.database import Database
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.store import SqliteStore
 
@@ -25,7 +26,17 @@ class OneThreadDatabase(Database):
     commits_left: int | None = None
     keeps_last = False
 
-    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    def __init__(self, path: Path | None, *, read_only: bool) -> None:
+        super().__init__(path, read_only=read_only)
+        self._context = copy_context()
+
+    async def write(
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None] | None = None,
+        *,
+        is_long: bool = False,
+    ) -> T:
         await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
         if self.commits_left == 0 and not self.keeps_last:
             self.is_dead = True
@@ -36,11 +47,13 @@ class OneThreadDatabase(Database):
         elif self.commits_left is not None:
             self.commits_left -= 1
         await self._alive()
+        if ended is not None:
+            self._context.run(ended, result, True)
         if self.on_commit is not None:
-            self.on_commit()
+            self.on_commit(self.writer.connection.take_leaving())
         return result
 
-    async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
+    async def read(self, query: Callable[[Connection], T]) -> T:
         await self._alive()
         return await super().read(query)
 
@@ -48,7 +61,7 @@ class OneThreadDatabase(Database):
         if self.is_dead:
             await asyncio.get_running_loop().create_future()
 
-    def _transact(self, operation: Callable[[sqlite3.Connection], T]) -> T:
+    def _transact(self, operation: Callable[[Connection], T]) -> T:
         db = self.writer.connection
         with in_our_words():
             db.execute("BEGIN IMMEDIATE")

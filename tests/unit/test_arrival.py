@@ -113,8 +113,11 @@ def test_a_reply_meets_its_expectation_and_goes_to_who_asked(kind: ExpectationKi
 def test_a_clients_reply_is_told_to_the_client_again_when_it_comes_again_and_goes_to_nobody() -> None:
     expected = expectation("q-1", ExpectationKind.CLIENT)
     met = replace(expected, status=MET, met_by="r-1")
-    assert arrived(reply("r-1", "q-1"), NamedRows(expected)) == (Meet("q-1", "r-1"), Answered("q-1"))
-    assert arrived(reply("r-1", "q-1"), NamedRows(met)) == (Answered("q-1"),)
+    assert arrived(reply("r-1", "q-1"), NamedRows(expected)) == (
+        Meet("q-1", "r-1"),
+        Answered("q-1", reply("r-1", "q-1")),
+    )
+    assert arrived(reply("r-1", "q-1"), NamedRows(met)) == (Answered("q-1", reply("r-1", "q-1")),)
 
 
 @pytest.mark.parametrize("kind", BY_REPLY)
@@ -166,7 +169,7 @@ def test_a_success_takes_the_place_of_the_failure_of_the_same_agent_that_a_clien
     )
     effects = arrived(came, NamedRows(expected, was_handed=True, replied=told))
     surplus = Stray("r-2", "work.done", "surplus", "q-1")
-    assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1")) if replaces else (surplus,))
+    assert effects == ((Replace("q-1", "r-1", "r-2"), Answered("q-1", came)) if replaces else (surplus,))
 
 
 @pytest.mark.parametrize(
@@ -353,14 +356,18 @@ def test_who_was_asked_stops_when_its_answer_is_waited_for_no_more(
     assert arrived(came.model_copy(update={"tenant_id": "other"}), found) == (), "another tenant's word"
 
 
+REPLIED = reply("r-1", "q-1")
+
+
 def test_what_is_told_of_events_that_came_in() -> None:
     early, late = Stray("f-1", "a", "early", None), Stray("f-2", "b", "late", "q-1")
     done = (
         Put("one", "x"),
         Resolve("two", "y"),
-        Answered("q-1"),
+        Answered("q-1", REPLIED),
         late,
         KeepEarly(early, "default", (), later(1)),
         Meet("w", "f"),
     )
-    assert arrival_of(done) == Arrival(frozenset({"one", "two"}), frozenset({"q-1"}), (late, early))
+    found = arrival_of(done, frozenset({"one"}), {"plan-1"})
+    assert found == Arrival(frozenset({"one"}), {"q-1": REPLIED}, (late, early), frozenset({"plan-1"}))

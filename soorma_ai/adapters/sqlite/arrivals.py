@@ -1,5 +1,6 @@
 """Events that come in: what stands about them in the tables, and what is done with them."""
 
+import logging
 import sqlite3
 from collections.abc import Sequence
 from dataclasses import replace
@@ -8,6 +9,9 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite.codec import moment
 from soorma_ai.adapters.sqlite.consequences import apply
+from soorma_ai.adapters.sqlite.file.connection import Connection
+from soorma_ai.adapters.sqlite.file.faults import in_our_words
+from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, tasks
 from soorma_ai.adapters.sqlite.tables.registry import Routes
@@ -16,45 +20,119 @@ from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
+from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.errors import TransientError
+from soorma_ai.ports import StoredEvent
+
+_LOG = logging.getLogger("soorma_ai.store")
 
 
-def arrive(db: sqlite3.Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-    """Apply what the rules say of events, each of which sees what became of those before it."""
-    index, done, registered = routes.index(db), list[Effect](), _Registered(db, now)
+def arrive(db: Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
+    """Take in events that a bus brought."""
+    arriving = _Arriving(db, routes, now)
     for came in events:
         seq, event = log.record(db, came)
         log.arrived(db, seq)
-        heard = arrival.hear(event, index)
-        found = _found(db, index, event, heard)
-        if event.topic is EventTopic.ACTION_REQUESTS:
-            found = replace(found, was_untaken=inbox.was_untaken(db, seq))
-        done += apply(db, arrival.arrive(heard, found, event, now), now, seq)
-        if heard.is_untaken and not found.was_untaken and index.is_taken(event):
-            done += _hand_over(db, index, seq, event, registered)
-    return arrival_of(done)
+        arriving.take(StoredEvent(seq, event))
+    return arriving.finish()
 
 
-def hand_over(
-    db: sqlite3.Connection, routes: Routes, after: int, limit: int, now: datetime
-) -> tuple[Arrival, int | None]:
+def arrive_published(db: Connection, routes: Routes, now: datetime) -> Arrival:
+    """Take in what this transaction has published, where the store is the bus."""
+    return _Arriving(db, routes, now).finish()
+
+
+def hand_over(db: Connection, routes: Routes, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
     """Hand over requests that nobody took, and somebody takes now: what came of it, and the place to go on from."""
-    index, done, registered = routes.index(db), list[Effect](), _Registered(db, now)
-    seqs = inbox.untaken(db, index.requests(), after, limit)
+    arriving = _Arriving(db, routes, now)
+    seqs = inbox.untaken(db, routes.index(db).requests(), after, limit)
     for seq in seqs:
         event = log.readable(db, seq)
-        if event is not None and index.is_taken(event):
-            done += _hand_over(db, index, seq, event, registered)
-    return arrival_of(done), seqs[-1] if len(seqs) == limit else None
+        if event is not None:
+            arriving.hand_over(StoredEvent(seq, event))
+    return arriving.finish(), seqs[-1] if len(seqs) == limit else None
+
+
+class _Arriving:
+    """Events that come in, each of which sees what became of those before it; what they lead to is applied."""
+
+    def __init__(self, db: Connection, routes: Routes, now: datetime) -> None:
+        self._db = db
+        self._index = routes.index(db)
+        self._registered = _Registered(db, now)
+        self._now = now
+        self._done: list[Effect] = []
+        self._stops: set[str] = set()
+
+    def take(self, came: StoredEvent) -> None:
+        """Apply what the rules say of an event."""
+        db, event = self._db, came.event
+        self._stops |= arrival.plans_to_stop([event])
+        heard = arrival.hear(event, self._index)
+        found = _found(db, self._index, event, heard)
+        if event.topic is EventTopic.ACTION_REQUESTS:
+            found = replace(found, was_untaken=inbox.was_untaken(db, came.seq))
+        self._done += apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
+        if heard.is_untaken and not found.was_untaken:
+            self.hand_over(came)
+
+    def hand_over(self, waiting: StoredEvent) -> None:
+        """Hand a request that nobody took to whoever takes it now."""
+        db, request = self._db, waiting.event
+        if not self._index.is_taken(request):
+            return
+        takers = arrival.hear(request, self._index).takers
+        plan = plans.plan(db, request.plan_id) if request.plan_id is not None else None
+        context, defined = plan.goal_data if plan else None, self._registered.of(request.tenant_id, request.type)
+        effects = untaken.hand_over(request, defined, _expected(db, request), takers, self._now, context)
+        self._done += apply(db, effects, self._now, waiting)
+
+    def finish(self) -> Arrival:
+        """Take what has been published meanwhile, which is what it leads to as well; return what came of all."""
+        published = self._db.published
+        while published:
+            came = StoredEvent(*published.pop(0))
+            if self._db.is_careful:
+                self._take_apart(came)
+            else:
+                self.take(came)
+        return arrival_of(self._done, self._db.take_queued(), self._stops)
+
+    def _take_apart(self, came: StoredEvent) -> None:
+        """Take one that must not undo the others: what cannot arrive for a fault of its own is a dead letter, and who
+        asked for it is told."""
+        db, waiting = self._db, list(self._db.published)
+        done, stops = len(self._done), set(self._stops)
+        db.execute("SAVEPOINT event")
+        try:
+            with in_our_words():
+                self.take(came)
+        except TransientError:
+            raise
+        except Exception as error:
+            db.execute("ROLLBACK TO event")
+            db.published[:] = waiting
+            del self._done[done:]
+            self._stops = stops
+            self._set_aside(came.event, error)
+        db.execute("RELEASE event")
+
+    def _set_aside(self, event: EventEnvelope, error: Exception) -> None:
+        reason = arrival.describe_fault(error)
+        _LOG.warning("event_set_aside", exc_info=error, extra={"event_id": event.id, "reason": reason})
+        letters.set_aside(self._db, event, reason, self._now)
+        if event.topic is EventTopic.ACTION_REQUESTS:
+            log.publish_once(self._db, refuse(event, arrival.CANNOT_ARRIVE, reason, self._now))
 
 
 class _Registered:
     """Definitions of requests by those who take them, live ones, or where none lives, those that are gone; looked up
     once for each type."""
 
-    def __init__(self, db: sqlite3.Connection, now: datetime) -> None:
+    def __init__(self, db: Connection, now: datetime) -> None:
         self.now = now
         self._db = db
         self._known: dict[tuple[str, str], list[RegisteredEvent]] = {}
@@ -65,16 +143,6 @@ class _Registered:
             live = _of_type(registry.live_events(self._db, tenant_id, self.now), event_type)
             self._known[key] = live or _of_type(registry.known_events(self._db, tenant_id), event_type)
         return self._known[key]
-
-
-def _hand_over(
-    db: sqlite3.Connection, index: Index, seq: int, request: EventEnvelope, registered: _Registered
-) -> list[Effect]:
-    takers = arrival.hear(request, index).takers
-    plan = plans.plan(db, request.plan_id) if request.plan_id is not None else None
-    context, defined = plan.goal_data if plan else None, registered.of(request.tenant_id, request.type)
-    effects = untaken.hand_over(request, defined, _expected(db, request), takers, registered.now, context)
-    return apply(db, effects, registered.now, seq)
 
 
 def waiting_for_takers(
@@ -104,18 +172,18 @@ def _of_type(registered: Sequence[RegisteredEvent], event_type: str) -> list[Reg
     return [one for one in registered if one.definition.event_name == event_type]
 
 
-def _let_go(db: sqlite3.Connection, expected: Expectation) -> tuple[str, ...]:
+def _let_go(db: Connection, expected: Expectation) -> tuple[str, ...]:
     return arrival.ids_when_let_go(expected.id, lambda id: log.is_known(db, id))
 
 
-def _replied(db: sqlite3.Connection, expected: Expectation | None) -> EventEnvelope | None:
+def _replied(db: Connection, expected: Expectation | None) -> EventEnvelope | None:
     """What a client was answered before; one that cannot be read stands."""
     if expected is None or expected.kind is not ExpectationKind.CLIENT or expected.met_by is None:
         return None
     return log.readable_named(db, expected.met_by)
 
 
-def _found(db: sqlite3.Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
+def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
     expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:

@@ -1,10 +1,10 @@
 """The consequences that `core.arrival` decides: facts are read, a rule says what follows, and that is applied."""
 
-import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import assert_never
 
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, timers
 from soorma_ai.core.arrival import effects as decided
@@ -14,19 +14,21 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.ports import StoredEvent
 
 
 def apply(
-    db: sqlite3.Connection, effects: Iterable[decided.Effect], now: datetime, about: int = 0
+    db: Connection, effects: Iterable[decided.Effect], now: datetime, about: StoredEvent | None = None
 ) -> list[decided.Effect]:
-    """Return the effects that changed something. `about` is the place in the log of the event in hand."""
+    """Return the effects that changed something. `about` is the event in hand, with its place in the log."""
     return [effect for effect in effects if _apply(db, effect, now, about)]
 
 
-def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about: int) -> bool:
+def _apply(db: Connection, effect: decided.Effect, now: datetime, about: StoredEvent | None) -> bool:
+    if isinstance(effect, decided.OfTheEvent):
+        assert about is not None, f"there is no event in hand for {effect}"
+        return _apply_about(db, effect, now, about)
     match effect:
-        case decided.Put(agent, owner, priority):
-            return inbox.put(db, agent, about, owner, priority)
         case decided.Open(expectation):
             expectations.insert(db, expectation)
         case decided.Meet(expectation_id, met_by):
@@ -35,17 +37,6 @@ def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about:
             return expectations.replace_met(db, expectation_id, was, met_by)
         case Stray():
             return expectations.tell_stray(db, effect, now)
-        case decided.KeepEarly(stray):
-            if not expectations.tell_stray(db, stray, now):
-                return False
-            expectations.keep_early(db, about, effect, now)
-        case decided.ForgetEarly():
-            expectations.forget_early(db, about)
-        case decided.KeepUntaken():
-            inbox.keep_untaken(db, about, effect)
-        case decided.DropUntaken(timer_id):
-            inbox.drop_untaken(db, about)
-            timers.unschedule(db, timer_id)
         case Schedule():
             timers.schedule(db, effect)
         case decided.Stop(plan_id, reason):
@@ -67,7 +58,27 @@ def _apply(db: sqlite3.Connection, effect: decided.Effect, now: datetime, about:
     return True
 
 
-def expect(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> None:
+def _apply_about(db: Connection, effect: decided.OfTheEvent, now: datetime, about: StoredEvent) -> bool:
+    match effect:
+        case decided.Put(agent, owner, priority):
+            return inbox.put(db, about, agent, owner, priority, now)
+        case decided.KeepEarly(stray):
+            if not expectations.tell_stray(db, stray, now):
+                return False
+            expectations.keep_early(db, about.seq, effect, now)
+        case decided.ForgetEarly():
+            expectations.forget_early(db, about.seq)
+        case decided.KeepUntaken():
+            inbox.keep_untaken(db, about.seq, effect)
+        case decided.DropUntaken(timer_id):
+            inbox.drop_untaken(db, about.seq)
+            timers.unschedule(db, timer_id)
+        case _:
+            assert_never(effect)
+    return True
+
+
+def expect(db: Connection, expectation: Expectation, now: datetime) -> None:
     """Open it, or write down at once what has met it."""
     if expectation.kind is ExpectationKind.OFFER:
         live = registry.live_events(db, expectation.tenant_id, now)
@@ -78,11 +89,12 @@ def expect(db: sqlite3.Connection, expectation: Expectation, now: datetime) -> N
         expectations.insert(db, expectation)
         return
     was_handed = inbox.has(db, expectation.agent, early.seq)
-    apply(db, meeting.open_met(expectation, early.event, now, was_handed=was_handed), now, early.seq)
+    effects = meeting.open_met(expectation, early.event, now, was_handed=was_handed)
+    apply(db, effects, now, StoredEvent(early.seq, early.event))
 
 
 def close(
-    db: sqlite3.Connection,
+    db: Connection,
     expectation_id: str,
     status: ExpectationStatus,
     now: datetime,
@@ -101,7 +113,7 @@ def close(
     return True
 
 
-def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None) -> None:
+def save(db: Connection, plan: PlanRecord, expected_version: int | None) -> None:
     """Save as `domain.effects.SavePlan` says."""
     if expected_version is None:
         forbidden, parent = plans.cancellation(db, plan.plan_id), plans.status(db, plan.parent_plan_id)
@@ -113,7 +125,7 @@ def save(db: sqlite3.Connection, plan: PlanRecord, expected_version: int | None)
         apply(db, endings.stop_children(plans.live_children(db, plan)), plan.updated_at)
 
 
-def stop(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bool:
+def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:
     """Return False when the plan has ended. Raise NotFound."""
     found = plans.plan(db, plan_id) or inbox.goal_of(db, plan_id)
     effects = endings.stop(plan_id, found, reason, now)
@@ -123,14 +135,14 @@ def stop(db: sqlite3.Connection, plan_id: str, reason: str, now: datetime) -> bo
     return True
 
 
-def answer(db: sqlite3.Connection, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+def answer(db: Connection, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
     if not close(db, wait_id, ExpectationStatus.MET, now, met_by=wake.id, answer=answer):
         return False
     log.publish_once(db, wake)
     return True
 
 
-def offer_changed(db: sqlite3.Connection, tenants: Sequence[str | None], now: datetime) -> None:
+def offer_changed(db: Connection, tenants: Sequence[str | None], now: datetime) -> None:
     if tenants:
         parked = expectations.opened_of_kind(db, ExpectationKind.OFFER)
         apply(db, meeting.look_again(parked, tenants, now), now)

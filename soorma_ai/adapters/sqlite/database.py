@@ -1,16 +1,22 @@
-"""Access of a store's parts to its file: one writing thread, readers that see what is committed."""
+"""Access of a store's parts to its file: one connection that writes, one that sees what is committed."""
 
 import sqlite3
 from collections.abc import Callable
+from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
+from soorma_ai.adapters.sqlite import arrivals
 from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
 from soorma_ai.adapters.sqlite.tables.registry import Known, Routes
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
+from soorma_ai.ports import Delivery, Hands
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,13 +28,15 @@ class Database:
     def __init__(self, path: Path | None, *, read_only: bool) -> None:
         if path is None and read_only:
             raise LocalProtocolError("a store in memory cannot be opened read-only: give the path of a file")
-        self.on_commit: Callable[[], None] | None = None
+        self.on_commit: Callable[[bool], None] | None = None
+        self.on_arrival: Callable[[Arrival], None] | None = None
         self.routes = Routes()
         self.known = Known(self.routes, keeps=not read_only)
         self.reader: sqlite3.Connection | None = None
         self._path = path
         self._read_only = read_only
         self._writer: Writer | None = None
+        self._hands: Hands | None = None
 
     @property
     def writer(self) -> Writer:
@@ -38,14 +46,20 @@ class Database:
             raise StoreUnavailable("the store is not open")
         return self._writer
 
-    async def open(self, recover: Callable[[sqlite3.Connection], None]) -> None:
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        """Let what is published arrive in the transaction that publishes it, leased for so long to a free hand."""
+        self._hands = self.writer.connection.hands = hands
+        self.writer.connection.lease = lease
+
+    async def open(self, recover: Callable[[Connection], None]) -> None:
         """`recover` is done before anything else is written."""
         if self._writer is not None or self.reader is not None:
             return
         if not self._read_only:
             self.routes.forget()
             connection = files.open_writer(self._path)
-            self._writer = Writer(connection, on_commit=self.on_commit, forget=self.routes.forget)
+            on_disk = self._path is not None
+            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=self.routes.forget)
         try:
             if self._writer is not None:
                 await self._writer.do(recover)
@@ -63,16 +77,53 @@ class Database:
         if writer is not None:
             await writer.close()
 
-    async def write(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        return await self.writer.do(operation)
+    async def write(
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None] | None = None,
+        *,
+        is_long: bool = False,
+    ) -> T:
+        return await self.writer.do(operation, ended, is_long=is_long)
+
+    async def publish(
+        self, operation: Callable[[Connection], T], now: datetime, *, is_long: bool = False
+    ) -> tuple[T, Arrival]:
+        """Write; where the store is the bus, what is published arrives in the same transaction."""
+        arriving = partial(self._arriving, operation, now)
+        value, arrival, _ = await self.write(arriving, self._ended, is_long=is_long)
+        return value, arrival
+
+    def _arriving(
+        self, operation: Callable[[Connection], T], now: datetime, db: Connection
+    ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
+        try:
+            value = operation(db)
+            arrival = arrivals.arrive_published(db, self.routes, now) if db.published else Arrival(db.take_queued())
+        except BaseException:
+            db.let_go()
+            raise
+        return value, arrival, db.take_what_was_taken()
+
+    def _ended(self, done: tuple[object, Arrival, tuple[Delivery, ...]], is_stored: bool) -> None:
+        """Hand over what was leased, once it is stored. Who asked for it may be gone by now."""
+        _, arrival, taken = done
+        if self._hands is not None:
+            for delivery in taken:
+                if is_stored:
+                    self._hands.hand_over(delivery)
+                else:
+                    self._hands.give_back(delivery.agent)
+        if is_stored and self.on_arrival is not None:
+            self.on_arrival(arrival)
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:
         """Read on the spot: a committed read of a local file is shorter than a change of threads. What is in memory
-        only the writing thread can see."""
+        only the connection that writes can see."""
         if self.reader is None:
             if self._read_only:
                 raise StoreUnavailable("the store is not open")
-            return await self.writer.do(query)
+            return await self.writer.read(query)
         with in_our_words():
             return query(self.reader)
 
@@ -96,9 +147,9 @@ def reading(
 
 
 def writing(
-    operation: Callable[Concatenate[sqlite3.Connection, P], T],
+    operation: Callable[Concatenate[Connection, P], T],
 ) -> "Callable[Concatenate[Part, P], CoroutineType[Any, Any, T]]":
-    """A method of a part that is one transaction."""
+    """A method of a part that is one transaction, and publishes nothing."""
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
         return await part.database.write(lambda db: operation(db, *given, **named))

@@ -1,11 +1,11 @@
 """The one transaction of a handling."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.adapters.sqlite import consequences, registering
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain import effects as asked
@@ -16,19 +16,19 @@ from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
 
 
-def commit(db: sqlite3.Connection, work: Work, now: datetime) -> None:
+def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
     apply(db, work.effects, now)
 
 
-def send(db: sqlite3.Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
+def send(db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
     for event in events:
         log.publish(db, event)
     if expect is not None and expectations.status_of(db, expect.id) is None:
         expectations.insert(db, expect)
 
 
-def send_once(db: sqlite3.Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
+def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) -> bool:
     opened = next(effect.expectation for effect in effects if isinstance(effect, asked.Expect))
     if expectations.status_of(db, opened.id) is not None:
         return False
@@ -36,12 +36,12 @@ def send_once(db: sqlite3.Connection, effects: Sequence[asked.Effect], now: date
     return True
 
 
-def apply(db: sqlite3.Connection, changes: Sequence[asked.Effect], now: datetime) -> None:
+def apply(db: Connection, changes: Sequence[asked.Effect], now: datetime) -> None:
     for effect in changes:
         _apply(db, effect, now)
 
 
-def _apply(db: sqlite3.Connection, effect: asked.Effect, now: datetime) -> None:
+def _apply(db: Connection, effect: asked.Effect, now: datetime) -> None:
     match effect:
         case asked.Publish(event):
             log.publish(db, event)

@@ -6,6 +6,7 @@ from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import moment
 from soorma_ai.adapters.sqlite.consequences import close
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, timers
 from soorma_ai.core.arrival.endings import plan_of_timer, remake_event
@@ -14,7 +15,7 @@ from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.errors import RemoteProtocolError
 
 
-def fire(db: sqlite3.Connection, now: datetime, limit: int) -> int:
+def fire(db: Connection, now: datetime, limit: int) -> int:
     fired = 0
     for timer_id, guards, series, body in timers.due(db, now, limit):
         is_left = timers.unschedule(db, timer_id)
@@ -35,9 +36,7 @@ def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> 
     return moment(min(due)) if due else None
 
 
-def _event(
-    db: sqlite3.Connection, timer_id: str, expires: str | None, body: bytes, now: datetime
-) -> EventEnvelope | None:
+def _event(db: Connection, timer_id: str, expires: str | None, body: bytes, now: datetime) -> EventEnvelope | None:
     """A timer that cannot be read holds up no other."""
     try:
         return EventEnvelope.from_json(body)

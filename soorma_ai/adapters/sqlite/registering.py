@@ -1,11 +1,11 @@
 """Agents that come, live, say what they make, and go."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment
 from soorma_ai.adapters.sqlite.consequences import offer_changed
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import registry
 from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import registering as rules
@@ -16,7 +16,7 @@ _NEXT_REVISION = "(SELECT coalesce(max(revision), 0) + 1 FROM agent)"
 _KEY = "tenant = ? AND topic = ? AND event_name = ? AND version = ?"
 
 
-def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
+def register(db: Connection, routes: Routes, registrations: Sequence[Registration], now: datetime) -> None:
     for one in registrations:
         before = db.execute("SELECT tenant FROM agent WHERE agent = ?", (one.agent,)).fetchone()
         if before is not None:
@@ -36,7 +36,7 @@ def register(db: sqlite3.Connection, routes: Routes, registrations: Sequence[Reg
     offer_changed(db, [one.tenant_id for one in registrations], now)
 
 
-def heartbeat(db: sqlite3.Connection, agents: Sequence[str], now: datetime) -> None:
+def heartbeat(db: Connection, agents: Sequence[str], now: datetime) -> None:
     """An agent that comes back from silence is offered again, so plans that lacked it look again."""
     returned: list[str | None] = []
     for agent in agents:
@@ -47,7 +47,7 @@ def heartbeat(db: sqlite3.Connection, agents: Sequence[str], now: datetime) -> N
     offer_changed(db, returned, now)
 
 
-def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now: datetime) -> None:
+def declare(db: Connection, agent: str, definition: EventDefinition, now: datetime) -> None:
     """One more event that the agent makes, until it registers anew. Raises LocalProtocolError."""
     row = registry.find(db, agent, now)
     if row is None:
@@ -64,7 +64,7 @@ def declare(db: sqlite3.Connection, agent: str, definition: EventDefinition, now
     offer_changed(db, [changed.tenant_id], now)
 
 
-def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime) -> list[EventDefinition]:
+def deregister(db: Connection, routes: Routes, agent: str, now: datetime) -> list[EventDefinition]:
     """The agent goes, and with it the definitions that no other agent registered; returns those. Raises NotFound, and
     LocalProtocolError for one that lives or that something still needs."""
     row = registry.find(db, agent, now)
@@ -90,7 +90,7 @@ def deregister(db: sqlite3.Connection, routes: Routes, agent: str, now: datetime
     return gone
 
 
-def _define(db: sqlite3.Connection, one: Registration, definition: EventDefinition) -> None:
+def _define(db: Connection, one: Registration, definition: EventDefinition) -> None:
     key, body = rules.key_of(one, definition), definition.model_dump_json()
     kept = db.execute(f"SELECT content, agent FROM definition WHERE {_KEY}", key).fetchone()
     if kept is None:

@@ -1,24 +1,38 @@
 """The embedded store: what is asked of it, by port, and where that is done."""
 
-import sqlite3
 from collections.abc import Callable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import budget, inbox, memory, registry, tasks
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
-from soorma_ai.domain.effects import Declare
+from soorma_ai.domain.effects import Declare, Effect
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
-from soorma_ai.ports import DeadLetters, EventLog, Memory, Plans, Pruned, Queue, Registry, StoredEvent, Upkeep, Work
+from soorma_ai.ports import (
+    DeadLetters,
+    EventLog,
+    Hands,
+    Memory,
+    Plans,
+    Pruned,
+    Queue,
+    Registry,
+    StoredEvent,
+    Swept,
+    Upkeep,
+    Work,
+)
 
 
 class SqliteQueue(Part):
@@ -27,26 +41,42 @@ class SqliteQueue(Part):
     begin = writing(inbox.begin)
     release = writing(inbox.release)
     renew = writing(inbox.renew)
-    send = writing(effects.send)
-    send_once = writing(effects.send_once)
     sent = writing(log.sent)
-    fire = writing(firing.fire)
     pending = reading(inbox.pending)
     resting = reading(inbox.resting)
     backlog = reading(inbox.backlog)
-    sweep = writing(sweep.sweep)
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        return await self.database.write(lambda db: arrivals.arrive(db, self.database.routes, events, now))
+        arrival, _ = await self.database.publish(lambda db: arrivals.arrive(db, self.database.routes, events, now), now)
+        return arrival
 
     async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
-        return await self.database.write(lambda db: arrivals.hand_over(db, self.database.routes, after, limit, now))
+        routes = self.database.routes
+        done, _ = await self.database.publish(lambda db: arrivals.hand_over(db, routes, after, limit, now), now)
+        return done
 
-    async def commit(self, work: Work, now: datetime) -> None:
-        await self.database.write(lambda db: self._commit(db, work, now))
+    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
+        _, arrival = await self.database.publish(lambda db: effects.send(db, events, expect, now), now)
+        return arrival
 
-    def _commit(self, db: sqlite3.Connection, work: Work, now: datetime) -> None:
+    async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
+        is_new, _ = await self.database.publish(lambda db: effects.send_once(db, changes, now), now)
+        return is_new
+
+    async def fire(self, now: datetime, limit: int) -> int:
+        count, _ = await self.database.publish(lambda db: firing.fire(db, now, limit), now)
+        return count
+
+    async def sweep(self, now: datetime) -> Swept:
+        swept, _ = await self.database.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
+        return swept
+
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        _, arrival = await self.database.publish(lambda db: self._commit(db, work, now), now)
+        return arrival
+
+    def _commit(self, db: Connection, work: Work, now: datetime) -> None:
         effects.commit(db, work, now)
         if any(isinstance(effect, Declare) for effect in work.effects):
             self.database.routes.forget()
@@ -70,7 +100,6 @@ class SqlitePlans(Part):
     steps_with = reading(pursued.steps_with)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
-    cancel = writing(consequences.stop)
     cancellation = reading(pursued.cancellation)
     goal_of = reading(inbox.goal_of)
     expectation = reading(expected.find)
@@ -82,7 +111,6 @@ class SqlitePlans(Part):
     named_expectations = reading(expected.named)
     group = reading(expected.of_group)
     met_by = reading(expected.met_by)
-    answer = writing(consequences.answer)
     task = reading(tasks.task)
     sub_tasks = reading(tasks.sub_tasks)
     task_expectations = reading(expected.opened_of_task)
@@ -95,6 +123,14 @@ class SqlitePlans(Part):
     reserve = writing(budget.reserve)
     settle = writing(budget.settle)
 
+    async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
+        is_new, _ = await self.database.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
+        return is_new
+
+    async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
+        is_first, _ = await self.database.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
+        return is_first
+
 
 class SqliteMemory(Part):
     recall = reading(memory.recall)
@@ -105,7 +141,6 @@ class SqliteMemory(Part):
 
 
 class SqliteRegistry(Part):
-    heartbeat = writing(registering.heartbeat)
     leave = writing(registry.leave)
     definitions = reading(registry.definitions)
     agents = reading(registry.agents)
@@ -116,8 +151,12 @@ class SqliteRegistry(Part):
     async def known_events(self, tenant_id: str) -> Sequence[RegisteredEvent]:
         return await self.database.read(lambda db: self.database.known.events(db, tenant_id))
 
+    async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
+        await self.database.publish(lambda db: registering.heartbeat(db, agents, now), now)
+
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
-        await self.database.write(lambda db: registering.register(db, self.database.routes, registrations, now))
+        routes = self.database.routes
+        await self.database.publish(lambda db: registering.register(db, routes, registrations, now), now)
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
         return await self.database.write(lambda db: registering.deregister(db, self.database.routes, agent, now))
@@ -151,8 +190,9 @@ class SqliteUpkeep(Part):
         dry_run: bool = False,
     ) -> Pruned:
         old = retention.Old(tenant_id, before, statuses, now)
-        act = self.database.read if dry_run else self.database.write
-        return await act(lambda db: retention.prune(db, old, limit, after, dry_run=dry_run))
+        if dry_run:
+            return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
+        return await self.database.write(lambda db: retention.prune(db, old, limit, after, dry_run=False), is_long=True)
 
 
 class SqliteStore:
@@ -171,8 +211,11 @@ class SqliteStore:
         self.letters: DeadLetters = SqliteDeadLetters(self.database)
         self.upkeep: Upkeep = SqliteUpkeep(self.database)
 
-    def notify(self, on_commit: Callable[[], None]) -> None:
-        self.database.on_commit = on_commit
+    def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
+        self.database.on_commit, self.database.on_arrival = on_commit, on_arrival
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None:
+        self.database.deliver(hands, lease)
 
     async def open(self, now: datetime) -> None:
         await self.database.open(partial(_recover, now=now))
@@ -181,6 +224,6 @@ class SqliteStore:
         await self.database.close()
 
 
-def _recover(db: sqlite3.Connection, now: datetime) -> None:
+def _recover(db: Connection, now: datetime) -> None:
     inbox.release_all(db)
     expected.drop_expired_early(db, now)

@@ -1,10 +1,10 @@
 """The sweep: finds what would hang, and sets it going again."""
 
 import logging
-import sqlite3
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import PLAN
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import inbox
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
@@ -27,7 +27,7 @@ STRANDED_PLANS = """
 """
 
 
-def sweep(db: sqlite3.Connection, now: datetime) -> Swept:
+def sweep(db: Connection, now: datetime) -> Swept:
     """A plan's own deadline does not count as something that comes: it may be days away."""
     inbox.drop_expired_untaken(db, now)
     sent_again = log.send_again(db, now - ARRIVES_WITHIN)

@@ -21,8 +21,12 @@ from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLI
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.replies import is_failure
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import SoormaError
 
 KEPT_EARLY = timedelta(hours=24)
+CANNOT_ARRIVE = "cannot_arrive"
+MOST_OF_A_REASON = 500
 GIVEN_UP = "whoever delegated it waits for it no more"
 
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
@@ -114,6 +118,17 @@ def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) 
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
 
 
+def describe_fault(error: Exception) -> str:
+    """Return why an event would fail whenever it came, as its dead letter says it."""
+    code = error.code if isinstance(error, SoormaError) else type(error).__name__
+    return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)
+
+
+def plans_to_stop(events: Iterable[EventEnvelope]) -> frozenset[str]:
+    """Return the plans that these events end, whose handlings need not go on."""
+    return frozenset(event.plan_id for event in events if event.plan_id is not None and _ends(event))
+
+
 def ids_when_let_go(request_id: str, is_in_log: Callable[[str], bool]) -> tuple[str, ...]:
     """Return the ids under which people let a request go whose own id was in the log before, the first one first: each
     of them may be in the log, taken by nobody, when an agent comes that wants it approved once more."""
@@ -160,8 +175,11 @@ def _wake_plan(plan_id: str | None, planner: tuple[str, str] | None, event: Even
     agent, tenant_id = planner
     if tenant_id != event.tenant_id:
         return ()
-    ends = event.source == SYSTEM and event.type in (CANCEL_REQUESTED, DEADLINE_REACHED)
-    return (Put(agent, plan_id), *((Hasten(agent, plan_id),) if ends else ()))
+    return (Put(agent, plan_id), *((Hasten(agent, plan_id),) if _ends(event) else ()))
+
+
+def _ends(event: EventEnvelope) -> bool:
+    return event.source == SYSTEM and event.type in (CANCEL_REQUESTED, DEADLINE_REACHED)
 
 
 def _abandon(found: NamedRows) -> tuple[Effect, ...]:
@@ -182,14 +200,14 @@ def _meet_reply(expected: Expectation, found: NamedRows, event: EventEnvelope) -
     if not (is_about_it and (found.was_handed or event.source == SYSTEM)):
         return (Stray(event.id, event.type, "unasked", expected.id),)
     if found.replied is not None and _makes_good(found.replied, event):
-        return Replace(expected.id, found.replied.id, event.id), Answered(expected.id)
+        return Replace(expected.id, found.replied.id, event.id), Answered(expected.id, event)
     is_open = expected.status is ExpectationStatus.OPEN
     if not is_open and (expected.status, expected.met_by) != (ExpectationStatus.MET, event.id):
         reason = "surplus" if expected.status is ExpectationStatus.MET else "late"
         return (Stray(event.id, event.type, reason, expected.id),)
     meets = (Meet(expected.id, event.id),) if is_open else ()
     if expected.kind is ExpectationKind.CLIENT:
-        return (*meets, Answered(expected.id))
+        return (*meets, Answered(expected.id, event))
     return (*meets, Put(expected.agent, owner_of(expected)))
 
 

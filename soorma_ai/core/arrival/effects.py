@@ -1,6 +1,6 @@
 """Effects of arriving, meeting and ending, which a store applies in order, inside the transaction that asked."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -48,9 +48,10 @@ class Replace:
 
 @dataclass(frozen=True)
 class Answered:
-    """A client is told that its request has its reply."""
+    """A client is told that its request has this reply."""
 
     request_id: str
+    reply: EventEnvelope
 
 
 @dataclass(frozen=True)
@@ -123,18 +124,16 @@ class Wake:
     event: EventEnvelope
 
 
+OfTheEvent = Put | KeepEarly | ForgetEarly | KeepUntaken | DropUntaken
+
 # A stray is told once, however often its event comes.
 Effect = (
-    Put
+    OfTheEvent
     | Open
     | Meet
     | Replace
     | Answered
     | Stray
-    | KeepEarly
-    | ForgetEarly
-    | KeepUntaken
-    | DropUntaken
     | Schedule
     | Stop
     | Forbid
@@ -145,11 +144,13 @@ Effect = (
 )
 
 
-def arrival_of(done: Sequence[Effect]) -> Arrival:
-    """Report on events that came in, from the effects that changed something."""
+def arrival_of(done: Sequence[Effect], queued: frozenset[str], stops: Collection[str] = ()) -> Arrival:
+    """Report on events that came in, from the effects that changed something. `queued` are agents for whom there is
+    something to claim, `stops` plans that must end."""
     strays = (one.stray if isinstance(one, KeepEarly) else one for one in done if isinstance(one, Stray | KeepEarly))
     return Arrival(
-        agents=frozenset(one.agent for one in done if isinstance(one, Put | Resolve)),
-        answered=frozenset(one.request_id for one in done if isinstance(one, Answered)),
+        agents=queued,
+        replies={one.request_id: one.reply for one in done if isinstance(one, Answered)},
         strays=tuple(strays),
+        stops=frozenset(stops),
     )

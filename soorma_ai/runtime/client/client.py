@@ -1,6 +1,5 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
-import asyncio
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -26,7 +25,7 @@ from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.runtime.handling.process.signals import Notice, until
 from soorma_ai.runtime.handling.requests import read_reply, request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
@@ -315,12 +314,15 @@ class Client:
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
 
     async def _reply_within(
-        self, expectation: Expectation, answered: asyncio.Event, at_most: float, *, is_new: bool = False
+        self, expectation: Expectation, answered: Notice, at_most: float, *, is_new: bool = False
     ) -> JsonObject:
         """A request that `is_new` has no reply yet, so the store is not asked for it at first."""
         until_when = self.services.clock.monotonic() + at_most
         while True:
             self.services.signals.check()
+            came, answered.reply = answered.reply, None
+            if came is not None:
+                return (await read_reply(self.services.store.registry, expectation, came)).data
             reply = None if is_new else await self._reply(expectation.id)
             if reply is not None:
                 return reply.data

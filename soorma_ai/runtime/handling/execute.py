@@ -86,7 +86,7 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
         services.signals.timers.set()
 
 
-async def patiently(clock: Clock, write: Callable[[], Awaitable[None]]) -> None:
+async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:
     """Write, again where the store is away for a moment or its disk is full: that is no reason to lose what a model or
     a person took their time for. A write that was done and reported as failed shows when it is done again."""
     for tries in range(1, COMMIT_TRIES + 1):

@@ -42,7 +42,11 @@ async def finish_claim(
 
 
 class Consumer:
-    """Handles the deliveries of one agent. `limit` is how long a handler may take."""
+    """Handles the deliveries of one agent. `limit` is how long a handler may take.
+
+    A hand is in use, reserved for what is on its way to the disk, or free. While nothing that may be claimed waits, as
+    far as is known, whatever arrives can be born claimed.
+    """
 
     def __init__(
         self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int, limit: timedelta
@@ -53,16 +57,18 @@ class Consumer:
         self._services = services
         self._most = max_in_flight
         self._limit = limit
+        self._reserved = 0
+        self._has_queue = True
         self.is_draining = False
 
     async def run(self) -> None:
         woken = self._services.signals.agent(self.agent)
         while not self.is_draining:
-            taken = await self._take()
-            for delivery in taken:
+            for delivery in await self._take():
                 self.hand_over(delivery)
-            if len(taken) == 0 or len(self.in_hand) >= self._most:
+            if not self._has_queue or self._free <= 0:
                 await until(woken, self._services.clock, None)
+                self._has_queue = True
 
     async def keep_limits(self) -> None:
         """End handlers whose time is over. None that begins while this sleeps can be due before it wakes."""
@@ -74,6 +80,27 @@ class Consumer:
                     hand.time_out()
             soonest = min((hand.due for hand in self.in_hand.values()), default=inf)
             await clock.sleep(max(min(soonest - now, self._limit.total_seconds()), SHORTEST_SLEEP))
+
+    @property
+    def _free(self) -> int:
+        return self._most - len(self.in_hand) - self._reserved
+
+    def reserve(self, *, freed: bool) -> bool:
+        """Reserve a hand for what is about to be stored as claimed, unless something older waits for one."""
+        if self._has_queue or self.is_draining or self._free + freed <= 0:
+            self._has_queue = True
+            return False
+        self._reserved += 1
+        return True
+
+    def give_back(self) -> None:
+        self._reserved -= 1
+        self._look_again()
+
+    def take_over(self, delivery: Delivery) -> None:
+        """Take a delivery that a hand was reserved for."""
+        self._reserved -= 1
+        self.hand_over(delivery)
 
     def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
         hand = Hand(delivery, self._limit, self._services.clock)
@@ -96,19 +123,24 @@ class Consumer:
             await asyncio.wait(list(self.in_hand))
 
     async def _take(self) -> list[Delivery]:
-        room = self._most - len(self.in_hand)
-        if room <= 0:
+        room = self._free
+        if room <= 0 or not self._has_queue:
             return []
         services = self._services
         held = [hand.delivery.seq for hand in self.in_hand.values()]
+        self._reserved += room
         try:
             claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
-            return await finish_claim(claiming, services, lambda: self.is_draining)
+            taken = await finish_claim(claiming, services, lambda: self.is_draining)
+            self._has_queue = len(taken) == room
+            return taken
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
             services.signals.agent(self.agent).set()
             return []
+        finally:
+            self._reserved -= room
 
     async def _handle(self, hand: Hand) -> None:
         hand.begin()
@@ -131,9 +163,14 @@ class Consumer:
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 
+    def _look_again(self) -> None:
+        """A hand is free: look for what waits for one, if anything does."""
+        if self._has_queue:
+            self._services.signals.agent(self.agent).set()
+
     def _forget(self, task: Sheltered) -> None:
         self.in_hand.pop(task, None)
-        self._services.signals.agent(self.agent).set()
+        self._look_again()
         broke = None if task.cancelled() else task.exception()
         if broke is not None:
             warn("handling_broke", bug=broke if isinstance(broke, Exception) else None, agent=self.agent, reason=broke)

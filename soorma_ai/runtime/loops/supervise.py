@@ -1,14 +1,14 @@
 """Everything that runs in the background of a platform, started together and stopped gently."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from contextlib import AsyncExitStack
 from datetime import timedelta
+from functools import partial
 from typing import Protocol
 
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED
 from soorma_ai.core.plan.lifecycle import is_overdue
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.registry import Registration
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Bus, Delivery
@@ -16,8 +16,8 @@ from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.hand import GRACE_SECONDS, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
-from soorma_ai.runtime.loops.relay import arrive, hand_over, relay
+from soorma_ai.runtime.loops.consume import LEASE, SUSPECTS, Consumer, handle_suspects
+from soorma_ai.runtime.loops.relay import arrive, hand_over, relay, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 
 DRAIN_SECONDS = 10.0
@@ -46,7 +46,7 @@ class Supervisor:
         self._bus = bus
         self._agents: list[Consuming] = []
         self._consumers: dict[str, Consumer] = {}
-        self._tasks: list[Sheltered] = []
+        self._tasks: set[Sheltered] = set()
         self._names: list[str] = []
         self._has_begun = False
 
@@ -71,7 +71,9 @@ class Supervisor:
             services.presence.add(agent.name)
         if not self._has_begun:
             self._has_begun = True
-            await self._bus.subscribe(self._arrive)
+            await self._bus.subscribe(lambda events: arrive(services, events))
+            if not self._bus.is_broker:
+                services.store.deliver(_Hands(self._consumers), LEASE)
             self._run("relay", lambda: relay(services, self._bus))
             self._run("timers", lambda: run_timers(services))
             self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
@@ -125,11 +127,11 @@ class Supervisor:
         for consumer in self._consumers.values():
             consumer.interrupt(lambda delivery: delivery in deliveries)
 
-    async def _arrive(self, events: Sequence[EventEnvelope]) -> None:
-        await arrive(self._services, events)
-        for event in events:
-            if event.type in (CANCEL_REQUESTED, DEADLINE_REACHED) and event.plan_id is not None:
-                await self._interrupt_plan(event.plan_id)
+    def arrived(self, arrival: Arrival) -> None:
+        """Wake those whom an arrival concerns, and end what it makes vain."""
+        tell(self._services.signals, arrival)
+        for plan_id in arrival.stops:
+            self._run(f"interrupt:{plan_id}", partial(self._interrupt_plan, plan_id))
 
     async def _interrupt_plan(self, plan_id: str) -> None:
         """Interrupt the turn of a plan whose time is over, and all that is done for a cancelled one. The plan's row
@@ -145,7 +147,9 @@ class Supervisor:
                 )
 
     def _run(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
-        self._tasks.append(Sheltered(self._keep_running(name, work), name))
+        task = Sheltered(self._keep_running(name, work), name)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def _keep_running(self, name: str, work: Callable[[], Coroutine[None, None, None]]) -> None:
         """Run a loop again when it breaks, which is a bug and is reported."""
@@ -163,6 +167,23 @@ class Supervisor:
                 await self._services.clock.sleep(PAUSE_AFTER_FAULT)
             else:
                 return
+
+
+class _Hands:
+    """Hands of the agents of this process, as a store sees them."""
+
+    def __init__(self, consumers: Mapping[str, Consumer]) -> None:
+        self._consumers = consumers
+
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        consumer = self._consumers.get(agent)
+        return consumer is not None and consumer.reserve(freed=freed)
+
+    def give_back(self, agent: str) -> None:
+        self._consumers[agent].give_back()
+
+    def hand_over(self, delivery: Delivery) -> None:
+        self._consumers[delivery.agent].take_over(delivery)
 
 
 async def _let_go(agent: Consuming) -> None:

@@ -4,29 +4,33 @@ import sqlite3
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
+from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.file.migrations import migrate
 from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
+C = TypeVar("C", bound=sqlite3.Connection)
+
 _OLDEST_LIBRARY = (3, 37, 0)
-BUSY_MS = 5000
 
 
-def open_writer(path: Path | None) -> sqlite3.Connection:
-    """The one connection that writes; makes the file and its tables where there are none."""
+def open_writer(path: Path | None) -> Connection:
+    """The one connection that writes; makes the file and its tables where there are none. It waits for no lock."""
     if sqlite3.sqlite_version_info < _OLDEST_LIBRARY:
         wanted = ".".join(map(str, _OLDEST_LIBRARY))
         raise ConfigError(f"this Python has SQLite {sqlite3.sqlite_version}; {wanted} or newer is needed")
     try:
         if path is not None:
             path.parent.mkdir(parents=True, exist_ok=True)
-        connection = _connect(":memory:" if path is None else str(path))
+        connection = _open(Connection, ":memory:" if path is None else str(path))
     except (OSError, sqlite3.Error) as error:
         raise ConfigError(f"cannot open the store {path}: {error}; give a file in a writable directory") from error
     with _closed_on_fault(connection, path):
         _prepare(connection, path)
+    connection.execute("PRAGMA busy_timeout = 0")
     return connection
 
 
@@ -37,7 +41,7 @@ def open_reader(path: Path, *, oldest: int = VERSION) -> sqlite3.Connection:
     if not path.is_file():
         raise NotFound(f"there is no store at {path}; start the platform once, or give the path of its store")
     try:
-        connection = _connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+        connection = _open(sqlite3.Connection, f"{path.absolute().as_uri()}?mode=ro", uri=True)
     except sqlite3.Error as error:
         raise ConfigError(f"cannot open the store {path} for reading: {error}") from error
     with _closed_on_fault(connection, path):
@@ -64,8 +68,8 @@ def _closed_on_fault(connection: sqlite3.Connection, path: Path | None) -> Gener
         raise
 
 
-def _connect(database: str, *, uri: bool = False) -> sqlite3.Connection:
-    return sqlite3.connect(
+def _open(kind: type[C], database: str, *, uri: bool = False) -> C:
+    return kind(
         database, timeout=BUSY_MS / 1000, isolation_level=None, check_same_thread=False, cached_statements=256, uri=uri
     )
 

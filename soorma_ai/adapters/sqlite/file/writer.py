@@ -1,13 +1,19 @@
-"""The one thread that writes. Operations that wait at the same time share a commit, and so an fsync."""
+"""The one connection that writes. SQL runs on the loop's thread, where it was asked; what waits for the disk is left to
+a helper thread. Operations that are asked for meanwhile are the next group, which shares a commit, and so an fsync.
+"""
 
 import asyncio
 import queue
 import sqlite3
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from typing import TypeVar, cast
+from contextvars import Context, copy_context
+from functools import partial
+from typing import Any, Generic, TypeVar
 
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.errors import StoreUnavailable
 
@@ -16,112 +22,198 @@ T = TypeVar("T")
 GROUP = 128
 
 
-class _Job:
-    def __init__(self, operation: Callable[[sqlite3.Connection], object], future: asyncio.Future[object]) -> None:
+class _Job(Generic[T]):
+    """`ended` is told what came of an operation: what it returned, and whether that is stored."""
+
+    def __init__(
+        self,
+        operation: Callable[[Connection], T],
+        future: asyncio.Future[T],
+        ended: Callable[[T, bool], None] | None,
+        *,
+        is_long: bool,
+    ) -> None:
+        self.is_long = is_long
+        self.failed = False
         self._operation = operation
         self._future = future
-        self._settle: Callable[[], None] = lambda: None
-        self.failed = False
+        self._ended = ended
+        self._value: list[T] = []
+        self._error: Exception | None = None
 
     @property
     def wanted(self) -> bool:
         return not self._future.cancelled()
 
-    def run(self, connection: sqlite3.Connection) -> None:
+    def run(self, connection: Connection) -> None:
         """Run the operation, again if need be: an operation keeps nothing but what it writes and returns."""
-        self.failed = False
-        value = self._operation(connection)
-        self._settle = lambda: self._future.set_result(value)
+        self.failed, self._error = False, None
+        self._value = [self._operation(connection)]
 
     def fail(self, error: Exception) -> None:
-        self.failed = True
-        self._settle = lambda: self._future.set_exception(error)
+        self.failed, self._error = True, error
+
+    def undo(self) -> None:
+        """Take back what it returned, on the loop's thread."""
+        for value in self._value:
+            if self._ended is not None:
+                self._ended(value, False)
+        self._value = []
 
     def settle(self) -> None:
         """Answer on the loop's thread. Whoever waited may be gone by now."""
-        if not self._future.done():
-            self._settle()
+        if self.failed:
+            self.undo()
+        for value in self._value:
+            if self._ended is not None:
+                self._ended(value, True)
+            if not self._future.done():
+                self._future.set_result(value)
+        if self._error is not None and not self._future.done():
+            self._future.set_exception(self._error)
 
 
 class Writer:
-    """`connection` is this thread's alone once it runs. `forget` is called when what was written is undone, so that
-    nothing derived from uncommitted rows is kept."""
+    """`connection` belongs to the loop's thread, and while it is busy to the helper's. `forget` is called when what was
+    written is undone, so that nothing derived from uncommitted rows is kept. `on_disk`: a commit waits for the disk.
+    """
 
     def __init__(
-        self, connection: sqlite3.Connection, *, on_commit: Callable[[], None] | None, forget: Callable[[], None]
+        self,
+        connection: Connection,
+        *,
+        on_disk: bool,
+        on_commit: Callable[[bool], None] | None,
+        forget: Callable[[], None],
     ) -> None:
         self.connection = connection
+        self._on_disk = on_disk
         self._on_commit = on_commit
         self._forget = forget
         self._loop = asyncio.get_running_loop()
-        self._stopped: asyncio.Future[None] = self._loop.create_future()
-        self._closing = False
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, name="soorma-sqlite-writer", daemon=True)
-        self._thread.start()
+        # Nothing that follows from a commit belongs to whoever asked for it.
+        self._context = copy_context()
+        self._idle: asyncio.Future[None] | None = None
+        self._is_closing = False
+        self._asked: deque[_Job[Any]] = deque()
+        self._is_due = False
+        self._is_busy = False
+        self._helper = _Helper(self._loop, self._context)
 
-    async def do(self, operation: Callable[[sqlite3.Connection], T]) -> T:
-        """Committed when this returns; undone when it raises."""
-        if self._closing:
+    async def do(
+        self,
+        operation: Callable[[Connection], T],
+        ended: Callable[[T, bool], None] | None = None,
+        *,
+        is_long: bool = False,
+    ) -> T:
+        """Committed when this returns; undone when it raises. What `is_long` runs on the helper, whole."""
+        if self._is_closing:
             raise StoreUnavailable("the store is closed")
-        future: asyncio.Future[object] = self._loop.create_future()
-        self._jobs.put(_Job(operation, future))
-        return cast(T, await future)
+        future: asyncio.Future[T] = self._loop.create_future()
+        self._asked.append(_Job(operation, future, ended, is_long=is_long))
+        self._look()
+        return await future
+
+    async def read(self, query: Callable[[Connection], T]) -> T:
+        """Read what is committed, on the spot when nobody writes."""
+        if self._is_busy or self._is_closing:
+            return await self.do(query)
+        with in_our_words():
+            return query(self.connection)
 
     async def close(self) -> None:
         """Close when all that was asked for before is done."""
-        if not self._closing:
-            self._closing = True
-            self._jobs.put(None)
-        await asyncio.shield(self._stopped)
-        self._thread.join()
+        self._is_closing = True
+        if self._is_busy or self._asked:
+            self._idle = self._idle or self._loop.create_future()
+            await asyncio.shield(self._idle)
+        self._helper.stop()
         self.connection.close()
 
-    def _work(self) -> None:
-        while group := self._next_group():
-            before = self.connection.total_changes
-            try:
-                self._commit(group)
-            except sqlite3.Error as error:
-                self._lose(group, error)
-            wrote = self.connection.total_changes != before
-            self._on_loop(lambda group=group, wrote=wrote: self._settle(group, wrote=wrote))
-        self._on_loop(lambda: self._stopped.done() or self._stopped.set_result(None))
+    def _look(self) -> None:
+        """Begin the next group, when whoever else is ready has asked too."""
+        if self._asked and not self._is_busy and not self._is_due:
+            self._is_due = True
+            self._loop.call_soon(self._begin, context=self._context)
 
-    def _next_group(self) -> list[_Job]:
-        """Wait for the first operation and take what is there with it; nothing when it is time to stop."""
-        job = self._jobs.get()
-        group: list[_Job] = []
-        while job is not None:
-            group.append(job)
-            if len(group) == GROUP:
-                return group
-            try:
-                job = self._jobs.get_nowait()
-            except queue.Empty:
-                return group
-        if group:
-            self._jobs.put(None)
+    def _begin(self) -> None:
+        self._is_due = False
+        group = self._next_group()
+        before = self.connection.total_changes
+        if group[0].is_long:
+            self._leave(partial(self._commit_apart, group), group, before)
+            return
+        try:
+            self.connection.execute("BEGIN IMMEDIATE")
+            done = self._run_together(group)
+            if done and (not self._on_disk or self.connection.total_changes == before):
+                self.connection.execute("COMMIT")
+                self._settle(group, wrote=self.connection.total_changes != before)
+                return
+        except sqlite3.Error as error:
+            self._lose(group, error)
+            self._settle(group, wrote=False)
+            return
+        if done:
+            self._leave(partial(self._commit, group), group, before)
+            return
+        self._undo()
+        for job in group:
+            job.undo()
+        self._leave(partial(self._commit_apart, group), group, before)
+
+    def _next_group(self) -> list[_Job[Any]]:
+        group = [self._asked.popleft()]
+        while self._asked and len(group) < GROUP and not (group[0].is_long or self._asked[0].is_long):
+            group.append(self._asked.popleft())
         return group
 
-    def _commit(self, group: list[_Job]) -> None:
-        """Commit all in one go, which is cheap, unless one fails that has to be undone without the others. One that
-        makes SQLite give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
-        for run in (self._run_together, self._run_apart):
-            self.connection.execute("BEGIN IMMEDIATE")
-            if run(group):
-                self.connection.execute("COMMIT")
+    def _leave(self, work: Callable[[], None], group: list[_Job[Any]], before: int) -> None:
+        """Leave the connection to the helper until it has done this."""
+        self._is_busy = True
+
+        def done() -> None:
+            self._is_busy = False
+            self._settle(group, wrote=self.connection.total_changes != before)
+
+        self._helper.do(work, done)
+
+    def _settle(self, group: list[_Job[Any]], *, wrote: bool) -> None:
+        for job in group:
+            job.settle()
+        if wrote and self._on_commit is not None:
+            self._on_commit(self.connection.take_leaving())
+        if self._asked:
+            self._look()
+        elif self._idle is not None:
+            self._idle.set_result(None)
+
+    def _commit(self, group: list[_Job[Any]]) -> None:
+        try:
+            self.connection.execute("COMMIT")
+        except sqlite3.Error as error:
+            self._lose(group, error)
+
+    def _commit_apart(self, group: list[_Job[Any]]) -> None:
+        """Commit in one go those that do not fail; each is undone without the others if it does. One that makes SQLite
+        give up the whole transaction, as a full disk does, is no reason that its neighbours fail too."""
+        with self.connection.careful():
+            try:
+                self.connection.execute("BEGIN IMMEDIATE")
+                if self._run_apart(group):
+                    self.connection.execute("COMMIT")
+                    return
+            except sqlite3.Error as error:
+                self._lose(group, error)
                 return
             self._undo()
             if len(group) == 1:
                 return
-        for job in group:
-            try:
-                self._commit([job])
-            except sqlite3.Error as error:
-                self._lose([job], error)
+            for job in group:
+                self._commit_apart([job])
 
-    def _run_together(self, group: list[_Job]) -> bool:
+    def _run_together(self, group: list[_Job[Any]]) -> bool:
         """Return False when one failed after it had written, or ended the transaction of all."""
         for job in group:
             before = self.connection.total_changes
@@ -131,7 +223,7 @@ class Writer:
                 return False
         return True
 
-    def _run_apart(self, group: list[_Job]) -> bool:
+    def _run_apart(self, group: list[_Job[Any]]) -> bool:
         """Return False when one ended the transaction of all."""
         for job in group:
             if job.wanted:
@@ -148,7 +240,7 @@ class Writer:
         if self.connection.in_transaction:
             self.connection.execute("ROLLBACK")
 
-    def _run(self, job: _Job) -> bool:
+    def _run(self, job: _Job[Any]) -> bool:
         try:
             with in_our_words():
                 job.run(self.connection)
@@ -158,7 +250,7 @@ class Writer:
             return False
         return True
 
-    def _lose(self, group: list[_Job], error: sqlite3.Error) -> None:
+    def _lose(self, group: list[_Job[Any]], error: sqlite3.Error) -> None:
         with suppress(sqlite3.Error):
             self._undo()
         for job in group:
@@ -167,12 +259,28 @@ class Writer:
                 lost.__cause__ = error
                 job.fail(lost)
 
-    def _on_loop(self, callback: Callable[[], object]) -> None:
-        with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
-            self._loop.call_soon_threadsafe(callback)
 
-    def _settle(self, group: list[_Job], *, wrote: bool) -> None:
-        for job in group:
-            job.settle()
-        if wrote and self._on_commit is not None:
-            self._on_commit()
+class _Helper:
+    """A thread that works for the loop, one thing after the other."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, context: Context) -> None:
+        self._loop = loop
+        self._context = context
+        self._given: queue.SimpleQueue[tuple[Callable[[], None], Callable[[], None]] | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, name="soorma-sqlite-helper", daemon=True)
+        self._thread.start()
+
+    def do(self, work: Callable[[], None], done: Callable[[], None]) -> None:
+        """Call `work` on the thread, then `done` on the loop's."""
+        self._given.put((work, done))
+
+    def stop(self) -> None:
+        self._given.put(None)
+        self._thread.join()
+
+    def _work(self) -> None:
+        while given := self._given.get():
+            work, done = given
+            work()
+            with suppress(RuntimeError):  # the loop is gone, and with it whoever waited
+                self._loop.call_soon_threadsafe(done, context=self._context)

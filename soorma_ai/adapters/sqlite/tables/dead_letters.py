@@ -10,6 +10,7 @@ from datetime import datetime
 from typing import Any
 
 from soorma_ai.adapters.sqlite.codec import epoch, known, moment
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import NOBODY, LetterStatus
@@ -61,7 +62,7 @@ def find(db: sqlite3.Connection, seq: int) -> DeadLetterRow | None:
     return _letter(db, row) if row else None
 
 
-def redrive(db: sqlite3.Connection, letter: DeadLetterRow) -> bool:
+def redrive(db: Connection, letter: DeadLetterRow) -> bool:
     """`started` stays: a handler that must not run twice may have run."""
     seq = letter.seq
     if find(db, seq) != letter or letter.status is not LetterStatus.DEAD:
@@ -71,6 +72,7 @@ def redrive(db: sqlite3.Connection, letter: DeadLetterRow) -> bool:
             "UPDATE inbox SET state = 'done', reason = NULL, redriven = redriven + 1, attempt = 0 WHERE seq = ?", (seq,)
         )
         db.execute("INSERT OR IGNORE INTO outbox (event_seq) SELECT event_seq FROM inbox WHERE seq = ?", (seq,))
+        db.is_leaving = True
         return True
     return db.execute(_REDRIVE, (seq,)).rowcount == 1
 

@@ -1,4 +1,4 @@
-"""The log of all events, once each, and the outbox: those of them that still have to leave."""
+"""The log of all events, once each; and the outbox, those of them that a bus still has to carry."""
 
 import hashlib
 import json
@@ -10,6 +10,7 @@ from datetime import datetime
 from pydantic import ValidationError
 
 from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -21,22 +22,22 @@ UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
 
 
-def publish(db: sqlite3.Connection, event: EventEnvelope) -> bool:
-    """Into the log and the outbox; False if it was there before. Raises LocalProtocolError for the same id
-    with other content."""
+def publish(db: Connection, event: EventEnvelope) -> bool:
+    """Write it into the log, and let it arrive in this transaction, or stand in the outbox; False if it was there
+    before. Raise LocalProtocolError for the same id with other content."""
     stored = _find(db, event.id)
     if stored is not None:
         if stored[1] == _digest(event):
             return False
         raise LocalProtocolError(_told(shown(db, stored[0], _body(db, stored[0])), event))
-    add_row(db, "outbox", event_seq=_insert(db, event))
+    _go(db, _insert(db, event), event)
     return True
 
 
-def publish_once(db: sqlite3.Connection, event: EventEnvelope) -> None:
+def publish_once(db: Connection, event: EventEnvelope) -> None:
     """Publish an event that only wakes somebody: whichever was first stands."""
     if _find(db, event.id) is None:
-        add_row(db, "outbox", event_seq=_insert(db, event))
+        _go(db, _insert(db, event), event)
 
 
 def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnvelope]:
@@ -169,9 +170,17 @@ def arrived(db: sqlite3.Connection, seq: int) -> None:
     db.execute("DELETE FROM outbox WHERE event_seq = ?", (seq,))
 
 
-def send_again(db: sqlite3.Connection, sent_before: datetime) -> int:
+def send_again(db: Connection, sent_before: datetime) -> int:
     """Put into the outbox again what the bus took, and has not brought since."""
-    return db.execute("UPDATE outbox SET sent_at = NULL WHERE sent_at <= ?", (epoch(sent_before),)).rowcount
+    count = db.execute("UPDATE outbox SET sent_at = NULL WHERE sent_at <= ?", (epoch(sent_before),)).rowcount
+    db.is_leaving |= count > 0
+    return count
+
+
+def leave(db: Connection, seq: int) -> None:
+    """Stand in the outbox, from which the relay is to send."""
+    add_row(db, "outbox", event_seq=seq)
+    db.is_leaving = True
 
 
 # Bytes: a body that is no UTF-8 would else keep the whole statement from being read.
@@ -194,6 +203,13 @@ _TREE = """
         WHERE plan.plan_id = :root AND event.seq > :after
     ) AND (:tenant IS NULL OR tenant = :tenant)
 """
+
+
+def _go(db: Connection, seq: int, event: EventEnvelope) -> None:
+    if db.hands is None:
+        leave(db, seq)
+    else:
+        db.published.append((seq, event))
 
 
 def _digest(event: EventEnvelope) -> bytes:

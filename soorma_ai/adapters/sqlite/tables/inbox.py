@@ -1,4 +1,5 @@
-"""Deliveries: a row per agent and event, claimed from the store, one lease per owner."""
+"""Deliveries: a row per agent and event, one lease per owner. A row is claimed from the store, or born claimed, in the
+transaction in which its event arrives, when its agent has a free hand."""
 
 import json
 import sqlite3
@@ -7,14 +8,15 @@ from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.core.arrival.effects import FIRST, LAST, KeepUntaken
+from soorma_ai.core.arrival.effects import LAST, KeepUntaken
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import Rest, plan_id_of
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
-from soorma_ai.ports import Delivery
+from soorma_ai.ports import Delivery, StoredEvent
 
 _CLAIM = """
     SELECT inbox.seq, inbox.agent, inbox.owner, inbox.attempt + 1, inbox.fence + 1, inbox.started, inbox.redriven,
@@ -28,6 +30,8 @@ CLAIMABLE = f"""{_CLAIM}
         AND inbox.seq NOT IN (SELECT value FROM json_each(?))
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
+
+_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.crashes < 2 AND inbox.ready_at <= ?"
 
 SUSPECT = f"""{_CLAIM}
     WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
@@ -59,25 +63,39 @@ _UNTAKEN_OF_TASK = f"""
     WHERE expectation.task_id = :task AND {_WAITS} ORDER BY event.seq
 """
 
-NEXT_IN_LINE = """
-    UPDATE inbox SET state = 'queued' WHERE seq = (
-        SELECT min(behind.seq) FROM inbox AS head
-        JOIN inbox AS behind ON behind.agent = head.agent AND behind.owner = head.owner AND behind.state = 'blocked'
-        WHERE head.seq = ?
-    )
+NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
+
+_PUT = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state, ready_at, attempt, fence)
+    VALUES (:agent, :event, :owner, :priority, 'leased', :until, 1, 1)
+    ON CONFLICT (agent, event_seq) DO NOTHING RETURNING seq
+"""
+_QUEUE = """
+    INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, :state)
+    ON CONFLICT (agent, event_seq) DO NOTHING
+"""
+_HEAD = """
+    SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased', 'in_doubt') LIMIT 1
 """
 
 
-def put(db: sqlite3.Connection, agent: str, event_seq: int, owner: str, priority: int = FIRST) -> bool:
-    """Return False if this agent got this event before."""
-    done = db.execute(
-        "INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, iif("
-        "EXISTS (SELECT 1 FROM inbox WHERE agent = :agent AND owner = :owner "
-        "AND state IN ('queued', 'leased', 'in_doubt')), 'blocked', 'queued')) "
-        "ON CONFLICT (agent, event_seq) DO NOTHING",
-        {"agent": agent, "event": event_seq, "owner": owner, "priority": priority},
-    )
-    return done.rowcount == 1
+def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: int, now: datetime) -> bool:
+    """Return False if this agent got this event before. A row is born claimed that stands first in the line of its
+    owner, when there is a free hand for it."""
+    values = {"agent": agent, "event": about.seq, "owner": owner, "priority": priority}
+    if db.execute(_HEAD, (agent, owner)).fetchone() is not None:
+        return db.execute(_QUEUE, {**values, "state": "blocked"}).rowcount == 1
+    if not db.take_hand(agent):
+        is_new = db.execute(_QUEUE, {**values, "state": "queued"}).rowcount == 1
+        if is_new:
+            db.queued.add(agent)
+        return is_new
+    row = db.execute(_PUT, {**values, "until": epoch(now + db.lease)}).fetchall()
+    if not row:
+        db.give_back_hand(agent)
+        return False
+    db.taken.append(Delivery(row[0][0], agent, owner, about.event, attempt=1, fence=1))
+    return True
 
 
 def claim(
@@ -162,8 +180,9 @@ def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] 
     ).fetchone()
 
 
-def resolve(db: sqlite3.Connection, agent: str, owner: str) -> None:
+def resolve(db: Connection, agent: str, owner: str) -> None:
     """Somebody has said whether it was done: the delivery goes on, with all its attempts."""
+    db.queued.add(agent)
     db.execute(
         "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
         "WHERE agent = ? AND owner = ? AND state = 'in_doubt'",
@@ -171,8 +190,9 @@ def resolve(db: sqlite3.Connection, agent: str, owner: str) -> None:
     )
 
 
-def hasten(db: sqlite3.Connection, agent: str, owner: str) -> None:
+def hasten(db: Connection, agent: str, owner: str) -> None:
     """Let what is delayed be claimed at once."""
+    db.queued.add(agent)
     db.execute(
         "UPDATE inbox SET ready_at = 0 WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > 0",
         (agent, owner),
@@ -198,7 +218,7 @@ def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetim
     ]
 
 
-def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
+def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
     """Raise LeaseLost when the delivery is somebody else's by now."""
     undone, counts = False, True
     match disposition:
@@ -220,7 +240,7 @@ def dispose(db: sqlite3.Connection, delivery: Delivery, disposition: Disposition
     if changed.rowcount == 0:
         raise _lost(delivery)
     if state in ("done", "dead"):
-        db.execute(NEXT_IN_LINE, (delivery.seq,))
+        _move_up(db, delivery.agent, delivery.owner, now)
 
 
 def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
@@ -334,9 +354,34 @@ def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> De
     except RemoteProtocolError as error:
         reason = log.unreadable(error, agent=agent, delivery=seq)
         db.execute("UPDATE inbox SET state = 'dead', reason = ?, ended_at = ? WHERE seq = ?", (reason, epoch(now), seq))
-        db.execute(NEXT_IN_LINE, (seq,))
+        _queue_next(db, agent, owner)
         return None
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven)
+
+
+def _move_up(db: Connection, agent: str, owner: str, now: datetime) -> None:
+    """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it."""
+    seq = _next_in_line(db, agent, owner)
+    if seq is None:
+        return
+    db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
+    if not db.take_hand(agent, freed=True):
+        db.queued.add(agent)
+        return
+    taken = _take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
+    db.taken += taken
+    if not taken:
+        db.give_back_hand(agent)
+
+
+def _queue_next(db: sqlite3.Connection, agent: str, owner: str) -> None:
+    seq = _next_in_line(db, agent, owner)
+    if seq is not None:
+        db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
+
+
+def _next_in_line(db: sqlite3.Connection, agent: str, owner: str) -> int | None:
+    return db.execute(NEXT_IN_LINE, (agent, owner)).fetchone()[0]
 
 
 def _lost(delivery: Delivery) -> LeaseLost:

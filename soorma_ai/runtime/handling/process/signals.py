@@ -2,21 +2,27 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from datetime import datetime, timedelta
-from typing import Any
 
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import Clock, Registry
 
 HEARTBEAT = timedelta(seconds=60)
+
+
+class Notice(asyncio.Event):
+    """Set when something happened; `reply` is what came, where that was a reply in this process."""
+
+    reply: EventEnvelope | None = None
 
 
 class Signals:
     def __init__(self) -> None:
         self._agents: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._watchers: set[asyncio.Event] = set()
-        self._awaited: defaultdict[str, set[asyncio.Event]] = defaultdict(set)
+        self._awaited: defaultdict[str, set[Notice]] = defaultdict(set)
         self._broken: BaseException | None = None
         self.outbox = asyncio.Event()
         self.timers = asyncio.Event()
@@ -28,16 +34,24 @@ class Signals:
         for name in names if names is not None else list(self._agents):
             self._agents[name].set()
 
-    def committed(self) -> None:
-        """Signal that a transaction wrote."""
-        self.outbox.set()
+    def committed(self, is_leaving: bool) -> None:
+        """Signal that a transaction wrote, and whether something is left to the relay."""
+        if is_leaving:
+            self.outbox.set()
         for watcher in self._watchers:
             watcher.set()
 
     def happened(self, keys: Iterable[str]) -> None:
-        """Signal that a plan has ended, a tree of plans asks people something, or a client's request is answered."""
+        """Signal that a plan has ended, or a tree of plans asks people something."""
         for key in keys:
             for waiter in self._awaited.get(key, ()):
+                waiter.set()
+
+    def replied(self, replies: Mapping[str, EventEnvelope]) -> None:
+        """Hand clients the replies to their requests."""
+        for request_id, reply in replies.items():
+            for waiter in self._awaited.get(request_id, ()):
+                waiter.reply = reply
                 waiter.set()
 
     def broke(self, error: BaseException) -> None:
@@ -53,9 +67,9 @@ class Signals:
             raise self._broken.with_traceback(None)
 
     @contextmanager
-    def awaiting(self, *keys: str) -> Generator[asyncio.Event]:
+    def awaiting(self, *keys: str) -> Generator[Notice]:
         """An event that is set when one of these has happened."""
-        waiter = asyncio.Event()
+        waiter = Notice()
         for key in keys:
             self._awaited[key].add(waiter)
         try:
@@ -101,29 +115,10 @@ class Presence:
 async def until(woken: asyncio.Event, clock: Clock, seconds: float | None) -> None:
     """Wait until woken or, by this clock, so many seconds later. The event is cleared."""
     if not woken.is_set():
-        if seconds is None:
+        forget = clock.call_later(seconds, woken.set) if seconds is not None else None
+        try:
             await woken.wait()
-        else:
-            await _either(woken, clock, seconds)
+        finally:
+            if forget is not None:
+                forget()
     woken.clear()
-
-
-async def _either(woken: asyncio.Event, clock: Clock, seconds: float) -> None:
-    until_when = clock.monotonic() + seconds
-    tasks: list[asyncio.Future[Any]] = [
-        asyncio.ensure_future(woken.wait()),
-        asyncio.ensure_future(_sleep(clock, until_when)),
-    ]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _sleep(clock: Clock, until_when: float) -> None:
-    """Sleep, counted from when it was decided and not from when this task came to run."""
-    left = until_when - clock.monotonic()
-    if left > 0:
-        await clock.sleep(left)
