@@ -6,7 +6,7 @@ names of events and notes too, in whatever sentence of ours.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from soorma_ai.core.offering.drafts import Material
 from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
@@ -22,7 +22,7 @@ from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.domain.values import Json, JsonObject, Same, clip
 
 GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 
@@ -67,7 +67,7 @@ class Told:
     history: Sequence[Line]
     trigger: str
 
-    @property
+    @cached_property
     def has_outlines(self) -> bool:
         """Tell whether there is more of something than is told."""
         return any(
@@ -129,12 +129,23 @@ def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer
     }
 
 
-def _lines(names: Sequence[str], offer: Offer) -> str:
-    return fence_lines({name: line_of(offer.choices[name]) for name in names}) if names else ""
+def _lines(names: tuple[str, ...], offer: Offer) -> str:
+    return _lines_of(names, Same(offer)) if names else ""
 
 
-def _gated(names: Sequence[str], offer: Offer) -> str:
-    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and offer.choices[name].approval]
+def _gated(names: tuple[str, ...], offer: Offer) -> str:
+    return _gated_of(names, Same(offer)) if names else ""
+
+
+# What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
+@lru_cache(maxsize=64)
+def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    return fence_lines({name: line_of(same.it.choices[name]) for name in names})
+
+
+@lru_cache(maxsize=64)
+def _gated_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval]
     return fence(gated) if gated else ""
 
 

@@ -5,15 +5,15 @@ to the next. Where the next step does not fit any more, all of it is told anew i
 whole, older ones shortened, older ones still by their words alone, and of the oldest how many they are.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
-from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence
-from soorma_ai.core.telling.outline import length_of, shorten
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence, fence_spelled
+from soorma_ai.core.telling.outline import length_spelled, shorten
 from soorma_ai.core.telling.references import brings_result, name_of
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import Json
+from soorma_ai.domain.values import Json, compact
 
 HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
@@ -39,6 +39,7 @@ SAYING = {
 
 _STRIDE = 64
 _IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
+_TOLD_IN_LESS = re.compile("|".join((_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN)))
 _LINE_ENDS = 2
 _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
@@ -66,35 +67,47 @@ def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Lin
         used += one.most
         if used > most:
             used, anew = most // 2, number
-    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
-    first = told[-len(shown)].step.ordinal if shown else told[-1].step.ordinal + 1
+    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole() for one in told[anew:])]
+    first = told[-len(shown)].ordinal if shown else told[-1].ordinal + 1
     return [*_count_before(first), *(line.told for line in shown)]
 
 
 def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
     """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
-    return str(_fenced(value, name_of(number), most, OUTLINE_TOKENS))
+    return str(_fenced(_Value(value), name_of(number), most, OUTLINE_TOKENS))
 
 
 def is_outline(told: str) -> bool:
     """Tell whether there is more of it than is told: by our words before the fence."""
-    ours = told.partition("<")[0]
-    return any(words in ours for words in (_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN))
+    return _TOLD_IN_LESS.search(told.partition("<")[0]) is not None
+
+
+class _Value:
+    """A value, spelled once, with the characters that it takes in a fence."""
+
+    def __init__(self, value: Json) -> None:
+        self._value = value
+        self.text = compact(value)
+        self.length = length_spelled(self.text)
+
+    def within(self, room: int) -> "_Value":
+        """Return as much of it as `room` characters hold."""
+        return self if self.length <= room else _Value(shorten(self._value, room))
 
 
 @dataclass(frozen=True)
 class _Fenced:
-    """A value between fences, after words of ours. Its size is known before it is spelled out."""
+    """A value between fences, after words of ours. Its size is known before it is enclosed."""
 
     before: str
-    value: Json
+    value: _Value
 
-    @cached_property
+    @property
     def size(self) -> int:
-        return len(self.before) + _ROOM_OF_FENCE + length_of(self.value)
+        return len(self.before) + _ROOM_OF_FENCE + self.value.length
 
     def __str__(self) -> str:
-        return self.before + fence(self.value)
+        return self.before + fence_spelled(self.value.text)
 
 
 @dataclass(frozen=True)
@@ -111,59 +124,49 @@ class _Line:
         return {"text": str(self.text), "data": str(self.data) if self.data else ""}
 
 
-@dataclass(frozen=True)
 class _Told:
-    """A step in each of the ways in which it is told."""
+    """A step in each of the ways in which it is told. `most` are the characters that it takes at most when it is told
+    whole, without making an outline."""
 
-    step: Step
-
-    @property
-    def most(self) -> int:
-        """Return the characters that it takes at most when it is told whole, without making an outline."""
-        data = 0 if self.step.data is None else length_of(self.step.data)
+    def __init__(self, step: Step) -> None:
+        self.ordinal = step.ordinal
+        self._saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
+        self._result = None if step.data is None else _Value(step.data)
+        self._name = name_of(step.ordinal) if brings_result(step) else ""
+        data = self._result.length if self._result else 0
         data = data if data <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
-        return min(length_of(self._saying), SAYING_CHARS) + data + _ROOM_OF_WORDS
+        self.most = min(self._saying.length, SAYING_CHARS) + data + _ROOM_OF_WORDS
 
-    @cached_property
     def whole(self) -> _Line:
         return _Line(self._text(SAYING_CHARS), self._data(RESULT_TOKENS, OUTLINE_TOKENS))
 
-    @cached_property
     def short(self) -> _Line:
         return _Line(self._text(SHORT_SAYING_CHARS), self._data(SHORT_TOKENS, SHORT_TOKENS))
 
-    @cached_property
     def words(self) -> _Line:
-        step = self.step
-        name = name_of(step.ordinal) if brings_result(step) and step.data is not None else ""
-        return _Line(self._text(SHORT_SAYING_CHARS, f", {name} {_LEFT_OUT}" if name else ""))
-
-    @cached_property
-    def _saying(self) -> str:
-        return SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
+        left_out = f", {self._name} {_LEFT_OUT}" if self._name and self._result else ""
+        return _Line(self._text(SHORT_SAYING_CHARS, left_out))
 
     def _text(self, room: int, about: str = "") -> _Fenced:
-        return _Fenced(f"step{self.step.ordinal}{about}: ", shorten(self._saying, room))
+        return _Fenced(f"step{self.ordinal}{about}: ", self._saying.within(room))
 
     def _data(self, most: int, outline: int) -> _Fenced | None:
-        step = self.step
-        name = name_of(step.ordinal) if brings_result(step) else ""
-        return None if step.data is None else _fenced(step.data, name, most, outline)
+        return _fenced(self._result, self._name, most, outline) if self._result else None
 
 
 # Ways to tell steps, each until so much of the room is used.
 _WAYS: tuple[tuple[Callable[[_Told], _Line], float], ...] = (
-    (lambda told: told.whole, 2 / 3),
-    (lambda told: told.short, 5 / 6),
-    (lambda told: told.words, 1),
+    (_Told.whole, 2 / 3),
+    (_Told.short, 5 / 6),
+    (_Told.words, 1),
 )
 
 
-def _fenced(value: Json, name: str, most: int, outline: int) -> _Fenced:
+def _fenced(value: _Value, name: str, most: int, outline: int) -> _Fenced:
     """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
-    is_large = length_of(value) > most * CHARS_PER_TOKEN
+    is_large = value.length > most * CHARS_PER_TOKEN
     words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
-    return _Fenced(f"{words}: " if words else "", shorten(value, outline * CHARS_PER_TOKEN) if is_large else value)
+    return _Fenced(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
 
 
 def _tell_anew(told: Sequence[_Told], room: int) -> list[_Line]:
@@ -171,9 +174,10 @@ def _tell_anew(told: Sequence[_Told], room: int) -> list[_Line]:
     lines: list[_Line] = []
     left, used = list(told), 0
     for tell, share in _WAYS:
-        while left and used + tell(left[-1]).size <= share * room:
-            lines.append(tell(left.pop()))
-            used += lines[-1].size
+        while left and used + (line := tell(left[-1])).size <= share * room:
+            left.pop()
+            lines.append(line)
+            used += line.size
     return lines[::-1]
 
 

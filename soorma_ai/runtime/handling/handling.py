@@ -165,6 +165,11 @@ class Handling:
         self._begun_under = 0
 
     @property
+    def is_again(self) -> bool:
+        """Tell whether this delivery was handed over before, whatever became of that."""
+        return self.delivery.fence > 1
+
+    @property
     def rests(self) -> int:
         """Number of times that this delivery was put back without an attempt."""
         return max(0, self.delivery.fence - self.delivery.attempt)
