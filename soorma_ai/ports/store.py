@@ -139,8 +139,8 @@ class Plans(Protocol):
         """The newest whose goal is answered under this reply key."""
         ...
 
-    async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
-        """Steps in order; with `limit`, the last ones."""
+    async def steps(self, plan_id: str, first: int = 0) -> list[Step]:
+        """Steps in order, from the one of this number on."""
         ...
 
     async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:

@@ -14,10 +14,17 @@ from soorma_ai.core.offering.showing import lacks_schemas, line_of
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
-from soorma_ai.core.telling.history import SAYING_CHARS, Line, history_lines, is_outline, show_result
+from soorma_ai.core.telling.history import (
+    SAYING_CHARS,
+    Line,
+    StepLines,
+    history_lines,
+    is_outline,
+    name_data,
+    show_result,
+)
 from soorma_ai.core.telling.outline import SMALLEST_ROOM, shorten
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
@@ -33,7 +40,7 @@ class Occasion:
 
     plan: PlanRecord
     trigger: Trigger
-    history: Sequence[Step] = ()
+    history: Sequence[StepLines] = ()
     custom_context: JsonObject = field(default_factory=dict[str, Json])
     spent: Spent = field(default_factory=Spent)
     in_flight: int = 0
@@ -176,7 +183,7 @@ def plan_inputs(
     }
 
 
-def _data_of(trigger: Trigger, step: Step | None) -> str:
+def _data_of(trigger: Trigger, step: StepLines | None) -> str:
     """Return the fenced data, by the name of the step that brought it. Each of several results gets its share of the
     room, so that none crowds out the next."""
     data = trigger.data
@@ -188,11 +195,12 @@ def _data_of(trigger: Trigger, step: Step | None) -> str:
     return show_result(step.ordinal, data) if step else fence(shorten(data, FENCE_CHARS))
 
 
-def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
+def _steps_before(steps: Sequence[StepLines], trigger: Trigger) -> Sequence[StepLines]:
     """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
         return [step for step in steps if step.join_id != trigger.join_id]
-    return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
+    is_told = bool(steps) and trigger.data is not None and steps[-1].brought == name_data(trigger.data)
+    return steps[:-1] if is_told else steps
 
 
 def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:

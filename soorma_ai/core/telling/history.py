@@ -8,12 +8,13 @@ whole, older ones shortened, older ones still by their words alone, and of the o
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence, fence_spelled
 from soorma_ai.core.telling.outline import length_spelled, shorten
 from soorma_ai.core.telling.references import brings_result, name_of
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import Json, compact
+from soorma_ai.domain.values import Json, compact, derived_id
 
 HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
@@ -48,17 +49,57 @@ _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in o
 Line = dict[str, str]
 
 
-def steps_to_read(count: int) -> int:
-    """Return how many of a plan's `count` steps to read, the last ones: they begin at the same step for long."""
-    return count - max(0, count // _STRIDE - 1) * _STRIDE
+def first_to_read(count: int) -> int:
+    """Return the step from which on a plan of `count` steps is told: it stays the same for long."""
+    return max(0, count // _STRIDE - 1) * _STRIDE
 
 
-def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Line]:
+class StepLines:
+    """A step as a model is told it: whole, shortened, or by its words alone. None of these is long, however much the
+    step brought, so that they can be kept for as long as its plan goes on; `brought` names its data.
+
+    `most` are the characters that it takes at most when it is told whole, without making an outline.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.ordinal, self.kind, self.name, self.join_id = step.ordinal, step.kind, step.name, step.join_id
+        result = None if step.data is None else _Value(step.data)
+        self.brought = "" if result is None else derived_id("brought", result.text)
+        self.is_told = step.kind in SAYING
+        if not self.is_told:
+            return
+        saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
+        self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
+        self._result_name = name_of(step.ordinal) if brings_result(step) else ""
+        data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
+        self.whole: Line = {"text": self._text(saying.within(SAYING_CHARS)), "data": str(data) if data else ""}
+        self._said = saying.within(SHORT_SAYING_CHARS)
+        self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
+
+    @cached_property
+    def short(self) -> Line:
+        return {"text": self._text(self._said), "data": str(self._result) if self._result else ""}
+
+    @cached_property
+    def words(self) -> Line:
+        left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
+        return {"text": self._text(self._said, left_out), "data": ""}
+
+    def _text(self, said: "_Value", about: str = "") -> str:
+        return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
+
+
+def name_data(data: Json) -> str:
+    """Return the name that `StepLines.brought` has for this."""
+    return "" if data is None else derived_id("brought", compact(data))
+
+
+def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[Line]:
     """Return what is told of the steps, in order, in so many tokens at most, each as `text` and `data`.
 
-    `steps` are the last ones of a plan, as many as `steps_to_read`, but for those that are told otherwise.
+    `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
     """
-    told = [_Told(step) for step in steps if step.kind in SAYING]
+    told = [step for step in steps if step.is_told]
     if not told:
         return []
     most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
@@ -67,14 +108,14 @@ def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Lin
         used += one.most
         if used > most:
             used, anew = most // 2, number
-    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole() for one in told[anew:])]
+    shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
     first = told[-len(shown)].ordinal if shown else told[-1].ordinal + 1
-    return [*_count_before(first), *(line.told for line in shown)]
+    return [*_count_before(first), *shown]
 
 
 def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
     """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
-    return str(_fenced(_Value(value), name_of(number), most, OUTLINE_TOKENS))
+    return str(_label(_Value(value), name_of(number), most, OUTLINE_TOKENS))
 
 
 def is_outline(told: str) -> bool:
@@ -97,88 +138,50 @@ class _Value:
 
 @dataclass(frozen=True)
 class _Fenced:
-    """A value between fences, after words of ours. Its size is known before it is enclosed."""
+    """A value between fences, after words of ours."""
 
     before: str
     value: _Value
-
-    @property
-    def size(self) -> int:
-        return len(self.before) + _ROOM_OF_FENCE + self.value.length
 
     def __str__(self) -> str:
         return self.before + fence_spelled(self.value.text)
 
 
-@dataclass(frozen=True)
-class _Line:
-    text: _Fenced
-    data: _Fenced | None = None
-
-    @property
-    def size(self) -> int:
-        return self.text.size + (self.data.size if self.data else 0) + _LINE_ENDS
-
-    @property
-    def told(self) -> Line:
-        return {"text": str(self.text), "data": str(self.data) if self.data else ""}
-
-
-class _Told:
-    """A step in each of the ways in which it is told. `most` are the characters that it takes at most when it is told
-    whole, without making an outline."""
-
-    def __init__(self, step: Step) -> None:
-        self.ordinal = step.ordinal
-        self._saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
-        self._result = None if step.data is None else _Value(step.data)
-        self._name = name_of(step.ordinal) if brings_result(step) else ""
-        data = self._result.length if self._result else 0
-        data = data if data <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
-        self.most = min(self._saying.length, SAYING_CHARS) + data + _ROOM_OF_WORDS
-
-    def whole(self) -> _Line:
-        return _Line(self._text(SAYING_CHARS), self._data(RESULT_TOKENS, OUTLINE_TOKENS))
-
-    def short(self) -> _Line:
-        return _Line(self._text(SHORT_SAYING_CHARS), self._data(SHORT_TOKENS, SHORT_TOKENS))
-
-    def words(self) -> _Line:
-        left_out = f", {self._name} {_LEFT_OUT}" if self._name and self._result else ""
-        return _Line(self._text(SHORT_SAYING_CHARS, left_out))
-
-    def _text(self, room: int, about: str = "") -> _Fenced:
-        return _Fenced(f"step{self.ordinal}{about}: ", self._saying.within(room))
-
-    def _data(self, most: int, outline: int) -> _Fenced | None:
-        return _fenced(self._result, self._name, most, outline) if self._result else None
-
-
 # Ways to tell steps, each until so much of the room is used.
-_WAYS: tuple[tuple[Callable[[_Told], _Line], float], ...] = (
-    (_Told.whole, 2 / 3),
-    (_Told.short, 5 / 6),
-    (_Told.words, 1),
+_WAYS: tuple[tuple[Callable[[StepLines], Line], float], ...] = (
+    (lambda step: step.whole, 2 / 3),
+    (lambda step: step.short, 5 / 6),
+    (lambda step: step.words, 1),
 )
 
 
-def _fenced(value: _Value, name: str, most: int, outline: int) -> _Fenced:
+def _label(value: _Value, name: str, most: int, outline: int) -> _Fenced:
     """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
     is_large = value.length > most * CHARS_PER_TOKEN
     words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
     return _Fenced(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
 
 
-def _tell_anew(told: Sequence[_Told], room: int) -> list[_Line]:
+def _size_in_outline(value: _Value | None) -> int:
+    """Return the characters of a value, at most those of an outline if it is told in one."""
+    size = value.length if value else 0
+    return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
+
+
+def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
     """Return the newest steps in so many characters, each told in no more detail than the one after it."""
-    lines: list[_Line] = []
+    lines: list[Line] = []
     left, used = list(told), 0
     for tell, share in _WAYS:
-        while left and used + (line := tell(left[-1])).size <= share * room:
+        while left and used + _size(line := tell(left[-1])) <= share * room:
             left.pop()
             lines.append(line)
-            used += line.size
+            used += _size(line)
     return lines[::-1]
+
+
+def _size(line: Line) -> int:
+    return len(line["text"]) + len(line["data"]) + _LINE_ENDS
 
 
 def _count_before(first: int) -> list[Line]:

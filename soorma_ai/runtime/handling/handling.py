@@ -12,6 +12,7 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -25,6 +26,7 @@ from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, S
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
 from soorma_ai.runtime.handling.process.circuits import Circuits
+from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
 
@@ -46,6 +48,7 @@ class Services:
     signals: Signals
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
+    histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
 
@@ -310,9 +313,12 @@ class Handling:
             self._request_types[event_type] = found
         return self._request_types[event_type]
 
-    async def history(self, limit: int) -> list[Step]:
-        stored = await self.services.store.plans.steps(self.plan.plan_id, limit)
-        return [*stored, *self.steps_recorded][-limit:]
+    async def history(self, first: int) -> list[StepLines]:
+        """Return what is told of the plan's steps from this one on; of a plan that is just begun, none is stored."""
+        is_stored = self._stored_version is not None
+        histories, plans = self.services.histories, self.services.store.plans
+        stored = await histories.read(plans, self.plan, first) if is_stored else ()
+        return [*stored, *(StepLines(step) for step in self.steps_recorded if step.ordinal >= first)]
 
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""

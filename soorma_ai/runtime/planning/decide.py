@@ -26,7 +26,7 @@ from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_rankin
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
-from soorma_ai.core.telling.history import RESULT_TOKENS, steps_to_read
+from soorma_ai.core.telling.history import RESULT_TOKENS, first_to_read
 from soorma_ai.core.telling.references import parse_reference, resolve_decision, results_of, slice_of, steps_referred_to
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
@@ -80,7 +80,7 @@ async def decide(
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
-    history = await handling.history(steps_to_read(plan.steps))
+    history = await handling.history(first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,

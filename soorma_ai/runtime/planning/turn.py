@@ -115,7 +115,8 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
     store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
-        done = [step.name for step in await handling.history(LAST_STEPS) if step.kind is StepKind.REPLIED]
+        last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
+        done = [step.name for step in last if step.kind is StepKind.REPLIED]
         return Facts(handling.event, open_now=await handling.open_now(), done=done)
     if is_stranded(handling.event):
         return Facts(handling.event, open_now=await handling.open_now())

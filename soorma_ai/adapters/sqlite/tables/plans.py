@@ -98,12 +98,10 @@ def append(db: sqlite3.Connection, step: Step) -> None:
         raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
 
 
-def steps(db: sqlite3.Connection, plan_id: str, limit: int | None = None) -> list[Step]:
+def steps(db: sqlite3.Connection, plan_id: str, first: int = 0) -> list[Step]:
     """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
-    (bodies,) = db.execute(
-        "SELECT group_concat(body) FROM (SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal DESC LIMIT ?)",
-        (plan_id, -1 if limit is None else limit),
-    ).fetchone()
+    query = "SELECT group_concat(body) FROM step WHERE plan_id = ? AND ordinal >= ?"
+    (bodies,) = db.execute(query, (plan_id, first)).fetchone()
     return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
 
 
