@@ -314,6 +314,8 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision
             update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
         case _:
             return decision
+    if all(vars(action)[name] == value for name, value in update.items()):
+        return decision
     return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 
 

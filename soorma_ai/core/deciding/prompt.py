@@ -91,17 +91,17 @@ def decide_inputs(
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
     free = None if most is None else max(0, most - occasion.in_flight)
-    shown = (*showing.lines, *showing.added)
+    kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
         "choices": _lines(showing.lines, offer),
         "gated": _gated(showing.lines, offer),
-        "can_publish": any(name.startswith(PUBLISH) for name in shown),
+        "can_publish": PUBLISH[:-1] in kinds,
         "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
-        "can_delegate": any(name.startswith(DELEGATE) for name in shown),
-        "can_wait": any(name.startswith(WAIT) for name in shown),
+        "can_delegate": DELEGATE[:-1] in kinds,
+        "can_wait": WAIT[:-1] in kinds,
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
         "goal": {"name": plan.goal_event, "data": told.goal},
         "history": told.history,

@@ -143,7 +143,9 @@ class _Subject:
             return Further(self.inquire(await self._look_up(lookup, view)))
         said = parse_decision(value, fault)
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
-        decision = prepare_decision(resolve_decision(said, await self._results(steps_referred_to(said))), self.offer)
+        numbers = steps_referred_to(said)
+        resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
+        decision = prepare_decision(resolved, self.offer)
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
