@@ -32,6 +32,7 @@ class PromptFiles:
 
     def __init__(self, *folders: Path) -> None:
         self._folders = (*folders, packaged_prompts())
+        self._found: dict[str, Path] = {}
 
     def render(self, prompt_id: str, inputs: Mapping[str, object]) -> Prompt:
         source = _load(self._find(prompt_id))
@@ -48,10 +49,13 @@ class PromptFiles:
         return f"{source.prompt_id} {source.version} {source.hash[:SHORT_HASH]}"
 
     def _find(self, prompt_id: str) -> Path:
+        """Look for a prompt once: what is in it is read once, too."""
+        if prompt_id in self._found:
+            return self._found[prompt_id]
         for folder in self._folders:
             path = folder / f"{prompt_id}{SUFFIX}"
             if path.is_file():
-                return path
+                return self._found.setdefault(prompt_id, path)
         raise ConfigError(f"no prompt {prompt_id}{SUFFIX} in {', '.join(str(folder) for folder in self._folders)}")
 
 

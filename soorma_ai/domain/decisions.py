@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cached_property
 from typing import Annotated, Literal, Self, cast
 
 from pydantic import Field, field_validator, model_validator
@@ -138,7 +139,7 @@ class Showing:
     added: tuple[str, ...] = ()
     hidden: int = 0
 
-    @property
+    @cached_property
     def digest(self) -> str:
         return derived_id("shown", compact([[*self.schemas], [*self.lines], [*self.added], self.hidden]))
 

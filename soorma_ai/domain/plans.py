@@ -87,6 +87,24 @@ class PlanValue:
     value: Json
 
 
+@dataclass(frozen=True)
+class PlanInHand:
+    """What a step of a plan begins from, beside its row and its history: what it remembers by keys, the expectations
+    that are open, and what its tree has spent."""
+
+    values: tuple[PlanValue, ...]
+    open: tuple[Expectation, ...]
+    spent: Spent
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Number of a plan's steps that carry one fingerprint, and the last of them."""
+
+    count: int
+    last: Step
+
+
 def pursuit_of(agent: str, goal_event: str, goal_data: JsonObject) -> str:
     """Name one planner's pursuit of one goal, so that a goal that comes back to it is recognised."""
     return derived_id("pursuit", agent, goal_event, digest(goal_data))

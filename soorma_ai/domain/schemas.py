@@ -19,7 +19,7 @@ from jsonschema_rs import ValidationErrorKind as Kind
 from pydantic import TypeAdapter
 from pydantic.errors import PydanticSchemaGenerationError, PydanticUserError
 
-from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, clip, compact, follow, is_storable
+from soorma_ai.domain.values import MOST_LEVELS, UNSTORABLE, Json, JsonObject, Same, clip, compact, follow, is_storable
 from soorma_ai.domain.visits import depth_of, visits_by_depth
 from soorma_ai.errors import ConfigError
 
@@ -127,7 +127,7 @@ def violations(
 
     `passing(rule, found)` excuses what breaks a rule only because it is not yet what it will be.
     """
-    checker = _checker(compact(document))
+    checker = _checker(_spell(Same(document)))
     visits = checker.visits(value)
     if visits > MOST_TOLD:
         fault = None if passing else checker.fault_without_a_place(value, visits)
@@ -196,6 +196,12 @@ class _Checker:
         if self.validator.is_valid(value):
             return None
         return Violation("$", "schema", clip(json.dumps(value), 120), '"the schema"', "it does not fit the schema")
+
+
+@lru_cache(maxsize=512)
+def _spell(same: Same[JsonObject]) -> str:
+    """Return the spelling of a document, which does not change: a registered one is looked at again and again."""
+    return compact(same.it)
 
 
 @lru_cache(maxsize=4096)

@@ -12,7 +12,7 @@ from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, Rest
+from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, Rest
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
@@ -137,6 +137,14 @@ class Plans(Protocol):
 
     async def plan(self, plan_id: str) -> PlanRecord | None: ...
 
+    async def came_for(self, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+        """The plan, and the expectation of it that this event closed, by meeting it or by its expiry."""
+        ...
+
+    async def in_hand(self, plan_id: str, root_plan_id: str) -> PlanInHand:
+        """What belongs to a plan, all of one moment; its open expectations oldest first."""
+        ...
+
     async def plans(
         self,
         *,
@@ -153,8 +161,8 @@ class Plans(Protocol):
         """The newest whose goal is answered under this reply key."""
         ...
 
-    async def steps(self, plan_id: str, limit: int | None = None) -> list[Step]:
-        """Steps in order; with `limit`, the last ones."""
+    async def steps(self, plan_id: str, first: int = 0) -> list[Step]:
+        """Steps in order, from the one of this number on."""
         ...
 
     async def steps_at(self, plan_id: str, ordinals: Collection[int]) -> list[Step]:
@@ -165,10 +173,8 @@ class Plans(Protocol):
         """Values that it remembers by keys."""
         ...
 
-    async def repeats(self, plan_id: str, fingerprint: str) -> int: ...
-
-    async def steps_with(self, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
-        """Steps with one of these fingerprints, in order."""
+    async def marked(self, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+        """The steps that carry one of these fingerprints, by fingerprint; without those that no step carries."""
         ...
 
     async def join_progress(self, plan_id: str, join_id: str) -> JoinProgress: ...

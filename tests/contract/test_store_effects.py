@@ -36,6 +36,7 @@ from soorma_ai.domain.effects import (
     Publish,
     RetryAfter,
     SavePlan,
+    SaveValue,
     Schedule,
     Spend,
     Unschedule,
@@ -43,9 +44,9 @@ from soorma_ai.domain.effects import (
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.history import JoinProgress
-from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.people import Ask, Proposal
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.plans import Marked, PlanInHand, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Store, Work
 
@@ -106,11 +107,11 @@ async def test_a_failed_commit_leaves_the_delivery_in_hand_and_nothing_else(stor
     await end(store, delivery)
 
 
-async def test_steps_are_read_in_order_and_the_last_ones_by_limit(store: Store) -> None:
+async def test_steps_are_read_in_order_all_of_them_or_those_from_one_on(store: Store) -> None:
     await do(store, *(AppendStep(step(n, data={"n": n})) for n in (0, 2, 1)), AppendStep(step(0, "plan-2")))
     assert await store.plans.steps("plan-1") == [step(n, data={"n": n}) for n in (0, 1, 2)]
-    assert await store.plans.steps("plan-1", 2) == [step(1, data={"n": 1}), step(2, data={"n": 2})]
-    assert await store.plans.steps("plan-1", 0) == []
+    assert await store.plans.steps("plan-1", 1) == [step(1, data={"n": 1}), step(2, data={"n": 2})]
+    assert await store.plans.steps("plan-1", 3) == []
     assert await store.plans.steps("none") == []
 
 
@@ -122,15 +123,29 @@ async def test_the_steps_of_some_numbers_are_read_of_their_plan_alone(store: Sto
     assert await store.plans.steps_at("none", range(10_000)) == []
 
 
-async def test_repeats_are_counted_by_plan_and_fingerprint(store: Store) -> None:
+async def test_steps_are_counted_by_their_fingerprint_and_the_last_of_each_is_told(store: Store) -> None:
     prints = ["a", "b", "a", None]
     await do(store, *(AppendStep(step(n, fingerprint=print)) for n, print in enumerate(prints)))
     await do(store, AppendStep(step(0, "plan-2", fingerprint="a")))
-    assert await store.plans.repeats("plan-1", "a") == 2
-    assert await store.plans.repeats("plan-1", "c") == 0
-    marked = await store.plans.steps_with("plan-1", ["a", "c"])
-    assert [step.fingerprint for step in marked] == ["a", "a"] and marked[0].ordinal < marked[1].ordinal
-    assert await store.plans.steps_with("plan-2", ["b"]) == []
+    assert await store.plans.marked("plan-1", ["a", "c"]) == {"a": Marked(2, step(2, fingerprint="a"))}
+    assert {*await store.plans.marked("plan-1", ["a", "b"])} == {"a", "b"}
+    assert await store.plans.marked("plan-2", ["b"]) == {}
+    assert await store.plans.marked("plan-1", []) == {}
+
+
+async def test_what_belongs_to_a_plan_is_read_together(store: Store) -> None:
+    theirs = expectation("q-3", plan_id="plan-2")
+    opened = [expectation("q-2"), expectation("q-1", opened_at=later(-1)), expectation("q-4"), theirs]
+    saved = [SaveValue("plan-1", ValueKind.STATE, "b", {"n": 1}), SaveValue("plan-1", ValueKind.RESULT, "a", None)]
+    others = [SaveValue("plan-2", ValueKind.STATE, "b", 2), Spend("plan-2", 9, None)]
+    await running(store, *opened)
+    await do(store, *saved, Spend("root-1", 3, None), *others, Close("q-4", ExpectationStatus.CLOSED, NOW))
+    values = (PlanValue(ValueKind.RESULT, "a", None), PlanValue(ValueKind.STATE, "b", {"n": 1}))
+    found = await store.plans.in_hand("plan-1", "root-1")
+    assert found == PlanInHand(values, (opened[1], opened[0]), Spent(actions=3))
+    assert found.open == tuple(await store.plans.expectations(plan_id="plan-1"))
+    assert [*found.values] == await store.plans.plan_values("plan-1")
+    assert await store.plans.in_hand("none", "none") == PlanInHand((), (), Spent())
 
 
 async def test_plans_are_listed_newest_first_and_filtered(store: Store) -> None:

@@ -19,9 +19,9 @@ T = TypeVar("T")
 # Everything else that a store does writes.
 # fmt: off
 _READS = frozenset({
-    "agents", "backlog", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events", "expectation",
-    "expectations", "goal_of", "journal", "known_events", "live_events", "met_by", "next_due", "pending", "plan",
-    "plans", "repeats", "spent", "steps", "steps_at", "steps_with", "sub_tasks", "task", "task_expectations",
+    "agents", "backlog", "came_for", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
+    "expectation", "expectations", "goal_of", "in_hand", "journal", "known_events", "live_events", "marked", "met_by",
+    "next_due", "pending", "plan", "plans", "spent", "steps", "steps_at", "sub_tasks", "task", "task_expectations",
     "unsent",
 })
 # fmt: on

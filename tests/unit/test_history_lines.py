@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from soorma_ai.core.telling import history
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
 from soorma_ai.core.telling.history import (
     HISTORY_TOKENS,
@@ -17,10 +18,10 @@ from soorma_ai.core.telling.history import (
     SAYING,
     SAYING_CHARS,
     Line,
-    history_lines,
+    StepLines,
+    first_to_read,
     is_outline,
     show_result,
-    steps_to_read,
 )
 from soorma_ai.core.telling.outline import length_of
 from soorma_ai.core.telling.references import brings_result
@@ -34,6 +35,10 @@ COUNT = re.compile(r"(\d+) earlier steps? (?:is|are) not shown\.")
 
 def step(ordinal: int, data: Json = None, kind: StepKind = StepKind.REPLIED, note: str = "ok") -> Step:
     return Step("p-1", ordinal, kind, NOW, "part.asked", data, note)
+
+
+def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Line]:
+    return history.history_lines([StepLines(one) for one in steps], room)
 
 
 def within(fenced: str) -> Json:
@@ -162,7 +167,7 @@ def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
 
 
 def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:
-    begins = [count - steps_to_read(count) for count in range(1_000)]
+    begins = [first_to_read(count) for count in range(1_000)]
     assert begins[:128] == [0] * 128
     assert sorted(begins) == begins and len(set(begins)) == 15
-    assert all(64 <= steps_to_read(count) < 128 for count in range(64, 10_000))
+    assert all(64 <= count - first_to_read(count) < 128 for count in range(64, 10_000))

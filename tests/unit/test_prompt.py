@@ -15,6 +15,7 @@ from soorma_ai.core.offering.drafts import gather_material
 from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.telling.fence import ENTRY_CHARS, fence, fence_lines, fence_rows, tokens_of
+from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import DECIDE, SELECT, Step, StepKind
@@ -37,7 +38,7 @@ def step(kind: StepKind, name: str = "", data: Json = None, note: str = "", join
 
 
 def inputs(*history: Step, trigger: Trigger = CAME, showing: Showing | None = None, **known: Any) -> Any:
-    occasion = Occasion(known.pop("plan", plan()), trigger, history=history, **known)
+    occasion = Occasion(known.pop("plan", plan()), trigger, history=[*map(StepLines, history)], **known)
     showing = showing or everything_of(OFFER)
     return decide_inputs(occasion, OFFER, View(showing), instructions="", strategy="")
 
@@ -243,7 +244,7 @@ def test_whatever_others_wrote_stands_between_fences(kind: StepKind) -> None:
     occasion = Occasion(
         replace(plan(), goal_data={MARK: MARK}),
         Trigger(f"{MARK} came.", {MARK: [MARK]}),
-        history=[step(kind, MARK, {MARK: {"error": {"code": MARK, "message": MARK}}}, f"approve: {MARK}")],
+        history=[StepLines(step(kind, MARK, {MARK: {"error": {"code": MARK, "message": MARK}}}, f"approve: {MARK}"))],
         custom_context={MARK: MARK},
     )
     everything = everything_of(EVERYWHERE)

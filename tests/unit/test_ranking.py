@@ -9,6 +9,7 @@ from soorma_ai.core.deciding.queries import query_about, query_about_state
 from soorma_ai.core.offering.offer import Delegate, Offer
 from soorma_ai.core.offering.ranking import rank, used_in
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.history import Step, StepKind
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
@@ -62,8 +63,8 @@ def test_a_model_finds_by_its_own_words_events_and_goals_alike() -> None:
 
 
 def test_what_a_plan_has_used_is_known_the_newest_first() -> None:
-    def step(kind: StepKind, name: str) -> Step:
-        return Step("p-1", 0, kind, NOW, name)
+    def step(kind: StepKind, name: str) -> StepLines:
+        return StepLines(Step("p-1", 0, kind, NOW, name))
 
     published, replied = StepKind.PUBLISHED, StepKind.REPLIED
     history = [step(published, "lamp.dim"), step(replied, "parcel.weigh"), step(published, "song.play")]

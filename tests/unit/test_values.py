@@ -1,7 +1,9 @@
 import hashlib
 import json
+import uuid
 
 import pytest
+import rfc8785
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -35,6 +37,13 @@ def reversed_keys(value: Json) -> Json:
     return value
 
 
+def has_safe_integers(value: Json) -> bool:
+    """Tell whether RFC 8785, whose numbers are doubles, has a form of this value."""
+    if isinstance(value, dict | list):
+        return all(map(has_safe_integers, value.values() if isinstance(value, dict) else value))
+    return not isinstance(value, int) or abs(value) < 2**53
+
+
 @given(objects)
 def test_a_digest_and_a_spelling_do_not_depend_on_the_order_of_keys(value: JsonObject) -> None:
     assert digest(reversed_keys(value)) == digest(value)
@@ -62,6 +71,11 @@ def test_a_digest_is_that_of_the_canonical_form_so_that_others_compute_the_same(
     assert digest(value) == hashlib.sha256(canonical.encode()).hexdigest()
 
 
+@given(documents.filter(has_safe_integers))
+def test_whatever_a_value_holds_its_digest_is_that_of_the_canonical_form(value: Json) -> None:
+    assert digest(value) == hashlib.sha256(rfc8785.dumps(value)).hexdigest()
+
+
 def test_numbers_that_are_equal_have_one_digest_and_other_types_and_other_digits_another() -> None:
     assert digest({"n": 1}) == digest({"n": 1.0})
     values: list[Json] = [1, True, "1", None, [1], 2**53, 2**53 + 1, -(2**53), 10**30, 10**30 + 1]
@@ -80,6 +94,12 @@ def test_a_derived_id_does_not_change_between_versions() -> None:
     """Ids in stores are compared with ids made anew: another algorithm would double work in hand."""
     assert derived_id("event", "cause", "agent", "0", "order.placed") == "9205896e-2c67-5e40-8ac0-f4c7364bdac2"
     assert derived_id("\ud800") != derived_id("\udfff"), "made of any text"
+
+
+@given(parts)
+def test_a_derived_id_is_a_uuid_of_version_5(given_parts: list[str]) -> None:
+    namespace = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
+    assert derived_id(*given_parts) == str(uuid.uuid5(namespace, compact([*given_parts])))
 
 
 @given(st.text(), st.integers(min_value=1, max_value=20))

@@ -44,6 +44,7 @@ class Codec(Generic[T]):
 
 PLAN = Codec(PlanRecord)
 STEP = Codec(Step)
+STEPS = Codec(list[Step])
 EXPECTATION = Codec(Expectation)
 ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)

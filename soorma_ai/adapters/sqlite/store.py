@@ -91,13 +91,14 @@ class SqliteQueue(Part):
 
 class SqlitePlans(Part):
     plan = reading(pursued.plan)
+    came_for = reading(pursued.came_for)
+    in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans)
     plan_answering = reading(pursued.answering)
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)
-    repeats = reading(pursued.repeats)
+    marked = reading(pursued.marked)
     steps_at = reading(pursued.steps_at)
-    steps_with = reading(pursued.steps_with)
     join_progress = reading(pursued.join_progress)
     branches_that_came = reading(pursued.branches_that_came)
     cancellation = reading(pursued.cancellation)

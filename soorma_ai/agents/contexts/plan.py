@@ -1,6 +1,6 @@
 """The contexts of a planner's handlers: the goal, the plan, and what the plan was waiting for."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -10,7 +10,6 @@ from soorma_ai.core.plan.lifecycle import cancel
 from soorma_ai.core.plan.status import TABLE, move
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope, completion_of
-from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
@@ -74,16 +73,16 @@ class PlanContext:
     `results` and `state` may be changed in place; each of their keys is a row of its own.
     """
 
-    def __init__(self, handling: Handling, open_before: Sequence[Expectation]) -> None:
-        """Take a plan whose values have been read; see `of`."""
+    def __init__(self, handling: Handling) -> None:
+        """Take a plan whose values, and what it waits for, have been read; see `of`."""
         self._handling = handling
-        self._open_before = open_before
         self._machine = MachineInHand(handling)
 
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":
         await handling.read_values()
-        return cls(handling, await handling.services.store.plans.expectations(plan_id=handling.plan.plan_id))
+        await handling.open_now()
+        return cls(handling)
 
     @classmethod
     async def create_from_goal(
@@ -269,7 +268,7 @@ class PlanContext:
 
     @property
     def _view(self) -> View:
-        return self._machine.view(self._handling.still_open(self._open_before))
+        return self._machine.view(self._handling.still_open)
 
     def _must_be_open(self) -> None:
         if self.status.is_final:

@@ -178,7 +178,7 @@ def must_be_possible_at_once(decision: PlannerDecision, at_once: int | None) -> 
 
 
 def must_not_have_been_rejected(decision: PlannerDecision, situation: Situation) -> None:
-    for event_type, data, target in requests_in(decision):
+    for event_type, data, target in requests_in(decision) if situation.rejected else ():
         words = situation.rejected.get(rejection_of(event_type, data, target))
         if words is not None:
             raise NotAllowed(
@@ -314,6 +314,8 @@ def prepare_decision(decision: PlannerDecision, offer: Offer) -> PlannerDecision
             update["result"] = strip_wire_nulls(result, offer.result_schema or ANY_OBJECT)
         case _:
             return decision
+    if all(vars(action)[name] == value for name, value in update.items()):
+        return decision
     return decision.model_copy(update={"next_action": action.model_copy(update=update)})
 
 

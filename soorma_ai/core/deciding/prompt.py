@@ -6,7 +6,7 @@ names of events and notes too, in whatever sentence of ours.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from soorma_ai.core.offering.drafts import Material
 from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
@@ -14,15 +14,22 @@ from soorma_ai.core.offering.showing import lacks_schemas, line_of
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.bounded import show
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
-from soorma_ai.core.telling.history import SAYING_CHARS, Line, history_lines, is_outline, show_result
+from soorma_ai.core.telling.history import (
+    SAYING_CHARS,
+    Line,
+    StepLines,
+    history_lines,
+    is_outline,
+    name_data,
+    show_result,
+)
 from soorma_ai.core.telling.outline import SMALLEST_ROOM, shorten
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import REJECTED, TIMEOUT, StateAction
-from soorma_ai.domain.values import Json, JsonObject, clip
+from soorma_ai.domain.values import Json, JsonObject, Same, clip
 
 GOAL_TOKENS = FENCE_CHARS // CHARS_PER_TOKEN
 
@@ -33,7 +40,7 @@ class Occasion:
 
     plan: PlanRecord
     trigger: Trigger
-    history: Sequence[Step] = ()
+    history: Sequence[StepLines] = ()
     custom_context: JsonObject = field(default_factory=dict[str, Json])
     spent: Spent = field(default_factory=Spent)
     in_flight: int = 0
@@ -67,7 +74,7 @@ class Told:
     history: Sequence[Line]
     trigger: str
 
-    @property
+    @cached_property
     def has_outlines(self) -> bool:
         """Tell whether there is more of something than is told."""
         return any(
@@ -84,17 +91,17 @@ def decide_inputs(
     most = plan.limits.max_parallel
     left = _actions_left(plan, occasion.spent)
     free = None if most is None else max(0, most - occasion.in_flight)
-    shown = (*showing.lines, *showing.added)
+    kinds = {name.partition(":")[0] for name in (*showing.lines, *showing.added)}
     return {
         "agent": plan.agent,
         "instructions": instructions,
         "strategy": strategy,
         "choices": _lines(showing.lines, offer),
         "gated": _gated(showing.lines, offer),
-        "can_publish": any(name.startswith(PUBLISH) for name in shown),
+        "can_publish": PUBLISH[:-1] in kinds,
         "several": (most is None or most > 1) and any(name.startswith(PUBLISH) for name in showing.schemas),
-        "can_delegate": any(name.startswith(DELEGATE) for name in shown),
-        "can_wait": any(name.startswith(WAIT) for name in shown),
+        "can_delegate": DELEGATE[:-1] in kinds,
+        "can_wait": WAIT[:-1] in kinds,
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
         "goal": {"name": plan.goal_event, "data": told.goal},
         "history": told.history,
@@ -129,12 +136,23 @@ def choice_inputs(agent: str, instructions: str, state: JsonObject, offer: Offer
     }
 
 
-def _lines(names: Sequence[str], offer: Offer) -> str:
-    return fence_lines({name: line_of(offer.choices[name]) for name in names}) if names else ""
+def _lines(names: tuple[str, ...], offer: Offer) -> str:
+    return _lines_of(names, Same(offer)) if names else ""
 
 
-def _gated(names: Sequence[str], offer: Offer) -> str:
-    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and offer.choices[name].approval]
+def _gated(names: tuple[str, ...], offer: Offer) -> str:
+    return _gated_of(names, Same(offer)) if names else ""
+
+
+# What is offered stays the same from one decision to the next, of one plan and of all plans that see all of it.
+@lru_cache(maxsize=64)
+def _lines_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    return fence_lines({name: line_of(same.it.choices[name]) for name in names})
+
+
+@lru_cache(maxsize=64)
+def _gated_of(names: tuple[str, ...], same: Same[Offer]) -> str:
+    gated: list[Json] = [name for name in names if not name.startswith(WAIT) and same.it.choices[name].approval]
     return fence(gated) if gated else ""
 
 
@@ -165,7 +183,7 @@ def plan_inputs(
     }
 
 
-def _data_of(trigger: Trigger, step: Step | None) -> str:
+def _data_of(trigger: Trigger, step: StepLines | None) -> str:
     """Return the fenced data, by the name of the step that brought it. Each of several results gets its share of the
     room, so that none crowds out the next."""
     data = trigger.data
@@ -177,11 +195,12 @@ def _data_of(trigger: Trigger, step: Step | None) -> str:
     return show_result(step.ordinal, data) if step else fence(shorten(data, FENCE_CHARS))
 
 
-def _steps_before(steps: Sequence[Step], trigger: Trigger) -> Sequence[Step]:
+def _steps_before(steps: Sequence[StepLines], trigger: Trigger) -> Sequence[StepLines]:
     """Return the steps without those that the trigger tells: its own, and the results that its join brought."""
     if trigger.join_id is not None:
         return [step for step in steps if step.join_id != trigger.join_id]
-    return steps[:-1] if steps and trigger.data is not None and steps[-1].data == trigger.data else steps
+    is_told = bool(steps) and trigger.data is not None and steps[-1].brought == name_data(trigger.data)
+    return steps[:-1] if is_told else steps
 
 
 def _actions_left(plan: PlanRecord, spent: Spent) -> int | None:

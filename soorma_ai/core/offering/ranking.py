@@ -6,7 +6,8 @@ from soorma_ai.core.offering.offer import Offer
 from soorma_ai.core.selection.fuse import fuse
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.selection.share import share
-from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.core.telling.history import StepLines
+from soorma_ai.domain.history import StepKind
 
 MOST_RANKED = 400
 
@@ -21,12 +22,12 @@ def rank(offer: Offer, query: Query | str, meant: Sequence[str] = ()) -> list[st
     return _choices(offer, share(ranked, lambda event: offer.agents.get(event, "")))
 
 
-def events_used(history: Sequence[Step]) -> list[str]:
+def events_used(history: Sequence[StepLines]) -> list[str]:
     """Return the events that a plan has asked or waited for, the newest first."""
     return [*dict.fromkeys(step.name for step in reversed(history) if step.kind in _USED)]
 
 
-def used_in(history: Sequence[Step], offer: Offer) -> list[str]:
+def used_in(history: Sequence[StepLines], offer: Offer) -> list[str]:
     """Return the choices that a plan has taken, the newest first."""
     return _choices(offer, events_used(history))
 

@@ -64,7 +64,8 @@ def needs_ranking(offer: Offer, room: Room) -> bool:
 
 def lacks_schemas(showing: Showing) -> bool:
     """Tell whether something is shown that can only be chosen when its schema has been asked for."""
-    return any(_has_schema(name) and name not in showing.schemas for name in (*showing.lines, *showing.added))
+    seen = {*showing.schemas}
+    return any(name not in seen and _has_schema(name) for name in chain(showing.lines, showing.added))
 
 
 def show_offer(offer: Offer, room: Room, ranked: Sequence[str], used: Iterable[str], before: Showing | None) -> Showing:
@@ -113,7 +114,12 @@ def add_asked(showing: Showing, offer: Offer, names: Iterable[str], room: Room) 
 
 
 def _everything(offer: Offer, room: Room) -> Showing | None:
-    lines = schemas = 0
+    return _everything_in(Same(offer), room)
+
+
+@lru_cache(maxsize=64)
+def _everything_in(same: Same[Offer], room: Room) -> Showing | None:
+    offer, lines, schemas = same.it, 0, 0
     for name, definition in offer.choices.items():
         size = size_of(name, definition)
         lines, schemas = lines + size.line, schemas + size.schema

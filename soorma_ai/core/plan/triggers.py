@@ -1,6 +1,7 @@
 """The meaning for its plan of an event that closed an expectation: a line of history, and whether to decide."""
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.history import append_step
@@ -28,7 +29,7 @@ class Trigger:
     released: Proposal | None = None
     join_id: str | None = None
 
-    @property
+    @cached_property
     def known(self) -> str:
         """Return what is known when something is decided, for the repeat limit."""
         return self.text + compact(self.data)

@@ -20,7 +20,12 @@ def tokens_of(text: str) -> int:
 
 
 def fence(value: Json, size: int = FENCE_CHARS) -> str:
-    return _enclose(clip(compact(value), size))
+    return fence_spelled(compact(value), size)
+
+
+def fence_spelled(text: str, size: int = FENCE_CHARS) -> str:
+    """Return the fence around a value that is spelled already, by `compact`."""
+    return _enclose(clip(text, size))
 
 
 def fence_lines(entries: Mapping[str, str]) -> str:

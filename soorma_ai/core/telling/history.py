@@ -5,15 +5,16 @@ to the next. Where the next step does not fit any more, all of it is told anew i
 whole, older ones shortened, older ones still by their words alone, and of the oldest how many they are.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence
-from soorma_ai.core.telling.outline import length_of, shorten
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, fence, fence_spelled
+from soorma_ai.core.telling.outline import length_spelled, shorten
 from soorma_ai.core.telling.references import brings_result, name_of
 from soorma_ai.domain.history import Step, StepKind
-from soorma_ai.domain.values import Json
+from soorma_ai.domain.values import Json, compact, derived_id
 
 HISTORY_TOKENS = 6_000
 RESULT_TOKENS = 1_500
@@ -39,6 +40,7 @@ SAYING = {
 
 _STRIDE = 64
 _IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN = "in outline", "left out", "not shown"
+_TOLD_IN_LESS = re.compile("|".join((_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN)))
 _LINE_ENDS = 2
 _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
@@ -47,17 +49,57 @@ _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in o
 Line = dict[str, str]
 
 
-def steps_to_read(count: int) -> int:
-    """Return how many of a plan's `count` steps to read, the last ones: they begin at the same step for long."""
-    return count - max(0, count // _STRIDE - 1) * _STRIDE
+def first_to_read(count: int) -> int:
+    """Return the step from which on a plan of `count` steps is told: it stays the same for long."""
+    return max(0, count // _STRIDE - 1) * _STRIDE
 
 
-def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Line]:
+class StepLines:
+    """A step as a model is told it: whole, shortened, or by its words alone. None of these is long, however much the
+    step brought, so that they can be kept for as long as its plan goes on; `brought` names its data.
+
+    `most` are the characters that it takes at most when it is told whole, without making an outline.
+    """
+
+    def __init__(self, step: Step) -> None:
+        self.ordinal, self.kind, self.name, self.join_id = step.ordinal, step.kind, step.name, step.join_id
+        result = None if step.data is None else _Value(step.data)
+        self.brought = "" if result is None else derived_id("brought", result.text)
+        self.is_told = step.kind in SAYING
+        if not self.is_told:
+            return
+        saying = _Value(SAYING[step.kind].format(name=step.name, note=step.note))
+        self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
+        self._result_name = name_of(step.ordinal) if brings_result(step) else ""
+        data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
+        self.whole: Line = {"text": self._text(saying.within(SAYING_CHARS)), "data": str(data) if data else ""}
+        self._said = saying.within(SHORT_SAYING_CHARS)
+        self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
+
+    @cached_property
+    def short(self) -> Line:
+        return {"text": self._text(self._said), "data": str(self._result) if self._result else ""}
+
+    @cached_property
+    def words(self) -> Line:
+        left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
+        return {"text": self._text(self._said, left_out), "data": ""}
+
+    def _text(self, said: "_Value", about: str = "") -> str:
+        return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
+
+
+def name_data(data: Json) -> str:
+    """Return the name that `StepLines.brought` has for this."""
+    return "" if data is None else derived_id("brought", compact(data))
+
+
+def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[Line]:
     """Return what is told of the steps, in order, in so many tokens at most, each as `text` and `data`.
 
-    `steps` are the last ones of a plan, as many as `steps_to_read`, but for those that are told otherwise.
+    `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
     """
-    told = [_Told(step) for step in steps if step.kind in SAYING]
+    told = [step for step in steps if step.is_told]
     if not told:
         return []
     most = room * CHARS_PER_TOKEN - _ROOM_OF_COUNT
@@ -67,114 +109,79 @@ def history_lines(steps: Sequence[Step], room: int = HISTORY_TOKENS) -> list[Lin
         if used > most:
             used, anew = most // 2, number
     shown = [*_tell_anew(told[:anew], most // 2), *(one.whole for one in told[anew:])]
-    first = told[-len(shown)].step.ordinal if shown else told[-1].step.ordinal + 1
-    return [*_count_before(first), *(line.told for line in shown)]
+    first = told[-len(shown)].ordinal if shown else told[-1].ordinal + 1
+    return [*_count_before(first), *shown]
 
 
 def show_result(number: int, value: Json, most: int = RESULT_TOKENS) -> str:
     """Return the result of a step with its name: fenced, and in outline if it has more than `most` tokens."""
-    return str(_fenced(value, name_of(number), most, OUTLINE_TOKENS))
+    return str(_label(_Value(value), name_of(number), most, OUTLINE_TOKENS))
 
 
 def is_outline(told: str) -> bool:
     """Tell whether there is more of it than is told: by our words before the fence."""
-    ours = told.partition("<")[0]
-    return any(words in ours for words in (_IN_OUTLINE, _LEFT_OUT, _NOT_SHOWN))
+    return _TOLD_IN_LESS.search(told.partition("<")[0]) is not None
+
+
+class _Value:
+    """A value, spelled once, with the characters that it takes in a fence."""
+
+    def __init__(self, value: Json) -> None:
+        self._value = value
+        self.text = compact(value)
+        self.length = length_spelled(self.text)
+
+    def within(self, room: int) -> "_Value":
+        """Return as much of it as `room` characters hold."""
+        return self if self.length <= room else _Value(shorten(self._value, room))
 
 
 @dataclass(frozen=True)
 class _Fenced:
-    """A value between fences, after words of ours. Its size is known before it is spelled out."""
+    """A value between fences, after words of ours."""
 
     before: str
-    value: Json
-
-    @cached_property
-    def size(self) -> int:
-        return len(self.before) + _ROOM_OF_FENCE + length_of(self.value)
+    value: _Value
 
     def __str__(self) -> str:
-        return self.before + fence(self.value)
-
-
-@dataclass(frozen=True)
-class _Line:
-    text: _Fenced
-    data: _Fenced | None = None
-
-    @property
-    def size(self) -> int:
-        return self.text.size + (self.data.size if self.data else 0) + _LINE_ENDS
-
-    @property
-    def told(self) -> Line:
-        return {"text": str(self.text), "data": str(self.data) if self.data else ""}
-
-
-@dataclass(frozen=True)
-class _Told:
-    """A step in each of the ways in which it is told."""
-
-    step: Step
-
-    @property
-    def most(self) -> int:
-        """Return the characters that it takes at most when it is told whole, without making an outline."""
-        data = 0 if self.step.data is None else length_of(self.step.data)
-        data = data if data <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
-        return min(length_of(self._saying), SAYING_CHARS) + data + _ROOM_OF_WORDS
-
-    @cached_property
-    def whole(self) -> _Line:
-        return _Line(self._text(SAYING_CHARS), self._data(RESULT_TOKENS, OUTLINE_TOKENS))
-
-    @cached_property
-    def short(self) -> _Line:
-        return _Line(self._text(SHORT_SAYING_CHARS), self._data(SHORT_TOKENS, SHORT_TOKENS))
-
-    @cached_property
-    def words(self) -> _Line:
-        step = self.step
-        name = name_of(step.ordinal) if brings_result(step) and step.data is not None else ""
-        return _Line(self._text(SHORT_SAYING_CHARS, f", {name} {_LEFT_OUT}" if name else ""))
-
-    @cached_property
-    def _saying(self) -> str:
-        return SAYING[self.step.kind].format(name=self.step.name, note=self.step.note)
-
-    def _text(self, room: int, about: str = "") -> _Fenced:
-        return _Fenced(f"step{self.step.ordinal}{about}: ", shorten(self._saying, room))
-
-    def _data(self, most: int, outline: int) -> _Fenced | None:
-        step = self.step
-        name = name_of(step.ordinal) if brings_result(step) else ""
-        return None if step.data is None else _fenced(step.data, name, most, outline)
+        return self.before + fence_spelled(self.value.text)
 
 
 # Ways to tell steps, each until so much of the room is used.
-_WAYS: tuple[tuple[Callable[[_Told], _Line], float], ...] = (
-    (lambda told: told.whole, 2 / 3),
-    (lambda told: told.short, 5 / 6),
-    (lambda told: told.words, 1),
+_WAYS: tuple[tuple[Callable[[StepLines], Line], float], ...] = (
+    (lambda step: step.whole, 2 / 3),
+    (lambda step: step.short, 5 / 6),
+    (lambda step: step.words, 1),
 )
 
 
-def _fenced(value: Json, name: str, most: int, outline: int) -> _Fenced:
+def _label(value: _Value, name: str, most: int, outline: int) -> _Fenced:
     """Return a value after its name, if it has one; in outline if it has more than `most` tokens."""
-    is_large = length_of(value) > most * CHARS_PER_TOKEN
+    is_large = value.length > most * CHARS_PER_TOKEN
     words = ", ".join(word for word in (name, _IN_OUTLINE if is_large else "") if word)
-    return _Fenced(f"{words}: " if words else "", shorten(value, outline * CHARS_PER_TOKEN) if is_large else value)
+    return _Fenced(f"{words}: " if words else "", value.within(outline * CHARS_PER_TOKEN) if is_large else value)
 
 
-def _tell_anew(told: Sequence[_Told], room: int) -> list[_Line]:
+def _size_in_outline(value: _Value | None) -> int:
+    """Return the characters of a value, at most those of an outline if it is told in one."""
+    size = value.length if value else 0
+    return size if size <= RESULT_TOKENS * CHARS_PER_TOKEN else OUTLINE_TOKENS * CHARS_PER_TOKEN
+
+
+def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
     """Return the newest steps in so many characters, each told in no more detail than the one after it."""
-    lines: list[_Line] = []
+    lines: list[Line] = []
     left, used = list(told), 0
     for tell, share in _WAYS:
-        while left and used + tell(left[-1]).size <= share * room:
-            lines.append(tell(left.pop()))
-            used += lines[-1].size
+        while left and used + _size(line := tell(left[-1])) <= share * room:
+            left.pop()
+            lines.append(line)
+            used += _size(line)
     return lines[::-1]
+
+
+def _size(line: Line) -> int:
+    return len(line["text"]) + len(line["data"]) + _LINE_ENDS
 
 
 def _count_before(first: int) -> list[Line]:

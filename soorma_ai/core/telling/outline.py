@@ -3,7 +3,6 @@
 Sizes are characters as a model is sent them: ASCII JSON without spaces, as it stands in a fence.
 """
 
-import json
 from collections.abc import Sequence
 from heapq import nsmallest
 
@@ -40,7 +39,12 @@ def size_of(value: Json, most: int) -> int:
 
 def length_of(value: Json) -> int:
     """Return the characters of a value: quicker than `size_of` for what is not large."""
-    return _widened(compact(value))
+    return length_spelled(compact(value))
+
+
+def length_spelled(text: str) -> int:
+    """Return the characters that JSON takes in a fence, where each `<` is escaped."""
+    return len(text) + _WIDENED * text.count("<")
 
 
 def shorten(value: Json, room: int) -> Json:
@@ -118,8 +122,4 @@ def _mark(count: int) -> JsonObject:
 
 
 def _length(scalar: Json) -> int:
-    return _widened(json.dumps(scalar))
-
-
-def _widened(spelled: str) -> int:
-    return len(spelled) + _WIDENED * spelled.count("<")
+    return length_spelled(compact(scalar))

@@ -12,12 +12,13 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.limits import MAX_BACKLOG
-from soorma_ai.domain.plans import PlanRecord
+from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -25,6 +26,7 @@ from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, S
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
 from soorma_ai.runtime.handling.process.circuits import Circuits
+from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
 
@@ -46,6 +48,7 @@ class Services:
     signals: Signals
     presence: Presence = field(default_factory=Presence)
     circuits: Circuits = field(default_factory=Circuits)
+    histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
 
@@ -70,6 +73,7 @@ class Handling:
         self._stored_version: int | None = None
         self._touched = False
         self._values: PlanValues | None = None
+        self._in_hand: PlanInHand | None = None
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
@@ -164,6 +168,11 @@ class Handling:
         self._begun_under = 0
 
     @property
+    def is_again(self) -> bool:
+        """Tell whether this delivery was handed over before, whatever became of that."""
+        return self.delivery.fence > 1
+
+    @property
     def rests(self) -> int:
         """Number of times that this delivery was put back without an attempt."""
         return max(0, self.delivery.fence - self.delivery.attempt)
@@ -233,19 +242,25 @@ class Handling:
         """Take a stored plan as the working copy."""
         self.must_be_open()
         self._plan, self._stored_version, self._touched = plan, plan.version, False
+        self._in_hand = self._values = None
 
     def take_up(self, plan: PlanRecord) -> None:
         """Take a plan that another delivery of this agent is about; known even when nothing of this one happened."""
         self.load(plan)
         self.taken_up = plan.plan_id
 
+    async def in_hand(self) -> PlanInHand:
+        """Return what is stored beside the plan's row. It is read once: whoever changes its values or opens more saves
+        the plan, which is a conflict; what closes meanwhile comes as a delivery of its own, and what others of the
+        tree spend is found by the commit. A plan that is just begun has nothing, but for what its root has spent."""
+        if self._in_hand is None:
+            self._in_hand = await self.services.store.plans.in_hand(self.plan.plan_id, self.plan.root_plan_id)
+        return self._in_hand
+
     async def read_values(self) -> None:
-        """Read what the plan remembers by keys, as a working copy; a new plan remembers nothing."""
+        """Take what the plan remembers by keys as a working copy."""
         if self._values is None:
-            is_stored = self._stored_version is not None
-            self._values = PlanValues(
-                await self.services.store.plans.plan_values(self.plan.plan_id) if is_stored else ()
-            )
+            self._values = PlanValues((await self.in_hand()).values)
 
     @property
     def values(self) -> PlanValues:
@@ -259,14 +274,20 @@ class Handling:
         self.record(*outcome.effects)
 
     async def open_now(self) -> list[Expectation]:
-        """Expectations that the plan is waiting for, this handling's own effects included."""
-        return self.still_open(await self.services.store.plans.expectations(plan_id=self.plan.plan_id))
+        """Return what the plan is waiting for, this handling's own effects included."""
+        return self._still_open(await self.in_hand())
 
-    def still_open(self, before: Sequence[Expectation]) -> list[Expectation]:
-        """Return what `open_now` does, where what was open before this handling is known."""
+    @property
+    def still_open(self) -> list[Expectation]:
+        """What `open_now` returns, where the plan's values have been read."""
+        if self._in_hand is None:
+            raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
+        return self._still_open(self._in_hand)
+
+    def _still_open(self, before: PlanInHand) -> list[Expectation]:
         opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
         closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
-        return [expectation for expectation in [*before, *opened] if expectation.id not in closed]
+        return [expectation for expectation in [*before.open, *opened] if expectation.id not in closed]
 
     async def in_flight(self) -> int:
         """Number of things that are open at once; a join is none beside its branches."""
@@ -292,9 +313,12 @@ class Handling:
             self._request_types[event_type] = found
         return self._request_types[event_type]
 
-    async def history(self, limit: int) -> list[Step]:
-        stored = await self.services.store.plans.steps(self.plan.plan_id, limit)
-        return [*stored, *self.steps_recorded][-limit:]
+    async def history(self, first: int) -> list[StepLines]:
+        """Return what is told of the plan's steps from this one on; of a plan that is just begun, none is stored."""
+        is_stored = self._stored_version is not None
+        histories, plans = self.services.histories, self.services.store.plans
+        stored = await histories.read(plans, self.plan, first) if is_stored else ()
+        return [*stored, *(StepLines(step) for step in self.steps_recorded if step.ordinal >= first)]
 
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""
@@ -303,13 +327,13 @@ class Handling:
         stored = await self.services.store.plans.steps_at(self.plan.plan_id, ordinals)
         return [*stored, *(step for step in self.steps_recorded if step.ordinal in ordinals)]
 
-    async def words_at(self, marks: Sequence[str]) -> dict[str, str]:
-        """Return the notes of the plan's steps that carry one of these fingerprints."""
-        if not marks:
-            return {}
-        stored = await self.services.store.plans.steps_with(self.plan.plan_id, marks)
-        found = (*stored, *self.steps_recorded)
-        return {mark: step.note for mark in marks for step in found if step.fingerprint == mark}
+    async def marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
+        """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
+        found = await self.services.store.plans.marked(self.plan.plan_id, fingerprints)
+        for step in self.steps_recorded:
+            if (mark := step.fingerprint) in fingerprints and mark is not None:
+                found[mark] = Marked(found[mark].count + 1 if mark in found else 1, step)
+        return found
 
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)

@@ -64,9 +64,10 @@ async def ask_model(handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T],
 
     Raises the last DecisionError, ModelRefused, ContentFiltered, LimitExceeded, ConfigError, and Outage.
     """
-    journal = await handling.services.store.plans.journal(handling.agent, handling.event.id)
+    plans = handling.services.store.plans
+    journal = await plans.journal(handling.agent, handling.event.id) if handling.is_again else ()
     written = {entry.key: entry for entry in journal}
-    shown = await handling.services.store.plans.shown(payer.plan_id) if written else {}
+    shown = await plans.shown(payer.plan_id) if written else {}
     exchanges: list[Message] = []
     unusable: list[Ending] = []
     while True:

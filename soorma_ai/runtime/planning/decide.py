@@ -26,7 +26,7 @@ from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_rankin
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
-from soorma_ai.core.telling.history import RESULT_TOKENS, steps_to_read
+from soorma_ai.core.telling.history import RESULT_TOKENS, first_to_read
 from soorma_ai.core.telling.references import parse_reference, resolve_decision, results_of, slice_of, steps_referred_to
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
@@ -61,19 +61,17 @@ async def situation_now(
     handling: Handling, offer: Offer, mark: str, decision: PlannerDecision | None = None
 ) -> Situation:
     """Read the facts to judge by; with a model's `decision`, also what people said when they rejected the same."""
-    plan, store = handling.plan, handling.services.store
-    spent = await store.plans.spent(plan.root_plan_id)
+    spent = (await handling.in_hand()).spent
+    rejections = [rejection_of(*request) for request in requests_in(decision)] if decision else []
+    marked = await handling.marked([mark, *rejections])
     return Situation(
-        plan=plan,
+        plan=handling.plan,
         offer=offer,
         spent=replace(spent, actions=spent.actions + handling.actions_recorded),
         now=handling.services.clock.now(),
         in_flight=await handling.in_flight(),
-        repeats=await store.plans.repeats(plan.plan_id, mark)
-        + [s.fingerprint for s in handling.steps_recorded].count(mark),
-        rejected=await handling.words_at([rejection_of(*request) for request in requests_in(decision)])
-        if decision
-        else {},
+        repeats=marked[mark].count if mark in marked else 0,
+        rejected={one: marked[one].last.note for one in rejections if one in marked},
     )
 
 
@@ -81,14 +79,14 @@ async def decide(
     handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
-    plan, store = handling.plan, handling.services.store
-    history = await handling.history(steps_to_read(plan.steps))
+    plan = handling.plan
+    history = await handling.history(first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,
         history=history,
         custom_context=custom,
-        spent=await store.plans.spent(plan.root_plan_id),
+        spent=(await handling.in_hand()).spent,
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
@@ -145,7 +143,9 @@ class _Subject:
             return Further(self.inquire(await self._look_up(lookup, view)))
         said = parse_decision(value, fault)
         must_be_possible_at_once(said, self.handling.plan.limits.max_parallel)
-        decision = prepare_decision(resolve_decision(said, await self._results(steps_referred_to(said))), self.offer)
+        numbers = steps_referred_to(said)
+        resolved = resolve_decision(said, await self._results(numbers)) if numbers else said
+        decision = prepare_decision(resolved, self.offer)
         if unseen := unseen_in(decision, self.offer, view.showing):
             more = replace(view, showing=add_asked(view.showing, self.offer, unseen, self.settings.room))
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
@@ -186,7 +186,7 @@ async def draft(
         review(drawn, material, plan.goal_data)
         return drawn
 
-    occasion = Occasion(plan, Trigger(""), spent=await services.store.plans.spent(plan.root_plan_id))
+    occasion = Occasion(plan, Trigger(""), spent=(await handling.in_hand()).spent)
     shown = await _narrow(material, settings, occasion)
     inputs = plan_inputs(
         plan,

@@ -16,7 +16,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Proposal
-from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.handling.handling import Handling
@@ -56,13 +56,15 @@ async def goal_of(handling: Handling) -> EventEnvelope:
 
 async def continue_turn(handling: Handling) -> Trigger | None:
     """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
-    plan = await handling.services.store.plans.plan(handling.delivery.owner)
-    if plan is None:
+    event = await handling.closing_event()
+    found = await handling.services.store.plans.came_for(handling.delivery.owner, event.id)
+    if found is None:
         raise NotFound(f"no plan {handling.delivery.owner} for {handling.event.type!r}")
+    plan, met = found
     if plan.status.is_final:
         return None
     handling.load(plan)
-    facts = await _facts(handling, plan)
+    facts = await _facts(handling, event, met)
     turn = take_turn(plan, facts, handling.moment())
     if facts.met and facts.met.kind is not ExpectationKind.JOIN and facts.met.branch_of is None:
         handling.closed = (facts.met, facts.event)
@@ -109,16 +111,15 @@ async def fail_plan(handling: Handling, failure: Failure) -> None:
     handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
-async def _facts(handling: Handling, plan: PlanRecord) -> Facts:
+async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> Facts:
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
-    store, event = handling.services.store, handling.event
+    store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
-        done = [step.name for step in await handling.history(LAST_STEPS) if step.kind is StepKind.REPLIED]
-        return Facts(event, open_now=await handling.open_now(), done=done)
-    if is_stranded(event):
-        return Facts(event, open_now=await handling.open_now())
-    event = await handling.closing_event()
-    met = await store.plans.met_by(plan.plan_id, event.id)
+        last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
+        done = [step.name for step in last if step.kind is StepKind.REPLIED]
+        return Facts(handling.event, open_now=await handling.open_now(), done=done)
+    if is_stranded(handling.event):
+        return Facts(handling.event, open_now=await handling.open_now())
     if met is not None:
         event = await read_reply(store.registry, met, event)
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
@@ -140,7 +141,7 @@ async def _release(handling: Handling, released: Proposal, gate: Expectation) ->
     """An agent that is away for the moment is no reason to lose an approval, so the known events are the offer."""
     store, plan = handling.services.store, handling.plan
     offer = make_offer(plan.agent, await store.registry.known_events(plan.lineage.tenant_id), (), None)
-    spent = await store.plans.spent(plan.root_plan_id)
+    spent = (await handling.in_hand()).spent
     if gate.branch_of is not None:
         # Its action was reserved with those of the others.
         spent = replace(spent, actions=spent.actions - 1)

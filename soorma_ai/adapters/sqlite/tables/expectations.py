@@ -5,6 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch, known, moment
 from soorma_ai.adapters.sqlite.tables import events as log
@@ -219,12 +220,19 @@ def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
 
 
 def _found(db: sqlite3.Connection, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
-    """The body is what was opened; the columns are what became of it."""
-    for body, status, closed_at, met_by, answer in db.execute(f"{_SELECT} {rest}", values).fetchall():
-        yield replace(
-            EXPECTATION.record(body),
-            status=known(ExpectationStatus, status),
-            closed_at=None if closed_at is None else moment(closed_at),
-            met_by=met_by,
-            answer=None if answer is None else ANSWER.record(answer),
-        )
+    return map(record, db.execute(f"{_SELECT} {rest}", values).fetchall())
+
+
+def record(row: Sequence[Any]) -> Expectation:
+    """Return the expectation of a row's body, which is what was opened, and columns, which are what became of it."""
+    body, status, closed_at, met_by, answer = row
+    opened = EXPECTATION.record(body)
+    if status == ExpectationStatus.OPEN:
+        return opened
+    return replace(
+        opened,
+        status=known(ExpectationStatus, status),
+        closed_at=None if closed_at is None else moment(closed_at),
+        met_by=met_by,
+        answer=None if answer is None else ANSWER.record(answer),
+    )

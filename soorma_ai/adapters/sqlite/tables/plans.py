@@ -2,21 +2,56 @@
 
 import json
 import sqlite3
+from collections import defaultdict
 from collections.abc import Collection, Sequence
+from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import PLAN, STEP, add_row, known
-from soorma_ai.adapters.sqlite.tables import memory
+from soorma_ai.adapters.sqlite.codec import PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sqlite.tables import expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
+from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JoinProgress, Step
-from soorma_ai.domain.plans import PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.limits import Spent
+from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, ValueKind
 from soorma_ai.errors import VersionConflict
 
+_CAME = """
+    SELECT plan.body, came.body, came.status, came.closed_at, came.met_by, came.answer
+    FROM plan LEFT JOIN expectation AS came ON came.met_by = ? AND came.plan_id = plan.plan_id
+    WHERE plan.plan_id = ? LIMIT 1
+"""
+_IN_HAND = """
+    SELECT 'value', kind, key, body, NULL, NULL FROM plan_value WHERE plan_id = :plan_id
+    UNION ALL
+    SELECT 'open', body, status, closed_at, met_by, answer FROM expectation
+        WHERE plan_id = :plan_id AND status = 'open'
+    UNION ALL
+    SELECT 'spent', actions, llm_calls, tokens, cost_usd, NULL FROM budget WHERE root_plan_id = :root_plan_id
+"""
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
 def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
     row = db.execute("SELECT body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
     return PLAN.record(row[0]) if row else None
+
+
+def came_for(db: sqlite3.Connection, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+    row = db.execute(_CAME, (event_id, plan_id)).fetchone()
+    if row is None:
+        return None
+    plan, *met = row
+    return PLAN.record(plan), None if met[0] is None else expectations.record(met)
+
+
+def in_hand(db: sqlite3.Connection, plan_id: str, root_plan_id: str) -> PlanInHand:
+    found: defaultdict[str, list[list[Any]]] = defaultdict(list)
+    for what, *row in db.execute(_IN_HAND, {"plan_id": plan_id, "root_plan_id": root_plan_id}).fetchall():
+        found[what].append(row)
+    opened = sorted(map(expectations.record, found["open"]), key=lambda one: (one.opened_at, one.id))
+    values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
+    spent = (Spent(*row[:4]) for row in found["spent"])
+    return PlanInHand(tuple(values), tuple(opened), next(spent, Spent()))
 
 
 def plans(
@@ -63,17 +98,20 @@ def append(db: sqlite3.Connection, step: Step) -> None:
         raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
 
 
-def steps(db: sqlite3.Connection, plan_id: str, limit: int | None = None) -> list[Step]:
-    found = db.execute(
-        "SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal DESC LIMIT ?",
-        (plan_id, -1 if limit is None else limit),
-    ).fetchall()
-    return [STEP.record(body) for (body,) in reversed(found)]
+def steps(db: sqlite3.Connection, plan_id: str, first: int = 0) -> list[Step]:
+    """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
+    query = "SELECT group_concat(body) FROM step WHERE plan_id = ? AND ordinal >= ?"
+    (bodies,) = db.execute(query, (plan_id, first)).fetchone()
+    return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
 
 
 def values(db: sqlite3.Connection, plan_id: str) -> list[PlanValue]:
     found = db.execute("SELECT kind, key, body FROM plan_value WHERE plan_id = ? ORDER BY kind, key", (plan_id,))
-    return [PlanValue(ValueKind(kind), key, json.loads(body)) for kind, key, body in found.fetchall()]
+    return [_value(*row) for row in found.fetchall()]
+
+
+def _value(kind: str, key: str, body: str) -> PlanValue:
+    return PlanValue(ValueKind(kind), key, json.loads(body))
 
 
 def save_value(db: sqlite3.Connection, effect: SaveValue) -> None:
@@ -91,18 +129,14 @@ def drop_value(db: sqlite3.Connection, effect: DropValue) -> None:
     )
 
 
-def repeats(db: sqlite3.Connection, plan_id: str, fingerprint: str) -> int:
-    return db.execute(
-        "SELECT count(*) FROM step WHERE plan_id = ? AND fingerprint = ?", (plan_id, fingerprint)
-    ).fetchone()[0]
-
-
-def steps_with(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> list[Step]:
+def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    """Where there is one maximum, SQLite gives the other columns of its row."""
     found = db.execute(
-        "SELECT body FROM step WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?))",
+        "SELECT fingerprint, count(*), max(ordinal), body FROM step "
+        "WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY fingerprint",
         (plan_id, json.dumps(list(fingerprints))),
     ).fetchall()
-    return sorted((STEP.record(body) for (body,) in found), key=lambda step: step.ordinal)
+    return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, _, body in found}
 
 
 def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) -> list[Step]:
