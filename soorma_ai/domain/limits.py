@@ -1,6 +1,6 @@
 """Budgets of a plan's whole tree, and how much of them is spent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from math import isfinite
 
@@ -66,6 +66,24 @@ class Charge:
     llm_calls: int
     tokens: int
     cost_usd: float
+
+    def plus(self, more: "Charge") -> "Charge":
+        calls, tokens, cost = more.llm_calls, more.tokens, more.cost_usd
+        return Charge(self.root_plan_id, self.llm_calls + calls, self.tokens + tokens, self.cost_usd + cost)
+
+
+def next_call_after(charge: Charge) -> Charge:
+    """Return what to hold for a call after one that reserved this much: a tenth more, since a history grows."""
+    return replace(charge, llm_calls=1, tokens=charge.tokens + charge.tokens // 10, cost_usd=charge.cost_usd * 1.1)
+
+
+def beyond(needed: Charge, held: Charge) -> Charge | None:
+    """Return what a call needs beyond what is held for it; None where that is enough."""
+    calls, tokens = needed.llm_calls - held.llm_calls, needed.tokens - held.tokens
+    cost = needed.cost_usd - held.cost_usd
+    if max(calls, tokens, cost) <= 0:
+        return None
+    return Charge(needed.root_plan_id, max(0, calls), max(0, tokens), max(0.0, cost))
 
 
 def fill_in(paid: Paid, reserved: Paid) -> Paid:

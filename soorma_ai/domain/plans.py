@@ -9,7 +9,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventTopic, Lineage
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.history import JournalEntry, Step
-from soorma_ai.domain.limits import Limits, Payer, Spent
+from soorma_ai.domain.limits import Charge, Limits, Payer, Spent
 from soorma_ai.domain.values import Json, JsonObject, derived_id, digest
 
 
@@ -34,7 +34,8 @@ class PlanRecord:
     goes. `steps` counts the steps, so it is the ordinal of the next. `limits` are the root plan's. `agent_version` and
     `prompt` (id, version, beginning of its hash) are those that it began with. `ancestry` names the pursuits from the
     root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
-    come. `awaits` is the expectation that its current state opened.
+    come. `awaits` is the expectation that its current state opened. `next_call` is what is held for a call of its model
+    by the transaction that leases what comes for it.
     """
 
     plan_id: str
@@ -65,6 +66,7 @@ class PlanRecord:
     ancestry: tuple[str, ...] = ()
     is_due: bool = False
     awaits: str | None = None
+    next_call: Charge | None = None
 
     @property
     def payer(self) -> Payer:

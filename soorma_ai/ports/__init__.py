@@ -3,7 +3,7 @@
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
 from soorma_ai.ports.store import DeadLetters, EventLog, Hands, Memory, Plans, Queue, Registry, Store, Upkeep
 
 __all__ = [
@@ -28,6 +28,7 @@ __all__ = [
     "Queue",
     "Reasoner",
     "Registry",
+    "Settlement",
     "Store",
     "StoredEvent",
     "Swept",

@@ -3,9 +3,12 @@
 from dataclasses import dataclass
 from datetime import datetime
 
+from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.letters import LetterStatus
+from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import Registration
 
@@ -15,7 +18,8 @@ class Delivery:
     """One handing-over of an event to an agent. `fence` grows with every claim; a stale one commits nothing.
 
     `started` is the fence under which a handler that must not run twice has begun, and nobody knows how far it
-    came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters.
+    came; 0 is none. `redriven` counts how often the delivery was brought back from the dead letters. `hold` is charged
+    already, for the next call of its plan's model.
     """
 
     seq: int
@@ -26,15 +30,27 @@ class Delivery:
     fence: int
     started: int = 0
     redriven: int = 0
+    hold: Charge | None = None
+
+
+@dataclass(frozen=True)
+class Settlement:
+    """What replaces a reservation, and the answer that it was for, with what of the offer that is an answer to."""
+
+    reserved: Charge
+    actual: Charge
+    entry: JournalEntry | None = None
+    showing: Showing | None = None
 
 
 @dataclass(frozen=True)
 class Work:
-    """The one transaction of a handling: how the delivery ends, and all that it leads to."""
+    """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost."""
 
     delivery: Delivery
     disposition: Disposition
     effects: tuple[Effect, ...]
+    bill: tuple[Settlement, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, P
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, StoredEvent, Swept, Work
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
 
 
 class Hands(Protocol):
@@ -37,7 +37,7 @@ class Hands(Protocol):
 
 
 class Queue(Protocol):
-    """Inbox, leases, outbox and timers.
+    """Inbox, leases, outbox and timers. What leases a plan's delivery for its first attempt holds the plan's next call.
 
     Once the store delivers (`Store.deliver`), what a method publishes arrives in the same transaction, and what cannot
     arrive for a fault of its own is a dead letter.
@@ -48,9 +48,9 @@ class Queue(Protocol):
         request that nobody took when it was published, and somebody takes now, is handed over at once."""
         ...
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
-        """Hand over up to `limit` requests that nobody took, and somebody takes now: what came of it, and the place in
-        the log to go on from; None: there are no more."""
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
+        """Hand over up to `limit` requests that nobody took, and somebody takes now: the place in the log to go on from
+        (None: there are no more), and what came of it."""
         ...
 
     async def claim(
@@ -75,7 +75,8 @@ class Queue(Protocol):
         ...
 
     async def release(self, deliveries: Sequence[Delivery]) -> None:
-        """Give back what is in hand and not handled: it may be claimed at once, and this attempt does not count."""
+        """Give back what is in hand and not handled: it may be claimed at once, and this attempt does not count. Its
+        `hold` is held no more."""
         ...
 
     async def renew(self, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
@@ -271,11 +272,8 @@ class Plans(Protocol):
         """What a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
-    async def settle(
-        self, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
-    ) -> None:
-        """Replace the reservation by what it cost, and write the answer into the journal, with what of the offer it is
-        an answer to, together."""
+    async def settle(self, one: Settlement) -> None:
+        """Replace a reservation by what the call cost, and write the answer into the journal, together."""
         ...
 
 

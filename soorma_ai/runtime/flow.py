@@ -20,11 +20,12 @@ from soorma_ai.errors import (
     Reject,
     Retry,
     SoormaError,
+    TransientError,
     VersionConflict,
 )
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.doubts import ask_people, last_word
-from soorma_ai.runtime.handling.execute import execute, validate
+from soorma_ai.runtime.handling.execute import execute, settle_alone, validate
 from soorma_ai.runtime.handling.hand import Hand
 from soorma_ai.runtime.handling.handling import Handling, Services, in_hand
 from soorma_ai.runtime.handling.logs import warn
@@ -54,7 +55,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
     """Handle one delivery, which has arrived: it is in the inbox, claimed, and its claim is on disk."""
     delivery = hand.delivery
     found = route(routes, delivery.event, agent=delivery.agent, owner=delivery.owner)
-    handling = Handling(delivery, services)
+    handling = Handling(delivery, services, hand.bill)
     disposal = Disposal(Ack())
     try:
         if found is None:
@@ -74,12 +75,17 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
     except LeaseLost as lost:
+        await settle_alone(services, hand.bill)
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
+        await settle_alone(services, hand.bill)
         await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
     except (ProtocolError, ConfigError) as refused:
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
+    except TransientError:
+        await settle_alone(services, hand.bill)
+        raise
 
 
 async def _decide(hand: Hand, handling: Handling, found: Route) -> None:

@@ -11,7 +11,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.ports import Delivery, Pruned, Store, Work
+from soorma_ai.ports import Delivery, Pruned, Settlement, Store, Work
 
 LONG_AGO = NOW - timedelta(days=60)
 BEFORE = NOW - timedelta(days=30)
@@ -91,7 +91,7 @@ async def answered(store: Store, made: PlanRecord, name: str, at: datetime = LON
     """The plan thought, asked the worker, and took its answer."""
     call = replace(CALL, root_plan_id=made.root_plan_id)
     await store.plans.reserve(call, Limits())
-    await store.plans.settle(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id))
+    await store.plans.settle(Settlement(call, call, entry(cause=f"goal-{name}", plan_id=made.plan_id)))
     request = in_tree(event(f"ask-{name}"), made, at)
     waiting = of_plan(expectation(request.id), made, at)
     await do(store, Publish(request), Expect(waiting), Spend(made.root_plan_id, 1, None), now=at)

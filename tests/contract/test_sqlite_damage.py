@@ -8,6 +8,7 @@ import pytest
 from store_kit import (
     LEASE,
     NOW,
+    agent,
     awaiting_payment,
     claimed,
     do,
@@ -34,13 +35,14 @@ from store_kit import (
 
 from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.core.expecting.wakeups import EXPIRED
-from soorma_ai.domain.effects import AppendStep, DeadLetter, Expect, SavePlan, Schedule
+from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publish, SavePlan, Schedule
 from soorma_ai.domain.events import EventTopic
-from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.expectations import ExpectationKind, ExpectationStatus
 from soorma_ai.domain.letters import NOBODY
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.ports import Delivery, Settlement, Work
 
 KEY = MemoryKey("default", "plan-1", "key")
 DAMAGES = {
@@ -230,7 +232,7 @@ async def fill(path: Path) -> None:
         await end(store, delivery, DeadLetter("no"))
         await do(store, Schedule("t-1", later(60), event("tick"), guards="w-1"), AppendStep(step(1)))
         charge = Charge("plan-1", 1, 2, 0.5)
-        await store.plans.settle(charge, charge, entry())
+        await store.plans.settle(Settlement(charge, charge, entry()))
         session = SessionSummary("s-1", 0, NOW, NOW, "ann", None, {})
         await store.memory.memorize([StoreMemory(KEY, [1, 2]), OpenSession("default", session)], NOW)
         await store.queue.send([event("z")], None, NOW)
@@ -275,3 +277,37 @@ async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
     await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}' WHERE plan_id = 'plan-1'"))
     assert (await store.queue.sweep(later(99))).stranded == ("plan-2",)
     assert "a plan cannot be set going" in caplog.text
+
+
+async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_its_requester_is_told(
+    store: SqliteStore, caplog: pytest.LogCaptureFixture
+) -> None:
+    await store.registry.register([agent("worker", "work.asked"), agent("giver", "given")], NOW)
+    await do(store, SavePlan(plan(), None))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}'"))
+    store.deliver(NoHands(), LEASE)
+    await store.queue.send([event("e-0", "given")], None, NOW)
+    (giver,) = await claimed(store, "giver")
+    # To be looked at when it is handed over, by the plan that asks.
+    bad = event("q-1", correlation_id="q-1", plan_id="plan-1").model_copy(update={"unchecked": True})
+    expected = expectation(
+        "q-1", ExpectationKind.CLIENT, plan_id=None, root_plan_id=None, event_type="work.asked.completed"
+    )
+    effects = (Expect(expected), Publish(event("e-1")), Publish(bad), Publish(event("e-2")))
+    arrival = await store.queue.commit(Work(giver, Ack(), effects), NOW)
+    assert [delivery.event.id for delivery in await claimed(store)] == ["e-1", "e-2"]
+    assert await claimed(store, "giver", now=NOW + LEASE) == [], "what published them has ended"
+    (letter,) = await store.letters.dead_letters(None, 9)
+    assert (letter.event.id, letter.agent) == ("q-1", NOBODY)
+    assert letter.reason.startswith("cannot_arrive: config:")
+    assert arrival.replies["q-1"].data["error"]["code"] == "cannot_arrive"
+    assert "event_set_aside" in caplog.text
+
+
+class NoHands:
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        return False
+
+    def give_back(self, agent: str) -> None: ...
+
+    def hand_over(self, delivery: Delivery) -> None: ...

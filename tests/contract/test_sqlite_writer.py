@@ -193,6 +193,45 @@ async def test_reading_inside_a_file_needs_no_turn_of_the_writer(tmp_path: Path)
         assert await pending is True
 
 
+async def test_a_slow_disk_stops_neither_the_loop_nor_those_who_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        connection = store.database.writer.connection
+        execute, committing, go_on = connection.execute, threading.Event(), threading.Event()
+
+        def slow(sql: str, *values: Any) -> sqlite3.Cursor:
+            if sql == "COMMIT":
+                committing.set()
+                go_on.wait(60)
+            return execute(sql, *values)
+
+        monkeypatch.setattr(connection, "execute", slow)
+        sending = asyncio.create_task(store.queue.send([event("e-1")], None, NOW))
+        await asyncio.to_thread(committing.wait, 60)
+        assert await store.events.events() == []
+        later_one = asyncio.create_task(store.queue.send([event("e-2")], None, NOW))
+        await asyncio.sleep(0)
+        assert not sending.done() and not later_one.done()
+        go_on.set()
+        await asyncio.gather(sending, later_one)
+        assert await unsent_ids(store) == ["e-1", "e-2"]
+
+
+async def test_who_holds_the_file_stops_neither_the_loop_nor_the_store(tmp_path: Path) -> None:
+    async with opened(SqliteStore(tmp_path / "store.db")) as store:
+        other = sqlite3.connect(tmp_path / "store.db", isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        sending = asyncio.create_task(store.queue.send([event("e-1")], None, NOW))
+        for _ in range(100):
+            await asyncio.sleep(0)
+        assert not sending.done()
+        other.execute("ROLLBACK")
+        other.close()
+        await sending
+        assert await unsent_ids(store) == ["e-1"]
+
+
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:
     with pytest.raises(StoreUnavailable, match="not open"):
         _ = SqliteStore(tmp_path / "store.db").database.writer

@@ -54,7 +54,7 @@ from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.registry import EventRole, Subscription
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Pruned, Store
+from soorma_ai.ports import Pruned, Settlement, Store
 
 PAYMENT = fact("paid", {"order_id": "o-1"})
 
@@ -83,7 +83,7 @@ async def test_what_a_handling_outside_of_any_plan_paid_for_goes_with_its_event(
         own, shown = f"worker:{name}", Showing(("publish:x",), ("publish:x",))
         call = Charge(own, 1, 10, 0.5)
         await store.plans.reserve(call, Limits())
-        await store.plans.settle(call, call, entry(cause=name, plan_id=own), shown)
+        await store.plans.settle(Settlement(call, call, entry(cause=name, plan_id=own), shown))
         await handled(store, "worker", at=at)
     assert await prune(store) == Pruned(events=1)
     for name, kept in (("old", 0), ("young", 1)):

@@ -34,7 +34,7 @@ from soorma_ai.domain.effects import Ack, AppendStep, DeadLetter, Expect, Publis
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.errors import LeaseLost, StoreUnavailable
-from soorma_ai.ports import Store, Work
+from soorma_ai.ports import Settlement, Store, Work
 
 
 async def test_everything_committed_is_there_after_reopening(lasting: Backend) -> None:
@@ -45,7 +45,7 @@ async def test_everything_committed_is_there_after_reopening(lasting: Backend) -
         await do(store, AppendStep(step(0)), Spend("plan-1", 2, None), Schedule("t-1", later(9), event("tick")))
         await do(store, Publish(event("out")))
         await store.plans.reserve(charge, Limits())
-        await store.plans.settle(charge, charge, entry())
+        await store.plans.settle(Settlement(charge, charge, entry()))
         await store.plans.answer("g-1", answer("act-1"), event("wake"), NOW)
         await store.queue.arrive([event("e-1"), event("e-2"), fact("early", {"order_id": "o-1"})], NOW)
         dead, _ = await claimed(store)

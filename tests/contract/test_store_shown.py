@@ -7,7 +7,7 @@ from store_kit import entry
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.limits import Charge
-from soorma_ai.ports import Store
+from soorma_ai.ports import Settlement, Store
 
 FEW = Showing(("publish:x",), ("publish:x", "wait:y"))
 MORE = Showing(("publish:x",), ("publish:x", "wait:y"), ("publish:z",), hidden=3)
@@ -27,7 +27,7 @@ async def write(
     made = replace(entry(ordinal, cause=cause, plan_id=plan_id), prompt_id=prompt_id)
     charge = Charge("plan-1", 1, 10, 0.0)
     made = replace(made, shown=showing.digest) if showing else made
-    await store.plans.settle(charge, charge, made, showing)
+    await store.plans.settle(Settlement(charge, charge, made, showing))
 
 
 async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store) -> None:

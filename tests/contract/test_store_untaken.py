@@ -28,7 +28,7 @@ def request(event_id: str, **changes: object) -> EventEnvelope:
 async def handed(store: Store, seconds: float = 0) -> list[str]:
     place: int | None = 0
     while place is not None:
-        _, place = await store.queue.hand_over(place, 2, later(seconds))
+        place, _ = await store.queue.hand_over(place, 2, later(seconds))
     return [delivery.event.id for delivery in await claimed(store, now=later(seconds))]
 
 

@@ -4,58 +4,57 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from sqlite3 import Connection
 from typing import Any, TypeVar
 
 from ledger import Outside
 
 from soorma_ai.adapters.sqlite import arrivals, effects, firing
 from soorma_ai.adapters.sqlite.database import Part
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox
-from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus
-from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Delivery, Work
+from soorma_ai.ports import Delivery, Settlement, Work
 
 
 class AcksFirst(SqliteQueue):
     """The delivery is done before its effects are stored."""
 
-    async def commit(self, work: Work, now: datetime) -> None:
+    async def commit(self, work: Work, now: datetime) -> Arrival:
         await super().commit(replace(work, effects=()), now)
-        await self.database.write(lambda db: effects.apply(db, work.effects, now))
+        _, arrival = await self.database.publish(lambda db: effects.apply(db, work.effects, now), now)
+        return arrival
 
 
 class PublishesOutside(SqliteQueue):
     """The state is stored in one transaction, the events that belong to it in another."""
 
-    async def commit(self, work: Work, now: datetime) -> None:
+    async def commit(self, work: Work, now: datetime) -> Arrival:
         events = [effect.event for effect in work.effects if isinstance(effect, Publish)]
         kept = tuple(effect for effect in work.effects if not isinstance(effect, Publish))
-        await super().commit(replace(work, effects=kept), now)
-        if events:
-            await self.send(events, None, now)
+        arrival = await super().commit(replace(work, effects=kept), now)
+        return await self.send(events, None, now) if events else arrival
 
 
 class KeepsNoMark(SqliteQueue):
     """What is handled is forgotten, so an event that is delivered again is handled again."""
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        def operation(db: Connection) -> Arrival:
+        def operation(db: Connection) -> None:
             db.executemany(
                 "DELETE FROM inbox WHERE state = 'done' AND event_seq = (SELECT seq FROM event WHERE id = ?)",
                 [(event.id,) for event in events],
             )
-            return arrivals.arrive(db, self.database.routes, events, now)
+            arrivals.bring(db, events)
 
-        return await self.database.write(operation)
+        _, arrival = await self.database.publish(operation, now)
+        return arrival
 
 
 class AnswersBlindly(SqlitePlans):
@@ -68,7 +67,8 @@ class AnswersBlindly(SqlitePlans):
             log.publish_once(db, wake)
             return True
 
-        return await self.database.write(operation)
+        answered, _ = await self.database.publish(operation, now)
+        return answered
 
 
 class ClaimsInMemory(SqliteQueue):
@@ -92,7 +92,7 @@ class ClaimsInMemory(SqliteQueue):
         self._held |= {delivery.seq for delivery in free}
         return free
 
-    async def commit(self, work: Work, now: datetime) -> None:
+    async def commit(self, work: Work, now: datetime) -> Arrival:
         claimed = work.delivery
 
         def operation(db: Connection) -> None:
@@ -102,8 +102,9 @@ class ClaimsInMemory(SqliteQueue):
             )
             effects.commit(db, work, now)
 
-        await self.database.write(operation)
+        _, arrival = await self.database.publish(operation, now)
         self._held.discard(claimed.seq)
+        return arrival
 
 
 class FiresOutside(SqliteQueue):
@@ -122,6 +123,7 @@ def _fired_silently(db: Connection, now: datetime, limit: int) -> list[EventEnve
     firing.fire(db, now, limit)
     fired = db.execute("SELECT body FROM event WHERE seq > ? ORDER BY seq", (last,)).fetchall()
     db.execute("DELETE FROM outbox WHERE event_seq > ?", (last,))
+    db.published.clear()
     db.execute("DELETE FROM event WHERE seq > ?", (last,))
     return [EventEnvelope.from_json(body) for (body,) in fired]
 
@@ -144,11 +146,9 @@ class TakesErrorsForSuccess(SqlitePlans):
         with suppress(StoreUnavailable):
             await super().reserve(charge, limits)
 
-    async def settle(
-        self, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
-    ) -> None:
+    async def settle(self, one: Settlement) -> None:
         with suppress(StoreUnavailable):
-            await super().settle(reserved, actual, entry, showing)
+            await super().settle(one)
 
 
 class NewKeyEachTime(Outside):

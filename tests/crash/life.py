@@ -27,6 +27,7 @@ from soorma_ai import EventEnvelope, Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.file import files
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.errors import SoormaError
 from soorma_ai.runtime.handling.process.signals import until
 
@@ -78,9 +79,11 @@ class HurriedClock(SystemClock):
 
 
 class InsistentBus(LocalBus):
-    """Brings everything twice, as a bus may."""
+    """Brings everything twice, as a bus may; all that is published, where it is a broker."""
 
-    is_broker = True
+    def __init__(self, *, is_broker: bool) -> None:
+        super().__init__()
+        self.is_broker = is_broker
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         await super().publish(events)
@@ -92,7 +95,7 @@ class Life:
         self.options = brief.options
         self._store = Path(brief.folder, STORE)
         self._points = Failpoints(brief.point, Path(brief.folder, COUNTS) if brief.counts else None)
-        self._bus = InsistentBus()
+        self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
         outside = Outside
         if brief.bug:
             from bugs import BUGS
@@ -153,7 +156,7 @@ def _watch_every_writer(points: Failpoints) -> None:
     """From the first transaction on a file that has its tables: what a restart does before anything else counts."""
     opened = files.open_writer
 
-    def watched(path: Path | None) -> sqlite3.Connection:
+    def watched(path: Path | None) -> Connection:
         connection = opened(path)
         points.watch(connection)
         return connection

@@ -19,6 +19,8 @@ Receive = Callable[[Sequence[EventEnvelope]], Awaitable[None]]
 class ForgetfulBus:
     """Takes everything and brings, of each event, only the copies after the first `lost`."""
 
+    is_broker = True
+
     def __init__(self, lost: int = 1) -> None:
         self._lost = lost
         self._seen: dict[str, int] = {}

@@ -43,18 +43,14 @@ class OneAtATime(SqliteQueue):
 
 
 class ForgetfulDatabase(Database):
-    async def write(
-        self,
-        operation: Callable[[Connection], T],
-        ended: Callable[[T, bool], None] | None = None,
-        *,
-        is_long: bool = False,
+    async def transact(
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
     ) -> T:
         def and_forget(db: Connection) -> T:
             self.routes.forget()
             return operation(db)
 
-        return await super().write(and_forget, ended, is_long=is_long)
+        return await super().transact(and_forget, ended, is_long=is_long)
 
 
 class ForgetfulStore(SqliteStore):

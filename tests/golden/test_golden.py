@@ -276,14 +276,14 @@ def count(sql):
     if left == 0:
         os.kill(os.getpid(), signal.SIGKILL)
 
-real = files._connect
+real = files._open
 
 def watched(*given, **named):
     made = real(*given, **named)
     made.set_trace_callback(count)
     return made
 
-files._connect = watched
+files._open = watched
 files.open_writer(Path(sys.argv[1]))
 """
 

@@ -30,12 +30,8 @@ class OneThreadDatabase(Database):
         super().__init__(path, read_only=read_only)
         self._context = copy_context()
 
-    async def write(
-        self,
-        operation: Callable[[Connection], T],
-        ended: Callable[[T, bool], None] | None = None,
-        *,
-        is_long: bool = False,
+    async def transact(
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
     ) -> T:
         await asyncio.sleep(0)  # as a change of threads does: whoever else is ready comes first
         if self.commits_left == 0 and not self.keeps_last:
@@ -47,8 +43,7 @@ class OneThreadDatabase(Database):
         elif self.commits_left is not None:
             self.commits_left -= 1
         await self._alive()
-        if ended is not None:
-            self._context.run(ended, result, True)
+        self._context.run(ended, result, True)
         if self.on_commit is not None:
             self.on_commit(self.writer.connection.take_leaving())
         return result

@@ -30,30 +30,30 @@ from soorma_ai.ports import StoredEvent
 _LOG = logging.getLogger("soorma_ai.store")
 
 
-def arrive(db: Connection, routes: Routes, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-    """Take in events that a bus brought."""
-    arriving = _Arriving(db, routes, now)
+def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
+    """Let events arrive in this transaction that a bus brought."""
     for came in events:
         seq, event = log.record(db, came)
         log.arrived(db, seq)
-        arriving.take(StoredEvent(seq, event))
-    return arriving.finish()
+        db.published.append(StoredEvent(seq, event))
 
 
-def arrive_published(db: Connection, routes: Routes, now: datetime) -> Arrival:
-    """Take in what this transaction has published, where the store is the bus."""
-    return _Arriving(db, routes, now).finish()
-
-
-def hand_over(db: Connection, routes: Routes, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
-    """Hand over requests that nobody took, and somebody takes now: what came of it, and the place to go on from."""
-    arriving = _Arriving(db, routes, now)
+def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int | None:
+    """Hand over in this transaction requests that nobody took, and somebody takes now: the place to go on from."""
     seqs = inbox.untaken(db, routes.index(db).requests(), after, limit)
-    for seq in seqs:
-        event = log.readable(db, seq)
-        if event is not None:
-            arriving.hand_over(StoredEvent(seq, event))
-    return arriving.finish(), seqs[-1] if len(seqs) == limit else None
+    waiting = ((seq, log.readable(db, seq)) for seq in seqs)
+    db.untaken += [StoredEvent(seq, event) for seq, event in waiting if event is not None]
+    return seqs[-1] if len(seqs) == limit else None
+
+
+def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
+    """Take in what this transaction has published or brought, and what that leads to."""
+    arriving = _Arriving(db, routes, now)
+    while db.untaken:
+        arriving.hand_over(db.untaken.pop(0))
+    while db.published:
+        arriving.take_in(db.published.pop(0))
+    return arriving.arrival()
 
 
 class _Arriving:
@@ -90,15 +90,13 @@ class _Arriving:
         effects = untaken.hand_over(request, defined, _expected(db, request), takers, self._now, context)
         self._done += apply(db, effects, self._now, waiting)
 
-    def finish(self) -> Arrival:
-        """Take what has been published meanwhile, which is what it leads to as well; return what came of all."""
-        published = self._db.published
-        while published:
-            came = StoredEvent(*published.pop(0))
-            if self._db.is_careful:
-                self._take_apart(came)
-            else:
-                self.take(came)
+    def take_in(self, came: StoredEvent) -> None:
+        if self._db.is_careful:
+            self._take_apart(came)
+        else:
+            self.take(came)
+
+    def arrival(self) -> Arrival:
         return arrival_of(self._done, self._db.take_queued(), self._stops)
 
     def _take_apart(self, came: StoredEvent) -> None:

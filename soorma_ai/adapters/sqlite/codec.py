@@ -11,6 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
+from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.registry import EventDefinition, Registration
@@ -51,6 +52,8 @@ TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)
 JOURNAL = Codec(JournalEntry)
 SHOWING = Codec(Showing)
+CHARGE = Codec(Charge)
+LIMITS = Codec(Limits)
 REGISTRATION = Codec(Registration)
 
 

@@ -21,6 +21,8 @@ from soorma_ai.ports import Delivery, Hands
 P = ParamSpec("P")
 T = TypeVar("T")
 
+_NOTHING = Arrival()
+
 
 class Database:
     """`path` None keeps everything in memory, for as long as it is open."""
@@ -77,29 +79,34 @@ class Database:
         if writer is not None:
             await writer.close()
 
-    async def write(
-        self,
-        operation: Callable[[Connection], T],
-        ended: Callable[[T, bool], None] | None = None,
-        *,
-        is_long: bool = False,
-    ) -> T:
-        return await self.writer.do(operation, ended, is_long=is_long)
+    async def write(self, operation: Callable[[Connection], T], *, is_long: bool = False) -> T:
+        """Write what publishes nothing."""
+        value, _ = await self.publish(operation, None, is_long=is_long)
+        return value
 
     async def publish(
-        self, operation: Callable[[Connection], T], now: datetime, *, is_long: bool = False
+        self, operation: Callable[[Connection], T], now: datetime | None, *, is_long: bool = False
     ) -> tuple[T, Arrival]:
         """Write; where the store is the bus, what is published arrives in the same transaction."""
         arriving = partial(self._arriving, operation, now)
-        value, arrival, _ = await self.write(arriving, self._ended, is_long=is_long)
+        value, arrival, _ = await self.transact(arriving, self._ended, is_long=is_long)
         return value, arrival
 
+    async def transact(
+        self, operation: Callable[[Connection], T], ended: Callable[[T, bool], None], *, is_long: bool
+    ) -> T:
+        return await self.writer.do(operation, ended, is_long=is_long)
+
     def _arriving(
-        self, operation: Callable[[Connection], T], now: datetime, db: Connection
+        self, operation: Callable[[Connection], T], now: datetime | None, db: Connection
     ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
         try:
             value = operation(db)
-            arrival = arrivals.arrive_published(db, self.routes, now) if db.published else Arrival(db.take_queued())
+            if db.published or db.untaken:
+                assert now is not None, "an operation that publishes says when"
+                arrival = arrivals.arrive(db, self.routes, now)
+            else:
+                arrival = Arrival(db.take_queued())
         except BaseException:
             db.let_go()
             raise
@@ -114,7 +121,7 @@ class Database:
                     self._hands.hand_over(delivery)
                 else:
                     self._hands.give_back(delivery.agent)
-        if is_stored and self.on_arrival is not None:
+        if is_stored and self.on_arrival is not None and arrival != _NOTHING:
             self.on_arrival(arrival)
 
     async def read(self, query: Callable[[sqlite3.Connection], T]) -> T:

@@ -18,6 +18,8 @@ from soorma_ai.ports import Work
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
+    for settlement in work.bill:
+        budget.settle(db, settlement)
     apply(db, work.effects, now)
 
 

@@ -48,13 +48,12 @@ class SqliteQueue(Part):
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        arrival, _ = await self.database.publish(lambda db: arrivals.arrive(db, self.database.routes, events, now), now)
+        _, arrival = await self.database.publish(lambda db: arrivals.bring(db, events), now)
         return arrival
 
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[Arrival, int | None]:
+    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         routes = self.database.routes
-        done, _ = await self.database.publish(lambda db: arrivals.hand_over(db, routes, after, limit, now), now)
-        return done
+        return await self.database.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
 
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
         _, arrival = await self.database.publish(lambda db: effects.send(db, events, expect, now), now)

@@ -1,6 +1,7 @@
 """The only doer: one transaction for everything a handling recorded."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 
@@ -11,9 +12,10 @@ from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable
+from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
 from soorma_ai.ports import Clock, Work
-from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.bill import Bill
+from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import questions_of
 
@@ -76,14 +78,24 @@ async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | No
 async def execute(handling: Handling, disposition: Disposition) -> None:
     """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
     services = handling.services
-    work = Work(handling.delivery, disposition, handling.effects)
+    work = Work(handling.delivery, disposition, handling.effects, handling.bill.settlements)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
+    handling.bill.close()
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
     services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
+
+
+async def settle_alone(services: Services, bill: Bill) -> None:
+    """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
+    What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
+    for settlement in bill.close():
+        if settlement.entry is not None:
+            with suppress(TransientError):
+                await services.store.plans.settle(settlement)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

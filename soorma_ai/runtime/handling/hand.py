@@ -12,6 +12,7 @@ from typing import Any
 from soorma_ai.domain.values import account_of, leaves
 from soorma_ai.errors import Fatal, HandlerTimeout, TransientError
 from soorma_ai.ports import Clock, Delivery
+from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.handling import current_handling
 from soorma_ai.runtime.handling.logs import warn
 
@@ -51,6 +52,7 @@ class Hand:
 
     def __init__(self, delivery: Delivery, limit: timedelta, clock: Clock) -> None:
         self.delivery = delivery
+        self.bill = Bill(delivery.hold)
         self.due = inf
         self._has_begun = False
         self.has_ended = False

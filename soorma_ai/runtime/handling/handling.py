@@ -17,12 +17,13 @@ from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expec
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import Step
-from soorma_ai.domain.limits import MAX_BACKLOG
+from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Payer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
 from soorma_ai.runtime.handling.process.circuits import Circuits
@@ -54,9 +55,10 @@ class Services:
 
 
 class Handling:
-    def __init__(self, delivery: Delivery, services: Services) -> None:
+    def __init__(self, delivery: Delivery, services: Services, bill: Bill) -> None:
         self.delivery = delivery
         self.services = services
+        self.bill = bill
         self._request_types: dict[str, EventDefinition | None] = {}
         self._begun_under = delivery.started
         self._closed_with: tuple[Effect, ...] | None = None
@@ -89,7 +91,7 @@ class Handling:
 
     def anew(self) -> "Handling":
         """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known."""
-        again = Handling(self.delivery, self.services)
+        again = Handling(self.delivery, self.services, self.bill)
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
         return again
 
@@ -227,6 +229,11 @@ class Handling:
         """The ordinal of a model call in this handling."""
         self.must_be_open()
         return next(self._calls)
+
+    def expect_call(self, payer: Payer, charge: Charge) -> None:
+        """Remember with the plan in hand, if it is the payer, what to hold for its next call."""
+        if self._plan is not None and self._plan.plan_id == payer.plan_id:
+            self._plan = replace(self._plan, next_call=charge)
 
     @property
     def plan(self) -> PlanRecord:

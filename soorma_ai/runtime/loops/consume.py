@@ -7,12 +7,14 @@ the one that ends the process is counted alone.
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import timedelta
 from math import inf
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.flow import Route, handle
+from soorma_ai.runtime.handling.execute import settle_alone
 from soorma_ai.runtime.handling.hand import Hand, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
@@ -151,15 +153,16 @@ class Consumer:
             warn("commit_failed", agent=self.agent, reason=error)
         except asyncio.CancelledError:
             hand.end()
-            await self._give_back(hand.delivery)
+            await self._give_back(hand)
             raise
         finally:
             hand.end()
 
-    async def _give_back(self, delivery: Delivery) -> None:
+    async def _give_back(self, hand: Hand) -> None:
         """Release a claim, so that an interruption is no attempt and, when the process ends with it, no crash."""
         try:
-            await self._services.store.queue.release([delivery])
+            await self._services.store.queue.release([replace(hand.delivery, hold=hand.bill.hold)])
+            await settle_alone(self._services, hand.bill)
         except TransientError as error:
             warn("release_failed", agent=self.agent, reason=error)
 

@@ -52,7 +52,7 @@ async def hand_over(services: Services) -> None:
     """Hand requests that nobody took to agents that have registered for them since."""
     place: int | None = 0
     while place is not None:
-        _, place = await services.store.queue.hand_over(place, BATCH, services.clock.now())
+        place, _ = await services.store.queue.hand_over(place, BATCH, services.clock.now())
     services.signals.timers.set()
 
 

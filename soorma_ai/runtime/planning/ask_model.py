@@ -10,7 +10,7 @@ from soorma_ai.core.schema.portable import wire_of
 from soorma_ai.core.telling.fence import fence, tokens_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Ending, JournalEntry, JournalKey, Verdict
-from soorma_ai.domain.limits import Charge, Payer, fill_in
+from soorma_ai.domain.limits import Charge, Payer, beyond, fill_in, next_call_after
 from soorma_ai.domain.values import UNSTORABLE, Json, JsonObject, Same, compact, is_storable
 from soorma_ai.errors import (
     ConfigError,
@@ -22,7 +22,7 @@ from soorma_ai.errors import (
     Paid,
     SoormaError,
 )
-from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner
+from soorma_ai.ports import Message, ModelAnswer, ModelQuestion, Prompt, Reasoner, Settlement
 from soorma_ai.runtime.handling.execute import patiently
 from soorma_ai.runtime.handling.handling import Handling
 
@@ -34,7 +34,8 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 class Inquiry(Generic[T]):
     """Question to a model. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
     DecisionError that it raises is told to the model by the prompt `again`. `digest` names the form of the answer,
-    `shown` what of the offer is shown."""
+    `shown` what of the offer is shown. `acts_at_once`: nothing but our own code runs between its answer and the commit
+    that acts on it, so that the journal is written by that."""
 
     prompt: Prompt
     again: str
@@ -43,6 +44,7 @@ class Inquiry(Generic[T]):
     judge: Callable[[Json, str], Awaitable["T | Further[T]"]]
     shown: Showing | None = None
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
+    acts_at_once: bool = False
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
         """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
@@ -108,13 +110,12 @@ def _messages(prompt: Prompt, exchanges: Sequence[Message]) -> tuple[Message, ..
 async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, key: JournalKey, question: ModelQuestion
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
-    """Charged on disk before it is sent; judged, settled and journalled, together, when the answer is there."""
+    """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
     store, root = handling.services.store, payer.root_plan_id
     held = _most(reasoner, question)
     if held.cost_usd is None and payer.limits.max_cost_usd is not None:
         raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
-    reserved = _charge(root, held)
-    await store.plans.reserve(reserved, payer.limits)
+    reserved = await _reserve(handling, payer, _charge(root, held))
     try:
         answer = _usable(await reasoner.ask(question))
     except (ModelRefused, ContentFiltered) as declined:
@@ -122,13 +123,13 @@ async def _ask(
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
         entry = _entry(handling, inquiry, payer, key, replace(nothing, cached_tokens=spent.cached_tokens))
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(reserved, _charge(root, spent), entry, inquiry.shown)
+        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown))
         return entry, declined
     except SoormaError as fault:
-        await store.plans.settle(reserved, _charge(root, fill_in(fault.paid, held)), None)
+        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
         raise
     except Exception:
-        await store.plans.settle(reserved, replace(reserved, tokens=0, cost_usd=0.0), None)
+        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
         raise
     spent = fill_in(answer.paid, held)
     entry = _entry(handling, inquiry, payer, key, replace(answer, **spent._asdict()))
@@ -137,12 +138,31 @@ async def _ask(
         judged = await _judge(inquiry, answer.value, answer.fault)
     except Exception:
         # It is paid, and is judged when this is handled again.
-        await store.plans.settle(reserved, used, entry, inquiry.shown)
+        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown))
         raise
     entry = _with_verdict(entry, judged)
-    # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-    await patiently(handling.services.clock, lambda: store.plans.settle(reserved, used, entry, inquiry.shown))
+    settlement = Settlement(reserved, used, entry, inquiry.shown)
+    if inquiry.acts_at_once and entry.verdict is Verdict.ACCEPTED:
+        handling.bill.owe(settlement)
+    else:
+        # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
+        await patiently(handling.services.clock, lambda: store.plans.settle(settlement))
     return entry, judged
+
+
+async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
+    """Reserve a call, as far as the lease has not done so; return what is reserved."""
+    handling.expect_call(payer, next_call_after(needed))
+    held = handling.bill.take_hold(payer.root_plan_id)
+    more = beyond(needed, held) if held else needed
+    if more is None:
+        return held or needed
+    try:
+        await handling.services.store.plans.reserve(more, payer.limits)
+    except LimitExceeded:
+        handling.bill.hold = held
+        raise
+    return held.plus(more) if held else needed
 
 
 def _most(reasoner: Reasoner, question: ModelQuestion) -> Paid:

@@ -76,7 +76,13 @@ async def situation_now(
 
 
 async def decide(
-    handling: Handling, settings: PlannerSettings, offer: Offer, trigger: Trigger, custom: JsonObject
+    handling: Handling,
+    settings: PlannerSettings,
+    offer: Offer,
+    trigger: Trigger,
+    custom: JsonObject,
+    *,
+    acts_at_once: bool = False,
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
@@ -91,7 +97,7 @@ async def decide(
         today=settings.today(handling.services.clock.now()),
     )
     view = View(await _show_now(handling, settings, offer, occasion))
-    inquiry = _Subject(handling, settings, offer, occasion).inquire(view)
+    inquiry = _Subject(handling, settings, offer, occasion, acts_at_once).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
@@ -120,6 +126,7 @@ class _Subject:
     settings: PlannerSettings
     offer: Offer
     occasion: Occasion
+    acts_at_once: bool
 
     def inquire(self, view: View) -> Inquiry[Judged]:
         settings, plan = self.settings, self.handling.plan
@@ -130,7 +137,14 @@ class _Subject:
         refers = self.occasion.told.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
-            prompt, REASK, form, digest_of(form), partial(self._judge, view), view.showing, partial(self._again, view)
+            prompt,
+            REASK,
+            form,
+            digest_of(form),
+            partial(self._judge, view),
+            view.showing,
+            partial(self._again, view),
+            self.acts_at_once,
         )
 
     def _again(self, view: View, shown: Showing) -> Inquiry[Judged]:

@@ -90,13 +90,15 @@ class PlanningEngine:
     async def rest(self, handling: Handling) -> None:
         await rest_turn(handling, self._author.settings)
 
-    async def decide(self, handling: Handling, trigger: Trigger, custom: JsonObject) -> Judged:
+    async def decide(
+        self, handling: Handling, trigger: Trigger, custom: JsonObject, *, acts_at_once: bool = False
+    ) -> Judged:
         """Let the model decide about the plan in hand. Raises Parked where nobody can be asked, else as `decide`."""
         offer = await offer_now(handling, self._author.settings)
         if offer.is_empty:
             handling.apply(park(handling.plan, handling.moment()))
             raise Parked
-        return await decide(handling, self._author.settings, offer, trigger, custom)
+        return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
 
     async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.
@@ -145,7 +147,8 @@ class PlanningEngine:
             await machine.advance()
         elif self._author.settings.reasoner is not None:
             try:
-                judged = await self.decide(handling, trigger, await self._author.ask_custom_context(handling))
+                custom = await self._author.ask_custom_context(handling)
+                judged = await self.decide(handling, trigger, custom, acts_at_once=True)
             except Parked:
                 return
             await self.carry_out(handling, judged, trigger)

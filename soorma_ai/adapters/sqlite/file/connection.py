@@ -6,8 +6,7 @@ from contextlib import contextmanager
 from datetime import timedelta
 from typing import Any
 
-from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.ports import Delivery, Hands
+from soorma_ai.ports import Delivery, Hands, StoredEvent
 
 BUSY_MS = 5000
 
@@ -16,7 +15,8 @@ class Connection(sqlite3.Connection):
     """`hands` are those of the agents of this process, each leased for `lease`; without them, what is published stands
     in the outbox.
 
-    `published` are events that still have to arrive in this transaction, with their places in the log; `taken` is what
+    `published` are events that still have to arrive in this transaction, `untaken` requests that nobody took so far;
+    `taken` is what
     it leased to a free hand; `queued` are agents for whom there is something to claim. `is_leaving`: something stands
     in the outbox that the relay was not told of. `is_careful`: one operation, or one event, may be undone by itself.
     """
@@ -25,7 +25,8 @@ class Connection(sqlite3.Connection):
         super().__init__(*arguments, **options)
         self.hands: Hands | None = None
         self.lease = timedelta(0)
-        self.published: list[tuple[int, EventEnvelope]] = []
+        self.published: list[StoredEvent] = []
+        self.untaken: list[StoredEvent] = []
         self.taken: list[Delivery] = []
         self.queued: set[str] = set()
         self.is_leaving = False
@@ -54,6 +55,7 @@ class Connection(sqlite3.Connection):
     def let_go(self) -> None:
         """Forget what an operation that failed has published and leased."""
         self.published.clear()
+        self.untaken.clear()
         self.queued.clear()
         for delivery in self.take_what_was_taken():
             self.give_back_hand(delivery.agent)

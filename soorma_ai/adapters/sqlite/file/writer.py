@@ -144,24 +144,28 @@ class Writer:
         if group[0].is_long:
             self._leave(partial(self._commit_apart, group), group, before)
             return
+        if not self._run_here(group):
+            for job in group:
+                job.undo()
+            self._leave(partial(self._commit_apart, group), group, before)
+        elif self._on_disk and self.connection.total_changes != before:
+            self._leave(partial(self._commit, group), group, before)
+        else:
+            self._commit(group)
+            self._settle(group, wrote=self.connection.total_changes != before)
+
+    def _run_here(self, group: list[_Job[Any]]) -> bool:
+        """Return False, with nothing done, where the group needs a longer breath: another process has the file, or one
+        of them has to be undone without the others."""
         try:
             self.connection.execute("BEGIN IMMEDIATE")
-            done = self._run_together(group)
-            if done and (not self._on_disk or self.connection.total_changes == before):
-                self.connection.execute("COMMIT")
-                self._settle(group, wrote=self.connection.total_changes != before)
-                return
-        except sqlite3.Error as error:
-            self._lose(group, error)
-            self._settle(group, wrote=False)
-            return
-        if done:
-            self._leave(partial(self._commit, group), group, before)
-            return
-        self._undo()
-        for job in group:
-            job.undo()
-        self._leave(partial(self._commit_apart, group), group, before)
+            if self._run_together(group):
+                return True
+            self._undo()
+        except sqlite3.Error:
+            with suppress(sqlite3.Error):
+                self._undo()
+        return False
 
     def _next_group(self) -> list[_Job[Any]]:
         group = [self._asked.popleft()]

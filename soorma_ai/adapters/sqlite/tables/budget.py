@@ -2,11 +2,14 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.codec import JOURNAL, SHOWING
+from soorma_ai.adapters.sqlite.codec import CHARGE, JOURNAL, LIMITS, SHOWING
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.errors import LimitExceeded, VersionConflict
+from soorma_ai.ports import Settlement
+
+_NEXT_CALL = "SELECT json_extract(body, '$.next_call'), json_extract(body, '$.limits') FROM plan WHERE plan_id = ?"
 
 
 def spent(db: sqlite3.Connection, root_plan_id: str) -> Spent:
@@ -36,9 +39,26 @@ def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
     _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
 
 
-def settle(
-    db: sqlite3.Connection, reserved: Charge, actual: Charge, entry: JournalEntry | None, showing: Showing | None = None
-) -> None:
+def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
+    """Reserve the next call of a plan, as far as it is known and fits."""
+    row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
+    if row is None or row[0] is None:
+        return None
+    charge, limits = CHARGE.record(row[0]), LIMITS.record(row[1])
+    try:
+        reserve(db, charge, limits)
+    except LimitExceeded:
+        return None
+    return charge
+
+
+def let_go(db: sqlite3.Connection, held: Charge) -> None:
+    """Hold it no more."""
+    _add(db, held.root_plan_id, Spent(0, -held.llm_calls, -held.tokens, -held.cost_usd))
+
+
+def settle(db: sqlite3.Connection, one: Settlement) -> None:
+    reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
     difference = Spent(
         0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
     )

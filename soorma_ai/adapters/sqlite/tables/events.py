@@ -209,7 +209,7 @@ def _go(db: Connection, seq: int, event: EventEnvelope) -> None:
     if db.hands is None:
         leave(db, seq)
     else:
-        db.published.append((seq, event))
+        db.published.append(StoredEvent(seq, event))
 
 
 def _digest(event: EventEnvelope) -> bytes:

@@ -9,6 +9,7 @@ from typing import Any, assert_never
 
 from soorma_ai.adapters.sqlite.codec import epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
+from soorma_ai.adapters.sqlite.tables import budget
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import LAST, KeepUntaken
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
@@ -94,7 +95,7 @@ def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: in
     if not row:
         db.give_back_hand(agent)
         return False
-    db.taken.append(Delivery(row[0][0], agent, owner, about.event, attempt=1, fence=1))
+    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=budget.hold(db, owner)))
     return True
 
 
@@ -117,12 +118,16 @@ def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
         raise _lost(delivery)
 
 
-def release(db: sqlite3.Connection, deliveries: Sequence[Delivery]) -> None:
-    db.executemany(
-        "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
-        "WHERE seq = ? AND state = 'leased' AND fence = ?",
-        [(delivery.seq, delivery.fence) for delivery in deliveries],
-    )
+def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
+    for delivery in deliveries:
+        db.queued.add(delivery.agent)
+        released = db.execute(
+            "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = attempt - 1 "
+            "WHERE seq = ? AND state = 'leased' AND fence = ?",
+            (delivery.seq, delivery.fence),
+        )
+        if released.rowcount and delivery.hold is not None:
+            budget.let_go(db, delivery.hold)
 
 
 def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
@@ -239,6 +244,8 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
     )
     if changed.rowcount == 0:
         raise _lost(delivery)
+    if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
+        db.queued.add(delivery.agent)
     if state in ("done", "dead"):
         _move_up(db, delivery.agent, delivery.owner, now)
 
@@ -356,7 +363,9 @@ def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> De
         db.execute("UPDATE inbox SET state = 'dead', reason = ?, ended_at = ? WHERE seq = ?", (reason, epoch(now), seq))
         _queue_next(db, agent, owner)
         return None
-    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven)
+    # What was held for an attempt that nobody saw end may have been spent.
+    hold = budget.hold(db, owner) if attempt == 1 else None
+    return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
 
 
 def _move_up(db: Connection, agent: str, owner: str, now: datetime) -> None:
