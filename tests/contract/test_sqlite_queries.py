@@ -33,6 +33,7 @@ from store_kit import (
     event,
     expectation,
     fact,
+    find,
     later,
     opened,
     reply,
@@ -135,6 +136,24 @@ async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore,
         await end(store, delivery)
     await store.queue.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
+
+
+async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(store: SqliteStore) -> None:
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+
+    async def come(first: int) -> int:
+        ids = [f"e-{n}" for n in range(first, first + 10)]
+        await running(store, *map(expectation, ids), plan_id=f"plan-{first}")
+        await store.queue.arrive([event(id) for id in ids], NOW)
+        replies = [reply(f"r-{id}", id, source="worker") for id in ids]
+        effort = Effort(store)
+        await store.queue.arrive(replies, NOW)
+        assert {(await find(store, id)).status for id in ids} == {"met"}
+        return effort.hundreds
+
+    few = await come(0)
+    await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": False}))
+    assert await come(100) <= 2 * few + 5
 
 
 async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:
