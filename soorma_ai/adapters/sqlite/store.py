@@ -18,6 +18,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import DeadLetters, EventLog, Memory, Plans, Pruned, Queue, Registry, StoredEvent, Upkeep, Work
 
 
@@ -94,6 +95,10 @@ class SqlitePlans(Part):
     spent = reading(budget.spent)
     reserve = writing(budget.reserve)
     settle = writing(budget.settle)
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
+        return lambda: tasks.parsed(texts())
 
 
 class SqliteMemory(Part):
