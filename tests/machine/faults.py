@@ -18,8 +18,8 @@ from soorma_ai.ports import Bus, Clock, Store
 _READS = frozenset({
     "agents", "backlog", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events", "expectation",
     "expectations", "goal_of", "journal", "known_events", "live_events", "met_by", "next_due", "pending", "plan",
-    "plans", "repeats", "spent", "steps", "steps_at", "steps_with", "sub_tasks", "task", "task_expectations",
-    "unsent",
+    "plans", "repeats", "spent", "steps", "steps_at", "steps_with", "sub_tasks", "sub_tasks_later", "task",
+    "task_expectations", "unsent",
 })
 # fmt: on
 _NOT_COUNTED = frozenset({"open", "close"})
