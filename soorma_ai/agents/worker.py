@@ -141,11 +141,11 @@ class Worker(Agent):
         if closing is None:
             return
         met, event = closing
-        in_hand.receive(met, event)
+        came = await in_hand.receive(met, event)
         task = self._context(in_hand)
         name = await self._name_of(met, in_hand)
         if name is not None:
-            await self._hand_over(self._result_handlers[name], _result(name, met, event.data, task), task)
+            await self._hand_over(self._result_handlers[name], _result(name, met, came, task), task)
         await in_hand.save()
 
     async def _hand_over(self, handler: Registered, given: object, task: TaskContext[Any]) -> None:
@@ -191,7 +191,6 @@ class Worker(Agent):
             data=taken.takes.read(f"task {record.event_type!r}", record.data),
             response_event=record.answer_event,
             response_topic=record.answer_topic,
-            sub_tasks=in_hand.sub_tasks,
             state=in_hand.state,
             tenant_id=record.lineage.tenant_id,
             user_id=record.lineage.user_id,
@@ -214,15 +213,13 @@ class _Task:
     default_event: str
 
 
-def _result(name: str, met: Expectation, came: JsonObject, task: TaskContext[Any]) -> ResultContext:
+def _result(name: str, met: Expectation, data: JsonObject, task: TaskContext[Any]) -> ResultContext:
     """A reply says whether it worked; what a person said, or an event of another kind, is the result itself."""
     if name == TASK_TIMEOUT:
         return ResultContext(name, met.id, {}, None, False, f"nobody answered {met.event_type!r} in time", task)
     if met.answer is not None:
         said = met.answer.payload
         return ResultContext(name, met.id, said, said, True, None, task)
-    info = task.sub_tasks.get(met.id)
-    data = came if info is None or info.result is None else info.result
     if is_failure(data):
         error = data.get("error")
         message = error.get("message") if isinstance(error, dict) else error

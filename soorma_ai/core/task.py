@@ -1,7 +1,7 @@
 """Requests of a task to others, and its end."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, open_expectation
@@ -14,7 +14,7 @@ from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.replies import failure_reply, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
-from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
+from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
@@ -60,7 +60,8 @@ def delegate(
     group: str | None,
     definition: EventDefinition | None = None,
 ) -> tuple[SubTaskInfo, tuple[Effect, ...]]:
-    """A request of the task's own. Its reply key is its id, so that two of one kind are told apart."""
+    """A request of the task's own, after `task.sub_tasks` others. Its reply key is its id, so that two of one kind are
+    told apart."""
     check_address(request.response_event, response_topic)
     event_id = moment.event_id(request.event_type)
     event = moment.event(
@@ -81,6 +82,7 @@ def delegate(
         subject=request.event_type,
         timeout=timeout,
         group_id=group,
+        place=task.sub_tasks,
         dataschema=event.dataschema,
     )
     info = SubTaskInfo(event_id, request.event_type, request.response_event, parallel_group_id=group)
@@ -115,6 +117,35 @@ def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:
 def put_result(sub_task: SubTaskInfo, reply: JsonObject) -> None:
     sub_task.result = reply
     sub_task.status = "failed" if is_failure(reply) else "completed"
+
+
+def count(task: TaskRecord, had_ended: Mapping[int, bool], now: Mapping[int, SubTaskInfo]) -> TaskRecord:
+    """Return the task with its counts as they are after a change of these sub-tasks, by their numbers; those that are
+    not in `had_ended` have been added. Others need not be known, but where one that had ended is open again."""
+    groups = {group.group_id: group for group in task.groups}
+    asked, pending = task.sub_tasks, task.pending or 0
+    for number, info in now.items():
+        is_new = number not in had_ended
+        more = (not info.has_ended) - (not had_ended.get(number, True))
+        asked, pending = asked + is_new, pending + more
+        if info.parallel_group_id is not None and (more or is_new):
+            group = groups.get(info.parallel_group_id, Group(info.parallel_group_id, number, number, 0))
+            first, last = min(group.first, number), max(group.last, number)
+            groups[group.group_id] = Group(group.group_id, first, last, group.pending + more)
+    # What has ended is hardly ever joined again, and a task of many groups stays small.
+    still_open = tuple(group for group in groups.values() if group.pending)
+    return replace(task, sub_tasks=asked, pending=pending, groups=still_open)
+
+
+def count_anew(task: TaskRecord, sub_tasks: Mapping[int, SubTaskInfo]) -> TaskRecord:
+    """Return the task with the counts of all its sub-tasks, whatever they were."""
+    return count(replace(task, sub_tasks=0, pending=0, groups=()), {}, sub_tasks)
+
+
+def is_pending(task: TaskRecord, group_id: str | None) -> bool:
+    """Tell whether a sub-task of this group has not ended; None: one that was asked by itself."""
+    in_groups = {group.group_id: group.pending for group in task.groups}
+    return group_id in in_groups if group_id is not None else (task.pending or 0) > sum(in_groups.values())
 
 
 def end(

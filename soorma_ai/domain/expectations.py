@@ -47,8 +47,9 @@ class Expectation:
     The id is the reply key of the request it belongs to. `keys` are the names by which an outside event can find it.
     `others` are types that meet it as well as `event_type`. `met_by` is the event that closed it. `task_id` is the
     owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
-    one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision.
-    `join` is what a join asked for. `dataschema` names the definition of the request whose reply this is.
+    one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision. For
+    what a task asked, `place` is the number of the sub-task. `join` is what a join asked for. `dataschema` names the
+    definition of the request whose reply this is.
     """
 
     id: str

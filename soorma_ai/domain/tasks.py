@@ -11,11 +11,23 @@ SubTaskStatus = Literal["pending", "completed", "failed"]
 
 
 @dataclass(frozen=True)
+class Group:
+    """Sub-tasks that were asked together, of which `pending` have not ended: some of the task's, which are numbered
+    from 0 in the order in which they were asked. The first of the group has the number `first`, the last `last`."""
+
+    group_id: str
+    first: int
+    last: int
+    pending: int
+
+
+@dataclass(frozen=True)
 class TaskRecord:
     """The row of a task that waits for something; one that ends at once never has one.
 
     `task_id` is the id of the request that began it, and the owner key of its deliveries. Its own events inherit
-    `lineage`; its result goes to `answer_*`.
+    `lineage`; its result goes to `answer_*`. Of its `sub_tasks`, `pending` have not ended; None is a row from before
+    they were counted. `groups` are those of which one has not ended.
     """
 
     task_id: str
@@ -30,6 +42,8 @@ class TaskRecord:
     state: JsonObject
     sub_tasks: int = 0
     version: int = 0
+    pending: int | None = None
+    groups: tuple[Group, ...] = ()
 
 
 @dataclass

@@ -198,8 +198,14 @@ class Plans(Protocol):
         """Several workers may have taken one request."""
         ...
 
-    async def sub_tasks(self, agent: str, task_id: str) -> list[SubTaskInfo]:
-        """Sub-tasks in the order in which they were asked."""
+    async def sub_tasks(self, agent: str, task_id: str, first: int = 0, last: int | None = None) -> list[SubTaskInfo]:
+        """Sub-tasks in the order in which they were asked, by which they are numbered from 0; those from `first` to
+        `last`, both included, with None to the end."""
+        ...
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        """Return what returns them all, on the spot: an author who looks at them cannot wait. What costs by their
+        number is done by then only, as far as the store can be read without waiting."""
         ...
 
     async def task_expectations(self, agent: str, task_id: str) -> list[Expectation]:

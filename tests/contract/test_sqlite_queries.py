@@ -18,6 +18,7 @@ import test_store_log
 import test_store_memory
 import test_store_registry
 import test_store_replies
+import test_store_tasks
 import test_store_timers
 import test_store_untaken
 import test_store_values
@@ -33,6 +34,7 @@ from store_kit import (
     event,
     expectation,
     fact,
+    find,
     later,
     opened,
     reply,
@@ -62,7 +64,7 @@ WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expe
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
-    *(test_store_replies, test_store_timers, test_store_untaken, test_store_values, test_store_waits),
+    *(test_store_replies, test_store_tasks, test_store_timers, test_store_untaken, test_store_values, test_store_waits),
 )
 
 
@@ -104,6 +106,7 @@ async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements
         "JOIN event ON event.seq = outbox",
         "FROM timer WHERE due",
         "FROM step WHERE plan_id",
+        "FROM sub_task WHERE agent",
     ):
         plans = [await explained(store, sql) for sql in statements if part in sql]
         assert plans
@@ -135,6 +138,44 @@ async def test_a_claim_costs_the_same_however_much_is_stored(store: SqliteStore,
         await end(store, delivery)
     await store.queue.next_due(["worker"], NOW)
     assert many.hundreds <= 2 * few.hundreds + 10
+
+
+async def test_a_reply_costs_the_same_however_much_who_replies_was_asked_before(store: SqliteStore) -> None:
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+
+    async def come(first: int) -> int:
+        ids = [f"e-{n}" for n in range(first, first + 10)]
+        await running(store, *map(expectation, ids), plan_id=f"plan-{first}")
+        await store.queue.arrive([event(id) for id in ids], NOW)
+        replies = [reply(f"r-{id}", id, source="worker") for id in ids]
+        effort = Effort(store)
+        await store.queue.arrive(replies, NOW)
+        assert {(await find(store, id)).status for id in ids} == {"met"}
+        return effort.hundreds
+
+    few = await come(0)
+    await store.database.write(lambda db: db.execute(DONE_AND_QUEUED, {"one_owner": False}))
+    assert await come(100) <= 2 * few + 5
+
+
+async def test_one_sub_task_costs_the_same_however_many_the_task_has(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for _ in range(20):
+            assert len(await store.plans.sub_tasks("worker", "t-1", 1, 1)) == 1
+        return effort.hundreds
+
+    await test_store_tasks.taken(store)
+    few = await look()
+    await store.database.write(lambda db: db.execute(MANY_PARTS))
+    assert await look() <= few + 1
+
+
+MANY_PARTS = """
+    INSERT INTO sub_task (agent, task_id, ordinal, body)
+    WITH RECURSIVE n (n) AS (SELECT 10 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+    SELECT agent, task_id, n, body FROM n, sub_task WHERE ordinal = 1
+"""
 
 
 async def test_what_is_over_leaves_nothing_to_search_through(store: SqliteStore) -> None:

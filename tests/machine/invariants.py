@@ -248,6 +248,17 @@ def every_task_has_something_that_moves_it(audit: Audit, known: Known) -> Iterat
             yield f"task {task_id} of {agent} has ended and still waits for {wait_id}"
 
 
+def a_task_counts_what_its_rows_say(audit: Audit, known: Known) -> Iterator[str]:
+    statuses = "SELECT json_extract(body, '$.status'), json_extract(body, '$.parallel_group_id') FROM sub_task"
+    for task in audit.bodies("SELECT body FROM task"):
+        parts = audit.rows(f"{statuses} WHERE agent = ? AND task_id = ?", task["agent"], task["task_id"])
+        groups = Counter(group for status, group in parts if status == "pending" and group is not None)
+        found = (len(parts), sum(status == "pending" for status, _ in parts), groups)
+        said = {group["group_id"]: group["pending"] for group in task["groups"]}
+        if found != (task["sub_tasks"], task["pending"], said):
+            yield f"task {task['task_id']} says of {found} that it is {task['pending']} in all, and {said}"
+
+
 def the_sweeper_finds_nothing(audit: Audit, known: Known) -> Iterator[str]:
     for event in audit.events():
         if event["type"] == STRANDED and event["id"] not in known.forged:
@@ -291,6 +302,7 @@ CHECKS: tuple[Check, ...] = (
     every_live_plan_has_something_that_moves_it,
     a_request_is_answered_once,
     every_task_has_something_that_moves_it,
+    a_task_counts_what_its_rows_say,
     the_sweeper_finds_nothing,
     queues_have_heads,
     the_file_is_sound,

@@ -1,5 +1,7 @@
 """What a task asks of others, how it is answered in time or not, and how it ends."""
 
+import random
+from dataclasses import astuple, replace
 from datetime import timedelta
 from typing import Any
 
@@ -10,7 +12,7 @@ from soorma_ai.core.task import LONGEST_WAIT, put_result, question_of, reply_to_
 from soorma_ai.domain.effects import Close, EndTask, Schedule
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import failure_reply, success_reply
-from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
+from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo
 from unit.kit import END, HOUR, LINEAGE, NOW, event, expectation, failed, moment, of_kind, opened, published, worked
 
 REQUEST = event("note.requested", id="t-1", topic="action-requests", text="hi", **vars(LINEAGE))
@@ -35,12 +37,13 @@ def test_a_part_is_asked_by_its_own_reply_key_and_never_without_end(timeout: Any
     task = task_of(REQUEST.model_copy(update={"deadline": until}), "clerk", "note.done", NOW)
     asked = DelegationSpec("part", {"n": 1}, "part.done", assigned_to="rare")
     results = EventTopic.ACTION_RESULTS
-    info, effects = tasks.delegate(task, asked, moment(REQUEST), response_topic=results, timeout=timeout, group="g-1")
+    fourth = replace(task, sub_tasks=3)
+    info, effects = tasks.delegate(fourth, asked, moment(REQUEST), response_topic=results, timeout=timeout, group="g-1")
     (sent,), (reply,), (timer,) = published(effects), opened(effects), of_kind(Schedule, effects)
     assert (sent.type, sent.topic, sent.target, sent.data) == ("part", "action-requests", "rare", {"n": 1})
     assert (sent.id, sent.response_event, sent.lineage) == (sent.correlation_id, "part.done", task.lineage)
     assert (reply.id, reply.kind, reply.task_id, reply.group_id) == (sent.id, "reply", "t-1", "g-1")
-    assert (reply.event_type, reply.deadline, timer.due) == ("part.done", deadline, deadline)
+    assert (reply.event_type, reply.place, reply.deadline, timer.due) == ("part.done", 3, deadline, deadline)
     assert info == SubTaskInfo(sent.id, "part", "part.done", parallel_group_id="g-1")
 
 
@@ -119,3 +122,89 @@ def test_everybody_may_know_that_a_question_was_not_answered_in_time() -> None:
     told = tasks.timed_out(TASK, expectation("wait", id="w", event_type="answered"), moment(REQUEST)).event
     assert (told.type, told.topic, told.correlation_id) == ("task.timeout", "task-events", "t-1")
     assert told.data == {"task_id": "t-1", "wait_id": "w", "response_event": "answered"}
+
+
+def asked_parts(*parts: str) -> dict[int, SubTaskInfo]:
+    """Sub-tasks by number: each the letter of its group, or `-`, in capitals when it has ended."""
+    return {
+        number: SubTaskInfo(
+            f"x-{number}",
+            "part",
+            "part.done",
+            "completed" if part.isupper() or part == "+" else "pending",
+            None if part in "-+" else part.lower(),
+        )
+        for number, part in enumerate(parts)
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "pending", "groups"),
+    [
+        ("", 0, []),
+        ("-", 1, []),
+        ("+-+", 1, []),
+        ("aaa", 3, [("a", 0, 2, 3)]),
+        ("-aAa+", 3, [("a", 1, 3, 2)]),
+        ("AAA", 0, []),
+        ("AAbbB", 2, [("b", 2, 4, 2)]),
+        ("abAb", 3, [("a", 0, 2, 1), ("b", 1, 3, 2)]),
+    ],
+)
+def test_a_task_counts_what_has_not_ended_by_group_and_in_all(parts: str, pending: int, groups: list[Any]) -> None:
+    counted = tasks.count_anew(
+        replace(TASK, sub_tasks=9, pending=9, groups=(Group("z", 0, 9, 9),)), asked_parts(*parts)
+    )
+    assert (counted.sub_tasks, counted.pending) == (len(parts), pending)
+    assert [astuple(group) for group in counted.groups] == groups
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_counting_one_by_one_comes_to_the_same_in_any_order(seed: int) -> None:
+    """What is asked, and what comes for it, in one handling after the other."""
+    rng = random.Random(seed)
+    counted, known = TASK, dict[int, SubTaskInfo]()
+    for _ in range(12):
+        had_ended = {number: info.has_ended for number, info in known.items()}
+        added = {
+            len(known) + n: SubTaskInfo("x", "part", "done", parallel_group_id=g) for n, g in enumerate(_some(rng))
+        }
+        came = rng.sample([*known], rng.randint(0, len(known)))
+        known |= added
+        for number in came:
+            put_result(known[number], rng.choice([success_reply(1), failure_reply("no", "no")]))
+        changed = {number: known[number] for number in (*came, *added)}
+        counted = tasks.count(counted, had_ended, changed)
+        whole = tasks.count_anew(TASK, known)
+        assert replace(counted, groups=()) == replace(whole, groups=())
+        assert set(counted.groups) == set(whole.groups)
+
+
+def _some(rng: random.Random) -> list[str | None]:
+    group = rng.choice([None, None, f"g-{rng.random()}"])
+    return [group] * rng.randint(0, 4)
+
+
+def test_a_result_that_comes_again_counts_once() -> None:
+    task = tasks.count_anew(TASK, asked_parts(*"aaa"))
+    part = asked_parts("a")
+    for had_ended in (False, True):
+        put_result(part[0], success_reply(1))
+        task = tasks.count(task, {0: had_ended}, part)
+    assert (task.pending, task.groups) == (2, (Group("a", 0, 2, 2),))
+
+
+@pytest.mark.parametrize(
+    ("parts", "group", "expected"),
+    [
+        ("aA", "a", True),
+        ("AA", "a", False),
+        ("aa", "b", False),
+        ("aa", None, False),
+        ("aa-", None, True),
+        ("a+", None, False),
+        ("", None, False),
+    ],
+)
+def test_a_group_is_pending_while_one_of_it_has_not_ended(parts: str, group: str | None, expected: bool) -> None:
+    assert tasks.is_pending(tasks.count_anew(TASK, asked_parts(*parts)), group) is expected

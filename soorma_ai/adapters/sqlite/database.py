@@ -131,6 +131,18 @@ class Database:
             if self._read_only:
                 raise StoreUnavailable("the store is not open")
             return await self.writer.read(query)
+        return self._on_the_spot(query)
+
+    async def read_later(self, query: Callable[[sqlite3.Connection], T]) -> Callable[[], T]:
+        """Return what reads when it is called. What is in memory is read now, since that may have to be waited for."""
+        if self.reader is not None:
+            return lambda: self._on_the_spot(query)
+        found = await self.read(query)
+        return lambda: found
+
+    def _on_the_spot(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        if self.reader is None:
+            raise StoreUnavailable("the store is not open")
         with in_our_words():
             return query(self.reader)
 

@@ -19,6 +19,7 @@ from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
+from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
     DeadLetters,
     EventLog,
@@ -130,6 +131,10 @@ class SqlitePlans(Part):
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         is_first, _ = await self.database.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
         return is_first
+
+    async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
+        texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
+        return lambda: tasks.parsed(texts())
 
 
 class SqliteMemory(Part):

@@ -14,7 +14,7 @@ from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.replies import success_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import clip, derived_id, json_object, must_be_text, span_of
+from soorma_ai.domain.values import clip, json_object, must_be_text, span_of
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.task import TaskInHand
 
@@ -35,7 +35,6 @@ class TaskContext(Generic[T]):
     data: T
     response_event: str
     response_topic: EventTopic
-    sub_tasks: dict[str, SubTaskInfo]
     state: dict[str, Any]
     tenant_id: str
     user_id: str
@@ -55,9 +54,16 @@ class TaskContext(Generic[T]):
         Raises LocalProtocolError for any other: only its own events change a task.
         """
         found = cast("TaskContext[Any] | None", context.task)
-        if found is None or sub_task_id not in (found.task_id, *found.sub_tasks):
+        if found is None or (sub_task_id != found.task_id and found.in_hand.parts.find(sub_task_id) is None):
             raise LocalProtocolError(f"{sub_task_id!r} is neither the task of this delivery nor one of its sub-tasks")
         return found
+
+    @property
+    def sub_tasks(self) -> Mapping[str, SubTaskInfo]:
+        """All that it asked of others, by their ids, in the order in which they were asked. They are read when they are
+        looked at: a handler that only waits for the last of a thousand had better ask for their group, or whether the
+        task `is_complete`."""
+        return self.in_hand.sub_tasks
 
     async def save(self) -> None:
         """Do nothing: the working copy is saved when the handler returns."""
@@ -87,14 +93,14 @@ class TaskContext(Generic[T]):
         specs = _specs(sub_tasks)
         if not specs:
             raise LocalProtocolError("delegate_parallel got nothing to delegate; its results would never come")
-        group = derived_id("group", self.agent_id, self.task_id, str(len(self.sub_tasks)))
+        group = self.in_hand.handling.moment().expectation_id("group")
         for spec in specs:
             await self._delegate(spec, EventTopic.ACTION_RESULTS, timeout, group=group)
         return group
 
     def update_sub_task_result(self, sub_task_id: str, result: Mapping[str, Any]) -> None:
         """Replace what a sub-task came to. Its own reply has been put there before the handler was called."""
-        info = self.sub_tasks.get(sub_task_id)
+        info = self.in_hand.parts.find(sub_task_id)
         if info is None:
             raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
         put_result(info, json_object("the result of a sub-task", result))
@@ -104,14 +110,12 @@ class TaskContext(Generic[T]):
 
         One that failed has come as well: its reply says `success: false` and why.
         """
-        group = [info for info in self.sub_tasks.values() if info.parallel_group_id == parallel_group_id]
-        if not group or not all(info.has_ended for info in group):
-            return None
-        return {info.sub_task_id: info.result for info in group}
+        group = await self.in_hand.parts.group(parallel_group_id)
+        return {info.sub_task_id: info.result for info in group} or None
 
     def is_complete(self) -> bool:
         """Tell whether everything that was asked has been answered, well or badly."""
-        return all(info.has_ended for info in self.sub_tasks.values())
+        return not self.in_hand.parts.counted().pending
 
     async def complete(self, result: object = None) -> None:
         """Reply with a result. Raise LocalProtocolError when the task has ended already, InvalidResult for one off its

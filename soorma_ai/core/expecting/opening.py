@@ -99,6 +99,7 @@ class ExpectationSpec:
     ask: Ask | None = None
     join: Join | None = None
     group_id: str | None = None
+    place: int = 0
     dataschema: str | None = None
 
 
@@ -123,6 +124,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
         ask=spec.ask,
         join=spec.join,
         group_id=spec.group_id,
+        place=spec.place,
         dataschema=spec.dataschema,
     )
 

@@ -1,8 +1,10 @@
 """The task of one delivery as a working copy: what it asks is recorded, what changed is saved with it."""
 
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
 
 from soorma_ai.core.expecting.wakeups import ABANDONED
 from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
@@ -14,22 +16,26 @@ from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.requests import read_reply
 
 
 class TaskInHand:
-    """`state` and `sub_tasks` are changed in place, by the task's author as well; `save` finds out what changed."""
+    """`state` and `parts` are changed in place, by the task's author as well; `save` finds out what changed."""
 
-    def __init__(self, handling: Handling, record: TaskRecord, sub_tasks: list[SubTaskInfo], *, stored: bool) -> None:
+    def __init__(self, handling: Handling, record: TaskRecord, parts: SubTasks, *, stored: bool) -> None:
         self.handling = handling
         self.record = record
         self.state: JsonObject = deepcopy(record.state)
-        self.sub_tasks = {info.sub_task_id: info for info in sub_tasks}
+        self.parts = parts
         self.has_ended = False
         self._stored = stored
-        # Copied and compared for every result of a fan-out, so in the cheapest way.
-        self._as_stored = {info.sub_task_id: vars(info).copy() for info in sub_tasks}
+
+    @property
+    def sub_tasks(self) -> Mapping[str, SubTaskInfo]:
+        """All that it asked of others, by their ids."""
+        return self.parts.all()
 
     @property
     def is_abandoned(self) -> bool:
@@ -41,14 +47,17 @@ class TaskInHand:
     def take(cls, handling: Handling, default_event: str) -> "TaskInHand":
         now = handling.services.clock.now()
         record = handling.task = task_of(handling.event, handling.agent, default_event, now)
-        return cls(handling, record, [], stored=False)
+        return cls(handling, record, SubTasks.none(record), stored=False)
 
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
         """Return the stored task; None when it has ended."""
-        store, key = handling.services.store, (handling.agent, handling.delivery.owner)
-        record = handling.task = await store.plans.task(*key)
-        return cls(handling, record, await store.plans.sub_tasks(*key), stored=True) if record else None
+        plans, key = handling.services.store.plans, (handling.agent, handling.delivery.owner)
+        record = handling.task = await plans.task(*key)
+        if record is None:
+            return None
+        parts = SubTasks(record, partial(plans.sub_tasks, *key), await plans.sub_tasks_later(*key))
+        return cls(handling, record, parts, stored=True)
 
     async def delegate(
         self, request: DelegationSpec, response_topic: EventTopic, timeout: timedelta | None, *, group: str | None
@@ -57,7 +66,7 @@ class TaskInHand:
         definition = await self.handling.request_type(request.event_type)
         moment = self.handling.moment()
         info, effects = delegate(
-            self.record,
+            replace(self.record, sub_tasks=self.parts.asked),
             request,
             moment,
             response_topic=response_topic,
@@ -65,7 +74,7 @@ class TaskInHand:
             group=group,
             definition=definition,
         )
-        self.sub_tasks[info.sub_task_id] = info
+        self.parts.add(info)
         self.handling.record(*effects)
         return info.sub_task_id
 
@@ -85,10 +94,14 @@ class TaskInHand:
         met = await store.plans.met_by(self.record.task_id, event.id)
         return (met, await read_reply(store.registry, met, event)) if met else None
 
-    def receive(self, met: Expectation, event: EventEnvelope) -> None:
-        """Put what a sub-task came to in its place; what a person said has none."""
-        if info := self.sub_tasks.get(met.id):
-            put_result(info, reply_to_keep(met, event))
+    async def receive(self, met: Expectation, event: EventEnvelope) -> JsonObject:
+        """Put what a sub-task came to in its place, and return it; what a person said has none."""
+        info = await self.parts.look_up(met.place, met.id) if met.kind is ExpectationKind.REPLY else None
+        if info is None:
+            return event.data
+        reply = reply_to_keep(met, event)
+        put_result(info, reply)
+        return reply
 
     async def end(self, answer: JsonObject, *, stop: bool = False) -> None:
         self._must_be_open()
@@ -106,32 +119,26 @@ class TaskInHand:
         """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""
         if self.has_ended:
             return
-        await self._must_wait_for_something()
+        record, changed = self.parts.counted(), self.parts.changes()
+        await self._must_wait_for_something(record)
         state = json_object("task.state", self.state)
-        changed = self._changes()
         if self._stored and not changed and state == self.record.state:
             return
         expected = self.record.version if self._stored else None
         version = 0 if expected is None else expected + 1
-        record = replace(self.record, state=state, sub_tasks=len(self.sub_tasks), version=version)
-        self.handling.record(SaveTask(record, expected), *changed)
-
-    def _changes(self) -> list[SaveSubTask]:
-        key = (self.record.agent, self.record.task_id)
-        return [
-            SaveSubTask(*key, ordinal, replace(info))
-            for ordinal, (id, info) in enumerate(self.sub_tasks.items())
-            if self._as_stored.get(id) != vars(info)
-        ]
+        key = (record.agent, record.task_id)
+        self.handling.record(SaveTask(replace(record, state=state, version=version), expected))
+        self.handling.record(*(SaveSubTask(*key, number, replace(info)) for number, info in changed.items()))
 
     async def _open(self) -> list[Expectation]:
         stored = await self.handling.services.store.plans.task_expectations(self.record.agent, self.record.task_id)
         return [*stored, *(e.expectation for e in self.handling.recorded if isinstance(e, Expect))]
 
-    async def _must_wait_for_something(self) -> None:
-        is_asking = any(not info.has_ended for info in self.sub_tasks.values())
+    async def _must_wait_for_something(self, counted: TaskRecord) -> None:
+        if counted.pending:
+            return
         wakes = [one for one in await self._open() if one.kind is not ExpectationKind.GATE]
-        if is_asking or wakes or await self.handling.has_more_to_come():
+        if wakes or await self.handling.has_more_to_come():
             return
         raise LocalProtocolError(
             f"the handler of {self.handling.event.type!r} returned and left its task open with nothing to wait for; "

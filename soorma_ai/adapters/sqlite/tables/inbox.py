@@ -138,8 +138,9 @@ def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
 
 def was_handed(db: sqlite3.Connection, agent: str, event_ids: Sequence[str]) -> bool:
     """Tell whether this agent got one of these events."""
+    # CROSS: the events are looked up first, and not all that the agent ever got.
     found = db.execute(
-        "SELECT 1 FROM event JOIN inbox ON inbox.event_seq = event.seq "
+        "SELECT 1 FROM event CROSS JOIN inbox ON inbox.event_seq = event.seq "
         "WHERE event.id IN (SELECT value FROM json_each(?)) AND inbox.agent = ?",
         (json.dumps(list(event_ids)), agent),
     ).fetchone()

@@ -1,6 +1,8 @@
 """Tasks that wait for something, and what they have asked of others."""
 
 import sqlite3
+import sys
+from collections.abc import Iterable
 
 from soorma_ai.adapters.sqlite.codec import SUB_TASK, TASK, add_row
 from soorma_ai.domain.effects import SaveSubTask, SaveTask
@@ -13,11 +15,24 @@ def task(db: sqlite3.Connection, agent: str, task_id: str) -> TaskRecord | None:
     return TASK.record(row[0]) if row else None
 
 
-def sub_tasks(db: sqlite3.Connection, agent: str, task_id: str) -> list[SubTaskInfo]:
+def sub_tasks(
+    db: sqlite3.Connection, agent: str, task_id: str, first: int = 0, last: int | None = None
+) -> list[SubTaskInfo]:
+    return parsed(sub_task_texts(db, agent, task_id, first, last))
+
+
+def sub_task_texts(
+    db: sqlite3.Connection, agent: str, task_id: str, first: int = 0, last: int | None = None
+) -> list[str]:
     found = db.execute(
-        "SELECT body FROM sub_task WHERE agent = ? AND task_id = ? ORDER BY ordinal", (agent, task_id)
-    ).fetchall()
-    return [SUB_TASK.record(body) for (body,) in found]
+        "SELECT body FROM sub_task WHERE agent = ? AND task_id = ? AND ordinal BETWEEN ? AND ? ORDER BY ordinal",
+        (agent, task_id, first, sys.maxsize if last is None else last),
+    )
+    return [body for (body,) in found.fetchall()]
+
+
+def parsed(texts: Iterable[str]) -> list[SubTaskInfo]:
+    return [SUB_TASK.record(text) for text in texts]
 
 
 def agents_of(db: sqlite3.Connection, task_id: str) -> list[str]:
