@@ -25,7 +25,7 @@ from kit import (
     until,
 )
 
-from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai import InvocationContext, Limits, Platform, PlatformContext, Tool
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
@@ -93,14 +93,15 @@ async def test_the_end_of_a_plan_ends_the_call_of_its_model(
     platform: Platform, clock: VirtualClock, script: list[Any], is_cancelled: bool
 ) -> None:
     reasoner = SlowReasoner(*script)
-    minds = planner([])
+    # Over before the handler's own time is.
+    minds = planner([], limits=Limits(deadline=timedelta(minutes=30)))
     minds.reasoner = reasoner
     plan = await order(platform, minds, stock())
     await happens(reasoner.slow)
     if is_cancelled:
         assert await platform.cancel(plan.plan_id, "no longer wanted")
     else:
-        await clock.advance(timedelta(days=7))
+        await clock.advance(timedelta(minutes=30))
     found = await ended(platform, plan.plan_id)
     status, reason = ("cancelled", "no longer wanted") if is_cancelled else ("failed", "limit_exceeded: deadline")
     assert (found.status, str(found.reason).startswith(reason), reasoner.calls) == (status, True, len(script) + 1)
@@ -183,7 +184,7 @@ async def test_who_has_lost_its_lease_commits_nothing(path: Path, clock: Virtual
 
 async def _nothing_in_hand(platform: Platform) -> bool:
     await platform.services.store.queue.backlog(1)
-    platform.services.signals.committed()
+    platform.services.signals.committed(is_leaving=True)
     await asyncio.sleep(0)
     return not [task for task in asyncio.all_tasks() if task.get_name() == "stock:work.requested"]
 

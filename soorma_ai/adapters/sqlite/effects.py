@@ -21,6 +21,7 @@ def commit(db: Connection, work: Work, now: datetime) -> None:
     for settlement in work.bill:
         budget.settle(db, settlement)
     apply(db, work.effects, now)
+    inbox.move_up(db, work.delivery, work.disposition, now)
 
 
 def send(db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:

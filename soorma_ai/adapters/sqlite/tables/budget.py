@@ -9,7 +9,10 @@ from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.errors import LimitExceeded, VersionConflict
 from soorma_ai.ports import Settlement
 
-_NEXT_CALL = "SELECT json_extract(body, '$.next_call'), json_extract(body, '$.limits') FROM plan WHERE plan_id = ?"
+_NEXT_CALL = """
+    SELECT json_extract(body, '$.next_call'), json_extract(body, '$.limits') FROM plan
+    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')
+"""
 
 
 def spent(db: sqlite3.Connection, root_plan_id: str) -> Spent:

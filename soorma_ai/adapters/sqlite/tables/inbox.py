@@ -225,7 +225,7 @@ def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetim
 
 
 def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: datetime) -> None:
-    """Raise LeaseLost when the delivery is somebody else's by now."""
+    """Raise LeaseLost when the delivery is somebody else's by now. What stands behind it moves up by `move_up`."""
     undone, counts = False, True
     match disposition:
         case Ack():
@@ -247,8 +247,6 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
         raise _lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
-    if state in ("done", "dead"):
-        _move_up(db, delivery.agent, delivery.owner, now)
 
 
 def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
@@ -369,9 +367,11 @@ def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> De
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
 
 
-def _move_up(db: Connection, agent: str, owner: str, now: datetime) -> None:
+def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: datetime) -> None:
     """Let the next in line be first. The hand that has become free takes it, if there is nothing older for it."""
-    seq = _next_in_line(db, agent, owner)
+    if not isinstance(disposition, Ack | DeadLetter):
+        return
+    agent, seq = ended.agent, _next_in_line(db, ended.agent, ended.owner)
     if seq is None:
         return
     db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
