@@ -35,6 +35,10 @@ class Hands(Protocol):
         """Put what is claimed on disk by now into the hand that was reserved for it."""
         ...
 
+    def looked(self, agent: str, found: int) -> None:
+        """A claim for this agent has found so many, not on disk yet. What is queued from now on came later."""
+        ...
+
 
 class Queue(Protocol):
     """Inbox, leases, outbox and timers. What leases a plan's delivery for its first attempt holds the plan's next call.

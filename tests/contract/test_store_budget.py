@@ -2,13 +2,16 @@
 
 import asyncio
 from dataclasses import replace
+from typing import Any
 
 import pytest
-from store_kit import entry
+from store_kit import LEASE, NOW, claimed, do, entry, event, expectation, handed, plan, reply
 
+from soorma_ai.domain.effects import Ack, Expect, SavePlan
 from soorma_ai.domain.limits import Charge, Limits, Spent
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LimitExceeded, VersionConflict
-from soorma_ai.ports import Settlement, Store
+from soorma_ai.ports import Delivery, Settlement, Store, Work
 
 CALL = Charge("plan-1", llm_calls=1, tokens=100, cost_usd=0.5)
 NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)
@@ -75,3 +78,89 @@ async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_i
     assert await store.plans.journal("planner", "b") == [rows[1], rows[0]]
     assert await store.plans.journal("other", "b") == []
     assert await store.plans.decisions("plan-1") == rows[:3]
+
+
+class OneHand:
+    """A free hand for every delivery, and what was put into it."""
+
+    def __init__(self) -> None:
+        self.held: list[Delivery] = []
+
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        return True
+
+    def give_back(self, agent: str) -> None: ...
+
+    def hand_over(self, delivery: Delivery) -> None:
+        self.held.append(delivery)
+
+    def looked(self, agent: str, found: int) -> None: ...
+
+
+async def expecting(store: Store, **changes: Any) -> None:
+    """A plan that waits for the reply to q-1, and whose last call reserved as much as CALL."""
+    begun = plan(next_call=CALL, **changes)
+    await do(store, SavePlan(begun, None), Expect(expectation("q-1")), Expect(expectation("q-2")))
+
+
+async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) -> None:
+    hands = OneHand()
+    await expecting(store)
+    store.deliver(hands, LEASE)
+    assert await store.plans.spent("plan-1") == Spent(), "what sleeps holds nothing"
+    await store.queue.send([reply("r-1", "q-1"), event("other", "work.asked")], None, NOW)
+    assert [delivery.hold for delivery in hands.held] == [CALL]
+    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    used = Settlement(CALL, replace(CALL, tokens=60), entry())
+    await store.queue.commit(Work(hands.held[0], Ack(), (), (used,)), NOW)
+    assert await store.plans.spent("plan-1") == Spent(0, 1, 60, 0.5)
+    assert await store.plans.decisions("plan-1") == [entry()]
+
+
+async def test_what_is_claimed_later_holds_it_too_and_what_is_next_in_line(store: Store) -> None:
+    await expecting(store)
+    await store.queue.arrive([reply("r-1", "q-1"), reply("r-2", "q-2")], NOW)
+    (first,) = await claimed(store, "planner")
+    assert first.hold == CALL
+    nothing = replace(CALL, llm_calls=0, tokens=0, cost_usd=0)
+    await store.queue.commit(Work(first, Ack(), (), (Settlement(CALL, nothing),)), NOW)
+    assert await store.plans.spent("plan-1") == Spent()
+    (second,) = await claimed(store, "planner")
+    assert (second.event.id, second.hold) == ("r-2", CALL)
+
+
+async def test_a_hold_that_does_not_fit_is_no_error(store: Store) -> None:
+    await expecting(store, limits=Limits(max_tokens=99))
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    (delivery,) = await claimed(store, "planner")
+    assert delivery.hold is None
+    assert await store.plans.spent("plan-1") == Spent()
+
+
+async def test_what_is_given_back_holds_nothing_and_what_nobody_saw_end_is_spent(store: Store) -> None:
+    await expecting(store)
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    (delivery,) = await claimed(store, "planner")
+    await store.queue.release([delivery])
+    await store.queue.release([delivery])
+    assert await store.plans.spent("plan-1") == Spent()
+    (gone,) = await claimed(store, "planner")
+    (again,) = await claimed(store, "planner", now=NOW + LEASE)
+    assert (gone.hold, again.attempt, again.hold) == (CALL, 2, None)
+    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+
+
+async def test_a_plan_that_has_ended_holds_nothing(store: Store) -> None:
+    await expecting(store, status=PlanStatus.COMPLETED)
+    await store.queue.arrive([reply("r-1", "q-1")], NOW)
+    assert [delivery.hold for delivery in await claimed(store, "planner")] == [None]
+
+
+async def test_a_commit_that_is_undone_settles_nothing(store: Store) -> None:
+    await store.plans.reserve(CALL, NO_LIMITS)
+    delivery = await handed(store)
+    used = Settlement(CALL, replace(CALL, tokens=60), entry())
+    with pytest.raises(VersionConflict):
+        await store.queue.commit(Work(delivery, Ack(), (SavePlan(plan(version=4), 3),), (used,)), NOW)
+    assert await store.plans.spent("plan-1") == Spent(0, 1, 100, 0.5)
+    assert await store.plans.decisions("plan-1") == []

@@ -12,15 +12,15 @@ from soorma_ai.adapters.sqlite import arrivals, effects, firing
 from soorma_ai.adapters.sqlite.database import Part
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
+from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus
 from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import StoreUnavailable
-from soorma_ai.ports import Delivery, Settlement, Work
+from soorma_ai.ports import Delivery, Hands, Settlement, Work
 
 
 class AcksFirst(SqliteQueue):
@@ -107,6 +107,28 @@ class ClaimsInMemory(SqliteQueue):
         return arrival
 
 
+class ClaimsLater(SqliteStore):
+    """No row is born claimed."""
+
+    def deliver(self, hands: Hands, lease: timedelta) -> None: ...
+
+
+class ForgetsWhatWasHeld(SqliteQueue):
+    """What was held for an attempt that nobody saw end is given back, though its call may have been made."""
+
+    async def claim(
+        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    ) -> list[Delivery]:
+        def operation(db: Connection) -> list[Delivery]:
+            taken = inbox.claim(db, agent, now, lease, limit, held)
+            for delivery in taken:
+                if delivery.attempt > 1 and (was_held := budget.hold(db, delivery.owner)):
+                    budget.let_go(db, was_held.plus(was_held))
+            return taken
+
+        return await self.database.write(operation)
+
+
 class FiresOutside(SqliteQueue):
     """The timer goes in one transaction, and its event is published in another."""
 
@@ -184,7 +206,8 @@ BUGS = {
     "new key for each attempt": Bug(outside=NewKeyEachTime),
     "no duplicate mark": Bug(with_parts(SqliteStore, queue=KeepsNoMark)),
     "answer without compare-and-set": Bug(with_parts(SqliteStore, plans=AnswersBlindly)),
-    "claim not on disk": Bug(with_parts(SqliteStore, queue=ClaimsInMemory)),
+    "claim not on disk": Bug(with_parts(ClaimsLater, queue=ClaimsInMemory)),
+    "hold given back after a crash": Bug(with_parts(SqliteStore, queue=ForgetsWhatWasHeld)),
     "timer fired outside the transaction": Bug(with_parts(SqliteStore, queue=FiresOutside)),
     "journal file in memory": Bug(JournalInMemory),
     "error of the disk taken for success": Bug(with_parts(SqliteStore, plans=TakesErrorsForSuccess)),

@@ -37,6 +37,7 @@ PLANTED = {
     "no duplicate mark": Planted(failpoint_layer.LAYER, "was called", hidden=False),
     "answer without compare-and-set": Planted(failpoint_layer.LAYER, "took the answers of", hidden=False),
     "claim not on disk": Planted(killing_layer.LAYER, "attempts counted: [1, 1"),
+    "hold given back after a crash": Planted(failpoint_layer.LAYER, "fewer charged", ("model.told",)),
     "timer fired outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event:9",)),
     "journal file in memory": Planted(syscall_layer.LAYER, "damaged", ("pwrite64",)),
     "error of the disk taken for success": Planted(io_error_layer.LAYER, "journal", ("fdatasync",)),

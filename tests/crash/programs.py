@@ -55,15 +55,7 @@ def _orders(count: int) -> Expect:
 
 
 _POINTS = frozenset(
-    {
-        "submit.before",
-        "sql.begin",
-        "sql.commit",
-        "sql.insert.inbox",
-        "sql.update.plan",
-        "sql.delete.outbox",
-        "sql.delete.timer",
-    }
+    {"submit.before", "sql.begin", "sql.commit", "sql.insert.inbox", "sql.update.plan", "sql.delete.timer"}
 )
 _MODEL = frozenset({"model.told", "sql.insert.journal"})
 _PEOPLE = frozenset({"answer.after"})
@@ -71,6 +63,14 @@ _TASKS = frozenset({"sql.insert.task", "sql.insert.sub_task"})
 _OF_ORDERS = _POINTS | _MODEL | _PEOPLE | {"reserve.told", "charge.told"}
 
 ORDER = Program("one order", HERE / "order_flow.py", _orders(1), _OF_ORDERS)
+BY_A_BROKER = Program(
+    "one order by a broker",
+    HERE / "order_flow.py",
+    _orders(1),
+    _OF_ORDERS | {"sql.delete.outbox"},
+    {"broker": True},
+    sampled={failpoint_layer.LAYER: 60, syscall_layer.LAYER: 16, io_error_layer.LAYER: 8},
+)
 ORDERS = Program(
     "three orders",
     HERE / "order_flow.py",
@@ -161,6 +161,6 @@ RESEARCH_ADVISOR = _example(
 )
 
 EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR)
-PROGRAMS = {program.name: program for program in (ORDER, ORDERS, AWAY, *EXAMPLES)}
+PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, *EXAMPLES)}
 
 KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: ())

@@ -14,7 +14,7 @@ import pytest
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
-from programs import AWAY, EXAMPLES, KILLING, ORDER, ORDERS
+from programs import AWAY, BY_A_BROKER, EXAMPLES, KILLING, ORDER, ORDERS
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -72,10 +72,13 @@ def test_a_kill_of_the_restarted_program_changes_nothing_either(
     assert sum(trial.kills > 1 for trial in trials) > 1
 
 
-def test_orders_that_run_at_once_survive_a_kill(stage: Stage, rng: random.Random) -> None:
-    undisturbed = stage.crashless(ORDERS)
+@pytest.mark.parametrize("program", [ORDERS, BY_A_BROKER], ids=lambda program: program.name)
+def test_orders_that_run_at_once_or_by_a_broker_survive_a_kill(
+    stage: Stage, program: Program, rng: random.Random
+) -> None:
+    undisturbed = stage.crashless(program)
     chosen = rng.sample(failpoint_layer.positions(undisturbed.passed), 4)
-    trials = failpoint_layer.run(stage, ORDERS, undisturbed.end, chosen)
+    trials = failpoint_layer.run(stage, program, undisturbed.end, chosen)
     assert violations(trials) == []
     assert sum(trial.kills for trial in trials) > 1
 

@@ -20,7 +20,6 @@ from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
 from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
-from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
 from soorma_ai.domain.registry import RegisteredEvent
@@ -122,8 +121,8 @@ class _Arriving:
         reason = arrival.describe_fault(error)
         _LOG.warning("event_set_aside", exc_info=error, extra={"event_id": event.id, "reason": reason})
         letters.set_aside(self._db, event, reason, self._now)
-        if event.topic is EventTopic.ACTION_REQUESTS:
-            log.publish_once(self._db, refuse(event, arrival.CANNOT_ARRIVE, reason, self._now))
+        if told := arrival.refusal_of(event, reason, self._now):
+            log.publish_once(self._db, told)
 
 
 class _Registered:

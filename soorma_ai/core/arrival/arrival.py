@@ -16,7 +16,7 @@ from soorma_ai.core.arrival.untaken import keep
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.answers import may_meet
 from soorma_ai.core.expecting.keys import keys_of_event
-from soorma_ai.core.expecting.replies import id_when_let_go, is_reply
+from soorma_ai.core.expecting.replies import id_when_let_go, is_reply, refuse
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
@@ -122,6 +122,11 @@ def describe_fault(error: Exception) -> str:
     """Return why an event would fail whenever it came, as its dead letter says it."""
     code = error.code if isinstance(error, SoormaError) else type(error).__name__
     return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)
+
+
+def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:
+    """Return what the requester is told of a request that cannot arrive; nobody asked for any other event."""
+    return refuse(event, CANNOT_ARRIVE, reason, now) if event.topic is EventTopic.ACTION_REQUESTS else None
 
 
 def plans_to_stop(events: Iterable[EventEnvelope]) -> frozenset[str]:

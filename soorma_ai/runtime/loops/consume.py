@@ -60,6 +60,7 @@ class Consumer:
         self._most = max_in_flight
         self._limit = limit
         self._reserved = 0
+        self._claiming = 0
         self._has_queue = True
         self.is_draining = False
 
@@ -85,7 +86,7 @@ class Consumer:
 
     @property
     def _free(self) -> int:
-        return self._most - len(self.in_hand) - self._reserved
+        return self._most - len(self.in_hand) - self._reserved - self._claiming
 
     def reserve(self, *, freed: bool) -> bool:
         """Reserve a hand for what is about to be stored as claimed, unless something older waits for one."""
@@ -94,6 +95,12 @@ class Consumer:
             return False
         self._reserved += 1
         return True
+
+    def looked(self, found: int) -> None:
+        """Note that the claim in flight has found so many: hands for more than that are free, and nothing older waits."""
+        self._has_queue = found == self._claiming
+        self._claiming = found
+        self._services.signals.agent(self.agent).clear()
 
     def give_back(self) -> None:
         self._reserved -= 1
@@ -130,19 +137,21 @@ class Consumer:
             return []
         services = self._services
         held = [hand.delivery.seq for hand in self.in_hand.values()]
-        self._reserved += room
+        self._claiming, self._has_queue = room, False
+        services.signals.agent(self.agent).clear()
         try:
             claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
             taken = await finish_claim(claiming, services, lambda: self.is_draining)
-            self._has_queue = len(taken) == room
+            self._has_queue |= len(taken) == room
             return taken
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
             await services.clock.sleep(PAUSE_AFTER_FAULT)
+            self._has_queue = True
             services.signals.agent(self.agent).set()
             return []
         finally:
-            self._reserved -= room
+            self._claiming = 0
 
     async def _handle(self, hand: Hand) -> None:
         hand.begin()

@@ -185,6 +185,10 @@ class _Hands:
     def hand_over(self, delivery: Delivery) -> None:
         self._consumers[delivery.agent].take_over(delivery)
 
+    def looked(self, agent: str, found: int) -> None:
+        if consumer := self._consumers.get(agent):
+            consumer.looked(found)
+
 
 async def _let_go(agent: Consuming) -> None:
     """Tell an agent that it has ended. A hook of its own that does not end is left behind."""

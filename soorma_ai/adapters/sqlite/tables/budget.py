@@ -47,9 +47,9 @@ def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
     if row is None or row[0] is None:
         return None
-    charge, limits = CHARGE.record(row[0]), LIMITS.record(row[1])
+    charge = CHARGE.record(row[0])
     try:
-        reserve(db, charge, limits)
+        reserve(db, charge, LIMITS.record(row[1]))
     except LimitExceeded:
         return None
     return charge

@@ -100,9 +100,12 @@ def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: in
 
 
 def claim(
-    db: sqlite3.Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
+    db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
 ) -> list[Delivery]:
-    return _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
+    taken = _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
+    if db.hands is not None and not db.is_careful:
+        db.hands.looked(agent, len(taken))
+    return taken
 
 
 def claim_suspect(

@@ -1,0 +1,118 @@
+"""A decision with its tool call is two commits; what a model has answered is on disk before anything runs again."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kit import as_time_passes, ended, open_platform, order, planner, pursue, stock
+from worst import IS_WORST
+
+from soorma_ai import GoalContext, Limits, Platform, PlatformContext
+from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.errors import StoreUnavailable, VersionConflict
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+pytestmark = pytest.mark.skipif(IS_WORST, reason="by a broker there are more commits")
+
+
+def asked(count: int) -> list[Any]:
+    return [publish("inventory.reserve.requested", order_id=str(number)) for number in range(count)]
+
+
+def count_commits(platform: Platform) -> list[str]:
+    store = platform.services.store
+    assert isinstance(store, SqliteStore)
+    writes: list[str] = []
+    connection = store.database.writer.connection
+    begun = connection.total_changes
+
+    def look(sql: str) -> None:
+        nonlocal begun
+        if sql == "COMMIT" and connection.total_changes != begun:
+            begun = connection.total_changes
+            writes.append(sql)
+
+    connection.set_trace_callback(look)
+    return writes
+
+
+async def commits_of(path: Path, steps: int) -> int:
+    async with open_platform(path) as platform:
+        await platform.start(planner([*asked(steps), complete({})], limits=Limits(max_actions=None)), stock())
+        commits = count_commits(platform)
+        plan = await platform.submit("order.received", {})
+        await plan.result(timeout=30)
+        return len(commits)
+
+
+async def test_a_decision_and_its_tool_call_are_two_commits(tmp_path: Path) -> None:
+    few, many = await commits_of(tmp_path / "few.db", 4), await commits_of(tmp_path / "many.db", 24)
+    assert many - few == 2 * 20
+
+
+async def test_a_request_its_handling_and_its_reply_are_two_commits(path: Path) -> None:
+    async with open_platform(path) as platform:
+        await platform.start(stock())
+        await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=5)
+        commits = count_commits(platform)
+        for _ in range(5):
+            await platform.request("inventory.reserve.requested", {"order_id": "A"}, timeout=5)
+        assert len(commits) == 2 * 5
+
+
+async def test_what_was_spent_is_told_without_what_is_held(platform: Platform) -> None:
+    plan = await pursue(platform, "order.received", {}, planner([*asked(3), complete({})]), stock())
+    await plan.result(timeout=5)
+    found = await ended(platform, plan.plan_id)
+    assert found.usage.llm_calls == len(found.decisions) == 4
+    assert found.usage.tokens == sum(one.prompt_tokens + one.completion_tokens for one in found.decisions)
+
+
+def failing_once(platform: Platform, error: Callable[[], Exception], is_meant: Callable[[Any], bool]) -> list[Any]:
+    """Let one commit fail, without a kill."""
+    queue, failed = platform.services.store.queue, list[Any]()
+    real = queue.commit
+
+    async def commit(work: Any, now: Any) -> Any:
+        if not failed and is_meant(work):
+            failed.append(work)
+            raise error()
+        return await real(work, now)
+
+    queue.commit = commit  # type: ignore[method-assign]
+    return failed
+
+
+@pytest.mark.parametrize(
+    "error", [lambda: VersionConflict("somebody was first"), lambda: StoreUnavailable("the disk is full")]
+)
+async def test_where_the_commit_fails_that_acts_on_an_answer_the_answer_is_kept(
+    platform: Platform, clock: VirtualClock, error: Callable[[], Exception]
+) -> None:
+    minds = planner([*asked(2), complete({})])
+    failed = failing_once(platform, error, lambda work: len(work.bill) == 1 and work.bill[0].entry is not None)
+    plan = await order(platform, minds, stock())
+    await as_time_passes(clock, lambda: platform.plans(status="completed"))
+    found = await ended(platform, plan.plan_id)
+    assert len(failed) == 1
+    assert found.usage.llm_calls == len(found.decisions) == 3, "nothing was asked twice"
+
+
+async def test_a_handler_that_decides_itself_finds_its_answer_in_the_journal(platform: Platform) -> None:
+    minds = planner([publish("inventory.reserve.requested", order_id="A"), complete({})])
+    runs: list[int] = []
+
+    @minds.on_goal("order.received")
+    async def begin(goal: GoalContext, context: PlatformContext) -> None:
+        decision = await minds.reason_next_action("The goal came.", context)
+        runs.append(1)
+        if len(runs) == 1:
+            raise VersionConflict("once more")
+        await minds.execute_decision(decision, context)
+
+    plan = await order(platform, minds, stock())
+    await plan.result(timeout=5)
+    found = await ended(platform, plan.plan_id)
+    assert (len(runs), found.usage.llm_calls, len(found.decisions)) == (2, 2, 2)
