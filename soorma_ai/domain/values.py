@@ -19,7 +19,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 Missing = TypeVar("Missing")
 T = TypeVar("T")
 
-_OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
+_OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False, defer_build=True))
 MOST_LEVELS = 100
 MOST_OF_A_MESSAGE = 10_000
 LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
@@ -35,7 +35,7 @@ _NAMESPACE = uuid.UUID("6f7b1a52-5c0e-5d0c-9f53-0d2f1a8f4c11")
 class Frozen(BaseModel):
     """Base of the models that authors give: nothing in them can be changed, and unknown fields are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True, eq=False)
