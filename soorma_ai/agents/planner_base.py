@@ -200,6 +200,10 @@ class BasePlanner(Agent):
         drawn = await draft(handling, settings, material, await self.ask_custom_context(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
 
+    def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
+        if self.reasoner is None and self.model_settings is not None:
+            self.reasoner = make(self.model_settings)
+
     def check(self) -> None:
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
