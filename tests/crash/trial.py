@@ -156,7 +156,7 @@ class Stage:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.ledger = Ledger(self._place / "ledger.sock")
-        self.width = max(1, (os.cpu_count() or 1) // int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1")))
+        self.width = os.cpu_count() or 1
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "PYTHONPYCACHEPREFIX": str(self._place / "compiled"),
