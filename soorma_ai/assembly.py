@@ -10,6 +10,8 @@ from soorma_ai.adapters.owner.control import ControlServer
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import Frozen
 from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.commands import carry_out
 from soorma_ai.runtime.handling.handling import Services
@@ -23,6 +25,7 @@ async def assemble(
 ) -> tuple[Services, Supervisor]:
     """Open what a platform needs, with `store`, `bus` and `clock` in the place of what the settings choose. `opened`
     closes it, the last one first, whatever one of them raises."""
+    _build_models()
     clock, signals = clock or SystemClock(), Signals()
     path = None if store else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
@@ -46,6 +49,13 @@ async def assemble(
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+def _build_models() -> None:
+    """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
+    two use a model first."""
+    for model in (EventEnvelope, *Frozen.__subclasses__()):
+        model.model_rebuild()
 
 
 def make_reasoner(settings: ModelSettings) -> Reasoner:

@@ -45,6 +45,15 @@ import json, resource, sys
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(json.dumps([used.ru_utime + used.ru_stime, list(sys.modules)]))
 """
+OPEN = """
+import asyncio
+from soorma_ai import EventEnvelope, Platform
+from soorma_ai.domain.values import Frozen
+async def opened():
+    async with Platform("sqlite://"):
+        print(*(model.__pydantic_complete__ for model in (EventEnvelope, *Frozen.__subclasses__())))
+asyncio.run(opened())
+"""
 
 
 @dataclass(frozen=True)
@@ -80,3 +89,9 @@ def test_nothing_is_loaded_that_is_used_later_or_by_some_programs(statement: str
     modules = imported(statement, compiled).modules
     assert "soorma_ai" in modules
     assert [f"{name}, which is for: {HEAVY[name]}" for name in HEAVY if name in modules] == []
+
+
+def test_an_open_platform_leaves_no_model_to_be_built_by_two_threads_at_once() -> None:
+    output = subprocess.run([sys.executable, "-c", OPEN], check=True, capture_output=True, text=True).stdout
+    assert len(output.split()) > 10
+    assert set(output.split()) == {"True"}
