@@ -26,14 +26,21 @@ RENEW := $(shell test -x $(PYTHON) && test "$$(cat .make/place 2>/dev/null)" = '
 # Else it asks the network for its newest version.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
+# The tests start hundreds of processes, and each would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
+
+# A worker for each core; a few chosen tests run sooner without any.
+WORKERS ?= $(if $(ARGS),0,auto)
+pytest = $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal
+
 # By strace the crash proof kills and errs at system calls. Where it does not work, the tests go without, and say so.
 define run_tests
-if strace -o /dev/null true >/dev/null 2>&1; then $(PYTHON) -m pytest $(ARGS); else \
+if strace -o /dev/null true >/dev/null 2>&1; then $(pytest) $(ARGS); else \
 	echo "strace does not work here: the crash proof's samples of system calls and I/O errors are skipped" >&2; \
-	ALLOW_SKIP=1 $(PYTHON) -m pytest $(ARGS); fi
+	ALLOW_SKIP=1 $(pytest) $(ARGS); fi
 endef
 
-run_worst = SOORMA_WORST=1 $(PYTHON) -m pytest tests/flow $(ARGS)
+run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
 .PHONY: help demo test check record oracle oracle-all oracle-strangers machine fanin worst crash bench clean renew
 

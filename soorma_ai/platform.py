@@ -1,28 +1,16 @@
-"""The composition root: the one module that knows every adapter."""
+"""The platform of a process: what it runs its agents with, and its client."""
 
 import asyncio
 import signal
 from contextlib import AsyncExitStack
 from typing import Self
 
-from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.local_bus import LocalBus
-from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.adapters.owner.control import ControlServer
-from soorma_ai.adapters.owner.lock import Owner
-from soorma_ai.adapters.prompts import PromptFiles
-from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.agents.agent import Agent
-from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.values import JsonObject, clip
+from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
+from soorma_ai.ports import Bus, Clock, Store
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.commands import carry_out
-from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
 
@@ -52,10 +40,9 @@ class Platform(Client):
                 f"bus_url={hide_password(self._settings.bus_url)!r}: this version has the bus of one process; "
                 f"leave it out, or give {DEFAULT_BUS_URL!r}"
             )
-        self._path = None if store else sqlite_path(self._settings.store_url)
-        self._store = store
-        self._bus = bus
-        self._clock = clock or SystemClock()
+        if store is None:
+            sqlite_path(self._settings.store_url)
+        self._store, self._bus, self._clock = store, bus, clock
         self._purpose = purpose
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
@@ -79,42 +66,21 @@ class Platform(Client):
         for given in agents:
             _must_be_an_agent(given)
         for agent in agents:
-            if isinstance(agent, BasePlanner):
-                _give_reasoner(agent)
+            agent.take_reasoner(self.services.make_reasoner)
             agent.check()
         await self._supervisor.start(agents)
 
     async def _open(self, opened: AsyncExitStack) -> None:
-        """Open what a platform needs; `opened` closes it, the last one first, whatever one of them raises."""
-        signals = Signals()
-        owner = opened.enter_context(Owner.take(self._path, purpose=self._purpose)) if self._path else None
-        opened.callback(self._forget)
-        store = self._store or SqliteStore(self._path)
-        opened.push_async_callback(store.close)
-        store.notify(signals.committed, self._arrived)
-        await store.open(self._clock.now())
-        prompts = PromptFiles(*self._settings.prompts_dirs)
-        backlog = self._settings.max_backlog
-        self._open_services = Services(
-            store, self._clock, prompts, signals, max_backlog=backlog, make_reasoner=make_reasoner
-        )
-        self._supervisor = Supervisor(self._open_services, self._bus or LocalBus())
-        opened.push_async_callback(self._supervisor.stop)
-        if owner is not None:
-            control = ControlServer(owner.info.socket, self._obey)
-            await control.start()
-            opened.push_async_callback(control.close)
+        # A program that only names its agents opens nothing, and loads no adapter.
+        from soorma_ai.assembly import assemble
 
-    def _arrived(self, arrival: Arrival) -> None:
-        if self._supervisor is not None:
-            self._supervisor.arrived(arrival)
+        opened.callback(self._forget)
+        self._open_services, self._supervisor = await assemble(
+            opened, self._settings, self._purpose, self._store, self._bus, self._clock
+        )
 
     def _forget(self) -> None:
         self._open_services = self._supervisor = None
-
-    async def _obey(self, request: JsonObject) -> JsonObject:
-        """Carry out a command that came through the control socket, which only this user of this machine can open."""
-        return await carry_out(self.services, request)
 
 
 def run(*agents: Agent) -> None:
@@ -140,18 +106,3 @@ def stop_by_signal() -> asyncio.Event:
 def _must_be_an_agent(given: object) -> None:
     if not isinstance(given, Agent):
         raise ConfigError(f"start({clip(repr(given), 80)}): give agents, one after the other: start(first, second)")
-
-
-def _give_reasoner(planner: BasePlanner) -> None:
-    if planner.reasoner is None and planner.model_settings is not None:
-        planner.reasoner = make_reasoner(planner.model_settings)
-
-
-def make_reasoner(settings: ModelSettings) -> Reasoner:
-    return LiteLLMReasoner(
-        settings.model,
-        api_base=settings.api_base,
-        api_key=settings.api_key,
-        temperature=settings.temperature,
-        **settings.extra,
-    )

@@ -17,6 +17,7 @@ from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinitio
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject, span_of
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.ports import ModelSettings, Reasoner
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.replies import tell_requester
@@ -153,6 +154,9 @@ class Agent:
             events=(*self._taken, *made),
             subscriptions=tuple(Subscription(r.topic, r.event_type) for r in self._routes if r.topic is not None),
         )
+
+    def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
+        """Take a reasoner for the model that the agent names, as the platform that starts it makes them."""
 
     def check(self) -> None:
         """Raise ConfigError for what can be known before anything runs."""

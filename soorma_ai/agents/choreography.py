@@ -6,13 +6,11 @@ from typing import Any
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.planner_base import BasePlanner
-from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import PlannerDecision, fingerprint
+from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.values import json_object
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.runtime.planning.decide import offer_now, situation_now
 
 
 class ChoreographyPlanner(BasePlanner):
@@ -50,8 +48,5 @@ class ChoreographyPlanner(BasePlanner):
         if goal_event is not None and goal_event.goal_id != handling.plan.goal_id:
             raise LocalProtocolError("execute_decision got the goal of another plan")
         self.settings.must_have_model()
-        offer = await offer_now(handling, self.settings)
         trigger = handling.trigger or Trigger("")
-        decision = prepare_decision(decision, offer)
-        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
-        await self._engine.carry_out(handling, judge(decision, situation), trigger)
+        await self._engine.carry_out(handling, await self._engine.judge(handling, decision, trigger), trigger)

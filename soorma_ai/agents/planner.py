@@ -13,8 +13,8 @@ from soorma_ai.domain.decisions import (
     WaitAction,
 )
 from soorma_ai.errors import ConfigError, LocalProtocolError
+from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.planner import Parked
 
 
 class Planner(BasePlanner):
@@ -41,7 +41,7 @@ class Planner(BasePlanner):
         trigger = handling.trigger = _trigger(handling, event)
         try:
             judged = await self._engine.decide(handling, trigger, await self.ask_custom_context(handling))
-        except Parked:
+        except planning.planner.Parked:
             return None
         await self._engine.carry_out(handling, judged, trigger)
         return _name_of_request(judged)

@@ -36,13 +36,11 @@ from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
+from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Meanings
-from soorma_ai.runtime.planning.decide import draft, material_now
-from soorma_ai.runtime.planning.planner import Parked, PlanningEngine, PutOff, Transition
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
-from soorma_ai.runtime.planning.turn import fail_taken_up
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
@@ -127,7 +125,7 @@ class BasePlanner(Agent):
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._meanings = Meanings(embedder) if embedder else None
         self._room = room_of(f"planner {name}", offer_tokens, offer_schemas, pinned_events)
-        self._engine = PlanningEngine(self)
+        self._engine = planning.planner.PlanningEngine(self)
         self.goal_handlers: dict[str, Registered] = {}
         self._transition_handler: Registered | None = None
         self._context_handler: Handler | None = None
@@ -194,11 +192,15 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        material = await material_now(handling, settings, _chosen(agents))
+        material = await planning.decide.material_now(handling, settings, _chosen(agents))
         if material.offer.is_empty:
-            raise PutOff(material.wanted)
-        drawn = await draft(handling, settings, material, await self.ask_custom_context(handling))
+            raise planning.planner.PutOff(material.wanted)
+        drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
         return await PlanContext.create_from_goal(goal, context, state_machine=drawn)
+
+    def take_reasoner(self, make: Callable[[ModelSettings], Reasoner]) -> None:
+        if self.reasoner is None and self.model_settings is not None:
+            self.reasoner = make(self.model_settings)
 
     def check(self) -> None:
         if not self.goals:
@@ -259,7 +261,7 @@ class BasePlanner(Agent):
         return self._run(handling, handler, GoalContext.of(handling, goal), PlatformContext(handling))
 
     @property
-    def transition(self) -> Transition | None:
+    def transition(self) -> "planning.planner.Transition | None":
         handler = self._transition_handler
         if handler is None:
             return None
@@ -279,12 +281,12 @@ class BasePlanner(Agent):
         await self._engine.begin(handling)
 
     async def _hear(self, handling: Handling, handler: Registered) -> None:
-        with suppress(Parked):
+        with suppress(planning.planner.Parked):
             await super()._hear(handling, handler)
 
     async def _event_failed(self, handling: Handling, failure: Failure) -> None:
         if failure.ends_plan:
-            await fail_taken_up(handling, failure)
+            await planning.turn.fail_taken_up(handling, failure)
         await super()._event_failed(handling, failure)
 
     def _pursue(self, goal: EventDefinition) -> None:

@@ -72,7 +72,12 @@ class EventEnvelope(BaseModel):
     """A CloudEvents 1.0 event. `to_json` is its structured JSON form; attributes it does not know survive."""
 
     model_config = ConfigDict(
-        frozen=True, extra="allow", populate_by_name=True, alias_generator=_wire_name, allow_inf_nan=False
+        frozen=True,
+        extra="allow",
+        populate_by_name=True,
+        alias_generator=_wire_name,
+        allow_inf_nan=False,
+        defer_build=True,
     )
 
     specversion: Literal["1.0"] = "1.0"

@@ -18,7 +18,7 @@ JsonObject: TypeAlias = dict[str, JsonValue]
 Missing = TypeVar("Missing")
 T = TypeVar("T")
 
-_OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False))
+_OBJECT = TypeAdapter(JsonObject, config=ConfigDict(allow_inf_nan=False, defer_build=True))
 MOST_LEVELS = 100
 MOST_OF_A_MESSAGE = 10_000
 LONGEST_WAIT_SECONDS = 10 * 366 * 24 * 3600
@@ -38,7 +38,7 @@ _CANONICAL = json.JSONEncoder(ensure_ascii=False, allow_nan=False, sort_keys=Tru
 class Frozen(BaseModel):
     """Base of the models that authors give: nothing in them can be changed, and unknown fields are refused."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ from typing import Any
 from failpoints import Failpoints
 from ledger import Outside
 
-import soorma_ai.platform
+import soorma_ai.assembly
 from soorma_ai import EventEnvelope, Platform
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
@@ -101,7 +101,7 @@ class Life:
             from bugs import BUGS
 
             outside = BUGS[brief.bug].outside
-            soorma_ai.platform.SqliteStore = BUGS[brief.bug].store
+            soorma_ai.assembly.SqliteStore = BUGS[brief.bug].store
         self.outside = outside(brief.ledger, brief.account, brief.life, self._points)
         _watch_every_writer(self._points)
 

@@ -41,4 +41,5 @@ async def test_every_event_comes_twice_and_its_plan_is_none_the_wiser(path: Path
 @pytest.mark.skipif(not IS_WORST, reason="about SOORMA_WORST=1")
 async def test_in_the_worst_mode_nothing_is_done_in_groups(platform: Platform) -> None:
     assert isinstance(platform, WorstPlatform)
+    assert isinstance(platform.services.store, ForgetfulStore)
     assert {writer.GROUP, relay.BATCH, timers.BATCH} == {1}

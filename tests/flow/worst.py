@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from soorma_ai import Platform
+from soorma_ai import Platform, assembly
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.file import writer
@@ -63,10 +63,11 @@ class ForgetfulStore(SqliteStore):
 
 class WorstPlatform(Platform):
     async def _open(self, opened: AsyncExitStack) -> None:
-        self._store, self._bus = ForgetfulStore(self._path), TwiceBus()
+        self._bus = TwiceBus()
         await super()._open(opened)
 
 
 def alone() -> None:
-    """Groups and batches of one, in this process."""
+    """Groups and batches of one, and stores that forget, in this process."""
+    assembly.SqliteStore = ForgetfulStore
     writer.GROUP = relay.BATCH = timers.BATCH = 1

@@ -15,8 +15,8 @@ from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
+from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling, current_handling
-from soorma_ai.runtime.planning.machine import MachineInHand
 
 # A failure, a timeout or a person's answer is seen under the name that transitions know it by.
 EventContext: TypeAlias = EventEnvelope
@@ -61,7 +61,7 @@ class GoalContext:
         await handling.read_values()
         payload = json_object(f"the data of {event_type!r}", data)
         reply = ExpectedReply(response_event or completion_of(event_type))
-        opened = await MachineInHand(handling).request(AgentRequest(event_type, payload, reply))
+        opened = await planning.machine.MachineInHand(handling).request(AgentRequest(event_type, payload, reply))
         if opened is None:
             raise UnknownEvent(f"no agent takes {event_type!r}; start one that does, and look at the event's name")
         return opened
@@ -76,7 +76,7 @@ class PlanContext:
     def __init__(self, handling: Handling) -> None:
         """Take a plan whose values, and what it waits for, have been read; see `of`."""
         self._handling = handling
-        self._machine = MachineInHand(handling)
+        self._machine = planning.machine.MachineInHand(handling)
 
     @classmethod
     async def of(cls, handling: Handling) -> "PlanContext":

@@ -1,10 +1,10 @@
 """The context of a handler. Everything it does here is recorded, and happens when the handler has returned."""
 
 from collections.abc import Mapping
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
-from soorma_ai.agents.contexts.toolkit import EventToolkit
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.task import question_of
 from soorma_ai.domain.effects import Declare, Publish
@@ -18,6 +18,9 @@ from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.task import TaskInHand
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.tracker import Tracker
+
+if TYPE_CHECKING:
+    from soorma_ai.agents.contexts.toolkit import EventToolkit
 
 
 class BusClient:
@@ -150,9 +153,15 @@ class PlatformContext:
         self.task = task
         self.bus = BusClient(handling, in_hand)
         self.registry = RegistryClient(handling)
-        self.toolkit = EventToolkit(self.registry, handling.agent)
         self.memory = MemoryClient(handling, in_hand)
         self.tracker = Tracker(handling.services, handling.event.tenant_id)
+
+    @cached_property
+    def toolkit(self) -> "EventToolkit":
+        # Few handlers look through events, and what shows and checks them is large.
+        from soorma_ai.agents.contexts.toolkit import EventToolkit
+
+        return EventToolkit(self.registry, self.handling.agent)
 
     @property
     def tenant_id(self) -> str:

@@ -19,7 +19,6 @@ from soorma_ai.runtime.handling.handling import Services
 
 BATCHES_AT_ONCE = 20
 
-_PRUNED = TypeAdapter(Pruned)
 _LONGEST_VALUE = 80
 
 T_co = TypeVar("T_co", covariant=True)
@@ -120,7 +119,7 @@ class PrunePlans:
         return asdict(pruned)
 
     def read(self, reply: JsonObject) -> Pruned:
-        return _PRUNED.validate_python(reply)
+        return TypeAdapter(Pruned).validate_python(reply)
 
 
 COMMANDS: dict[str, type[Command[object]]] = {

@@ -97,7 +97,7 @@ class Consumer:
         return True
 
     def looked(self, found: int) -> None:
-        """Note that the claim in flight has found so many: hands for more than that are free, and nothing older waits."""
+        """Note that the claim in flight has found so many: hands for more than that are free, and none older waits."""
         self._has_queue = found == self._claiming
         self._claiming = found
         self._services.signals.agent(self.agent).clear()

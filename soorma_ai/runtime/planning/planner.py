@@ -4,19 +4,20 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Protocol
 
+from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.machine.step import View, hold, keep_result
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Judged
+from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.planning.decide import decide, offer_now
+from soorma_ai.runtime.planning.decide import decide, offer_now, situation_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, rest_turn
@@ -99,6 +100,13 @@ class PlanningEngine:
             handling.apply(park(handling.plan, handling.moment()))
             raise Parked
         return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
+
+    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger) -> Judged:
+        """Judge, as things are now, a decision that the author gives."""
+        offer = await offer_now(handling, self._author.settings)
+        decision = prepare_decision(decision, offer)
+        situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
+        return judge(decision, situation)
 
     async def carry_out(self, handling: Handling, judged: Judged, trigger: Trigger) -> None:
         # An event of another owner finds a plan that may be waiting for something else.

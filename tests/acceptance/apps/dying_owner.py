@@ -8,20 +8,23 @@ import os
 import signal
 import sys
 
+import soorma_ai.assembly
 from soorma_ai import Platform
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.runtime.client.commands import carry_out
+from soorma_ai.runtime.handling.handling import Services
 
 
-class DyingPlatform(Platform):
-    async def _obey(self, request: JsonObject) -> JsonObject:
-        if sys.argv[1] == "after":
-            await super()._obey(request)
-        os.kill(os.getpid(), signal.SIGKILL)
-        raise AssertionError("killed by now")
+async def die(services: Services, request: JsonObject) -> JsonObject:
+    if sys.argv[1] == "after":
+        await carry_out(services, request)
+    os.kill(os.getpid(), signal.SIGKILL)
+    raise AssertionError("killed by now")
 
 
 async def main() -> None:
-    async with DyingPlatform(purpose="an application that dies"):
+    soorma_ai.assembly.carry_out = die
+    async with Platform(purpose="an application that dies"):
         print("ready", flush=True)
         await asyncio.Event().wait()
 

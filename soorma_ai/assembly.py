@@ -1,0 +1,68 @@
+"""The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
+
+from contextlib import AsyncExitStack
+from functools import partial
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.models import LiteLLMReasoner
+from soorma_ai.adapters.owner.control import ControlServer
+from soorma_ai.adapters.owner.lock import Owner
+from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.sqlite.store import SqliteStore
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import Frozen
+from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
+from soorma_ai.runtime.client.commands import carry_out
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.process.signals import Signals
+from soorma_ai.runtime.loops.supervise import Supervisor
+from soorma_ai.settings import Settings, sqlite_path
+
+
+async def assemble(
+    opened: AsyncExitStack, settings: Settings, purpose: str, store: Store | None, bus: Bus | None, clock: Clock | None
+) -> tuple[Services, Supervisor]:
+    """Open what a platform needs, with `store`, `bus` and `clock` in the place of what the settings choose. `opened`
+    closes it, the last one first, whatever one of them raises."""
+    _build_models()
+    clock, signals = clock or SystemClock(), Signals()
+    path = None if store else sqlite_path(settings.store_url)
+    owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
+    store = store or SqliteStore(path)
+    opened.push_async_callback(store.close)
+    services = Services(
+        store,
+        clock,
+        PromptFiles(*settings.prompts_dirs),
+        signals,
+        max_backlog=settings.max_backlog,
+        make_reasoner=make_reasoner,
+    )
+    supervisor = Supervisor(services, bus or LocalBus())
+    store.notify(signals.committed, supervisor.arrived)
+    await store.open(clock.now())
+    opened.push_async_callback(supervisor.stop)
+    if owner is not None:
+        # What comes through this socket comes from this user of this machine, who alone can open it.
+        control = ControlServer(owner.info.socket, partial(carry_out, services))
+        await control.start()
+        opened.push_async_callback(control.close)
+    return services, supervisor
+
+
+def _build_models() -> None:
+    """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
+    two use a model first."""
+    for model in (EventEnvelope, *Frozen.__subclasses__()):
+        model.model_rebuild()
+
+
+def make_reasoner(settings: ModelSettings) -> Reasoner:
+    return LiteLLMReasoner(
+        settings.model,
+        api_base=settings.api_base,
+        api_key=settings.api_key,
+        temperature=settings.temperature,
+        **settings.extra,
+    )
