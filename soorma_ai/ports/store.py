@@ -62,7 +62,8 @@ class Queue(Protocol):
     ) -> list[Delivery]:
         """Take up to `limit` deliveries, one per owner, in order of arrival; on disk when this returns.
 
-        Not those of `held`, which the caller has in hand: when a clock steps, a lease is over and its holder is not.
+        Not those of `held` that are leased, which the caller has in hand: when a clock steps, a lease is over and its
+        holder is not.
         Not those that were in hand at several ends of the process; see `claim_suspect`.
         """
         ...

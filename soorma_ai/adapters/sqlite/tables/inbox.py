@@ -28,7 +28,7 @@ _CLAIM = """
 # Twice in hand when the process ended is no chance any more.
 CLAIMABLE = f"""{_CLAIM}
     WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND inbox.crashes < 2 AND inbox.ready_at <= ?
-        AND inbox.seq NOT IN (SELECT value FROM json_each(?))
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
 
@@ -36,7 +36,7 @@ _CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.crashes < 2 AND inbox.read
 
 SUSPECT = f"""{_CLAIM}
     WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
-        AND inbox.agent IN (SELECT value FROM json_each(?)) AND inbox.seq NOT IN (SELECT value FROM json_each(?))
+        AND inbox.agent IN (SELECT value FROM json_each(?)) AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
 
