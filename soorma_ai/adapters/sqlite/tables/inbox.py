@@ -36,7 +36,8 @@ _CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.crashes < 2 AND inbox.read
 
 SUSPECT = f"""{_CLAIM}
     WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
-        AND inbox.agent IN (SELECT value FROM json_each(?)) AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
+        AND inbox.agent IN (SELECT value FROM json_each(?))
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
 
