@@ -1,0 +1,89 @@
+"""Measured programs as processes: a fresh interpreter, a fresh folder, and for rivals an environment of their own."""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from functools import cache
+from pathlib import Path
+
+from bench.measure import Figures
+from bench.table import FSYNCS, Options, Program
+
+ROOT = Path(__file__).parents[1]
+ENVIRONMENTS = ROOT / "bench" / ".rivals"
+# On the disk of the project: the folder for temporary files may be in memory, where nothing waits for a disk.
+FOLDERS = ROOT / "bench" / ".runs"
+PATIENCE = 900
+_SYNC = re.compile(r"(?:\d+ +)?(\d+\.\d+) f(?:data)?sync\(")
+_TRACE = ("strace", "-f", "-ttt", "-e", "trace=fsync,fdatasync", "-o")
+
+
+class Failed(Exception):
+    """A program that told no figures."""
+
+
+def run(program: Program, tiny: Options | None = None, trace: Path | None = None) -> Figures:
+    """Run a program once, and return what it tells. Raise Failed. Where `trace` is a path its syncs go there."""
+    options = {**program.options, **{name: value for name, value in (tiny or {}).items() if name in program.options}}
+    FOLDERS.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=FOLDERS) as folder:
+        command = [str(python_of(program.rival)), "-m", program.module, folder, json.dumps(options)]
+        traced = [*_TRACE, str(trace), *command] if trace else command
+        try:
+            ended = subprocess.run(
+                traced, check=False, capture_output=True, text=True, cwd=ROOT, env=_environment(), timeout=PATIENCE
+            )
+        except subprocess.TimeoutExpired as error:
+            raise Failed(f"{program.module} {options} had not ended after {PATIENCE} s") from error
+    if ended.returncode:
+        said = "\n".join(ended.stderr.strip().splitlines()[-8:])
+        raise Failed(f"{program.module} {options} ended with {ended.returncode}:\n{said}")
+    figures: Figures = json.loads(ended.stdout.splitlines()[-1])
+    return figures
+
+
+def count_fsyncs(program: Program, tiny: Options | None = None) -> Figures:
+    """Return the syncs of a unit, by a run whose times do not count; nothing where they cannot be seen."""
+    if not can_trace():
+        return {}
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace"
+        figures = run(program, tiny, trace)
+        moments = [float(found[1]) for line in trace.read_text().splitlines() if (found := _SYNC.match(line))]
+    return {FSYNCS: sum(figures["begin"] <= moment <= figures["end"] for moment in moments) / figures["units"]}
+
+
+@cache
+def can_trace() -> bool:
+    """Tell whether strace is here and allowed."""
+    if shutil.which(_TRACE[0]) is None:
+        return False
+    return subprocess.run([*_TRACE, os.devnull, "true"], check=False, capture_output=True).returncode == 0
+
+
+@cache
+def python_of(rival: str | None) -> Path:
+    """Return the interpreter of a rival's environment, which is made if it is not there or its versions are others."""
+    if rival is None:
+        return Path(sys.executable)
+    wanted = ROOT / "bench" / "rivals" / f"{rival}.txt"
+    place, digest = ENVIRONMENTS / rival, hashlib.sha256(wanted.read_bytes()).hexdigest()
+    python, mark = place / "bin" / "python", place / "made"
+    if not mark.exists() or mark.read_text() != digest:
+        print(f"setting up {place.relative_to(ROOT)}", file=sys.stderr)
+        shutil.rmtree(place, ignore_errors=True)
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        subprocess.run([str(python), "-m", "pip", "install", "--quiet", "--requirement", str(wanted)], check=True)
+        mark.write_text(digest)
+    return python
+
+
+def _environment() -> dict[str, str]:
+    """Return an environment in which nothing of ours is set, and nobody calls home."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("SOORMA_", "LANG", "OPENAI_"))}
+    return {**kept, "LANG": "C.UTF-8", "DO_NOT_TRACK": "1"}
