@@ -127,7 +127,7 @@ def _draw(panel: Panel, place: Any, *, only_ours: bool, tiny: bool) -> None:
         if only_ours and program(0).rival:
             continue
         print(f"{panel.title}: {who}", file=sys.stderr)
-        values = [process.run(program(size), TINY if tiny else None)[panel.figure] for size in sizes]
+        values = [process.run(program(size), TINY if tiny else {})[panel.figure] for size in sizes]
         most = max(most, *values)
         place.plot(sizes, values, marker="o", label=who, color=COLOURS[who])
     if panel.bound:

@@ -20,20 +20,25 @@ ENVIRONMENTS = ROOT / "bench" / ".rivals"
 FOLDERS = ROOT / "bench" / ".runs"
 PATIENCE = 900
 _SYNC = re.compile(r"(?:\d+ +)?(\d+\.\d+) f(?:data)?sync\(")
-_TRACE = ("strace", "-f", "-ttt", "-e", "trace=fsync,fdatasync", "-o")
+_STRACE = ("strace", "-f", "-ttt", "-e", "trace=fsync,fdatasync", "-o")
+# It stops a program at these calls only, where it is new enough to know how.
+_FAST_STRACE = ("strace", "--seccomp-bpf", *_STRACE[1:])
 
 
 class Failed(Exception):
     """A program that told no figures."""
 
 
-def run(program: Program, tiny: Options | None = None, trace: Path | None = None) -> Figures:
-    """Run a program once, and return what it tells. Raise Failed. Where `trace` is a path its syncs go there."""
-    options = {**program.options, **{name: value for name, value in (tiny or {}).items() if name in program.options}}
+def run(program: Program, sizes: Options, trace: Path | None = None) -> Figures:
+    """Run a program once, and return what it tells. Raise Failed.
+
+    Of `sizes` those count that it has, instead of its own. Where `trace` is a path its syncs go there.
+    """
+    options = {name: sizes.get(name, value) for name, value in program.options.items()}
     FOLDERS.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(dir=FOLDERS) as folder:
         command = [str(python_of(program.rival)), "-m", program.module, folder, json.dumps(options)]
-        traced = [*_TRACE, str(trace), *command] if trace else command
+        traced = [*tracer(), str(trace), *command] if trace else command
         try:
             ended = subprocess.run(
                 traced, check=False, capture_output=True, text=True, cwd=ROOT, env=_environment(), timeout=PATIENCE
@@ -47,23 +52,23 @@ def run(program: Program, tiny: Options | None = None, trace: Path | None = None
     return figures
 
 
-def count_fsyncs(program: Program, tiny: Options | None = None) -> Figures:
+def count_fsyncs(program: Program, sizes: Options) -> Figures:
     """Return the syncs of a unit, by a run whose times do not count; nothing where they cannot be seen."""
-    if not can_trace():
+    if not tracer():
         return {}
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace"
-        figures = run(program, tiny, trace)
+        figures = run(program, sizes, trace)
         moments = [float(found[1]) for line in trace.read_text().splitlines() if (found := _SYNC.match(line))]
     return {FSYNCS: sum(figures["begin"] <= moment <= figures["end"] for moment in moments) / figures["units"]}
 
 
 @cache
-def can_trace() -> bool:
-    """Tell whether strace is here and allowed."""
-    if shutil.which(_TRACE[0]) is None:
-        return False
-    return subprocess.run([*_TRACE, os.devnull, "true"], check=False, capture_output=True).returncode == 0
+def tracer() -> tuple[str, ...]:
+    """Return how strace is called, whose output file comes next; nothing where it is not here, or not allowed."""
+    ways = (_FAST_STRACE, _STRACE) if shutil.which(_STRACE[0]) else ()
+    tries = ((way, subprocess.run([*way, os.devnull, "true"], check=False, capture_output=True)) for way in ways)
+    return next((way for way, tried in tries if tried.returncode == 0), ())
 
 
 @cache

@@ -1,7 +1,7 @@
 """What was measured, as tables. Pure: figures in, Markdown out."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isinf
 from statistics import median
 
@@ -64,14 +64,16 @@ def verdict(bound: Bound, value: Spread | None) -> str:
 
 
 def bounds_table(rows: Iterable[Row], measured: Mapping[str, Runs]) -> str:
-    lines = ["| work | figure | found | wanted | aim | |", "|---|---|---|---|---|---|"]
+    lines = ["| work | figure | found | of CPU | wanted | aim | |", "|---|---|---|---|---|---|---|"]
     for row in rows:
         for bound in row.bounds:
             value = found(bound, measured.get(row.name, {}))
             wanted = "" if isinf(bound.limit) else f"{bound.kind} {number(bound.limit)}"
             aim = "" if bound.aim is None else number(bound.aim)
             told = verdict(bound, value)
-            lines.append(f"| {row.work} | {bound.words} | {value or ''} | {wanted} | {aim} | {told} |")
+            is_time = bound.of and bound.figure == "ms"
+            cpu = found(replace(bound, figure="cpu_ms"), measured.get(row.name, {})) if is_time else None
+            lines.append(f"| {row.work} | {bound.words} | {value or ''} | {cpu or ''} | {wanted} | {aim} | {told} |")
     return "\n".join(lines)
 
 

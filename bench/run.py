@@ -22,28 +22,27 @@ from statistics import median
 from bench import process
 from bench.measure import Figures
 from bench.report import put_between, report
-from bench.table import ROWS, Row
+from bench.table import ROWS, Options, Row
 
 README = Path(__file__).parent / "README.md"
 SYNCS = 200
 
 
-def measure(row: Row, rounds: int, *, only_ours: bool, tiny: bool) -> tuple[dict[str, list[Figures]], list[str]]:
+def measure(row: Row, rounds: int, sizes: Options, *, only_ours: bool) -> tuple[dict[str, list[Figures]], list[str]]:
     """Return the figures of each program by round, and what went wrong. A program that failed is not tried again."""
     programs = {who: one for who, one in row.programs.items() if not (only_ours and one.rival)}
     runs: dict[str, list[Figures]] = {who: [] for who in programs}
     faults: list[str] = []
-    options = row.tiny if tiny else None
     for round in range(rounds):
         for who, program in [*programs.items()]:
             say(f"{row.name}: {who}, round {round + 1} of {rounds}")
             try:
-                runs[who].append(process.run(program, options))
+                runs[who].append(process.run(program, sizes))
             except process.Failed as fault:
                 faults.append(f"{row.name}: {who}: {fault}")
                 del programs[who]
     for who, program in programs.items() if row.traced else ():
-        counted = process.count_fsyncs(program, options)
+        counted = process.count_fsyncs(program, sizes)
         runs[who] = [{**figures, **counted} for figures in runs[who]]
     return runs, faults
 
@@ -66,7 +65,7 @@ def where_and_when(rounds: int) -> str:
         f"Measured at commit {commit or 'unknown'}, {time.strftime('%Y-%m-%d')}: {os.cpu_count()} cores, "
         f"{platform.system()}, Python {platform.python_version()}, SQLite {sqlite3.sqlite_version}, "
         f"fdatasync {sync_ms():.2f} ms, load (5 and 15 minutes) {load}. "
-        f"Medians of {rounds} rounds, with the least and the most; a ratio is taken in each round."
+        + ("One round." if rounds == 1 else f"Medians of {rounds} rounds, with the least and the most.")
     )
 
 
@@ -95,8 +94,11 @@ def chosen(names: str) -> list[Row]:
 def options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rows", default="", help=", ".join(row.name for row in ROWS))
-    parser.add_argument("--rounds", type=int, help="5; with --ours, 1")
-    parser.add_argument("--ours", action="store_true", help="no rivals, whose environments are not made then")
+    parser.add_argument("--rounds", type=int, help="5; with --ours or --tiny, 1")
+    parser.add_argument(
+        "--ours", action="store_true", help="no rivals, whose environments are not made then; implies --short"
+    )
+    parser.add_argument("--short", action="store_true", help="what takes long in a smaller size, as --ours does it")
     parser.add_argument("--tiny", action="store_true", help="show that the programs work; the figures say nothing")
     parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md as well")
     parser.add_argument("--plots", action="store_true", help="draw growth as bench/plots/*.png, and nothing else")
@@ -110,13 +112,16 @@ def main() -> int:
 
         draw(only_ours=given.ours, tiny=given.tiny)
         return 0
-    rows, rounds = chosen(given.rows), given.rounds or (1 if given.ours else 5)
+    rows, rounds = chosen(given.rows), given.rounds or (1 if given.ours or given.tiny else 5)
     words = where_and_when(rounds)
     measured: dict[str, dict[str, list[Figures]]] = {}
     faults: list[str] = []
     for row in rows:
-        measured[row.name], found = measure(row, rounds, only_ours=given.ours, tiny=given.tiny)
+        sizes = row.tiny if given.tiny else row.short if given.ours or given.short else {}
+        measured[row.name], found = measure(row, rounds, sizes, only_ours=given.ours)
         faults += found
+        if sizes:
+            words += f" Not of full size: {row.name} ({', '.join(f'{name} {value}' for name, value in sizes.items())})."
     told = report(rows, measured, words)
     print(told)
     if given.write:

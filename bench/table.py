@@ -36,7 +36,8 @@ class Bound:
 
 @dataclass(frozen=True)
 class Row:
-    """`tiny` are options of a run that only shows that the programs work. `traced`: its fsyncs are counted."""
+    """`tiny` are options of a run that only shows that the programs work, `short` of one that has little time.
+    `traced`: its fsyncs are counted."""
 
     name: str
     work: str
@@ -44,6 +45,7 @@ class Row:
     bounds: tuple[Bound, ...]
     tiny: Options
     traced: bool = False
+    short: Options = field(default_factory=dict[str, str | int])
 
 
 def langgraph(work: str, **options: str | int) -> Program:
@@ -139,6 +141,7 @@ def _many() -> tuple[Row, ...]:
             (Bound("time, of LangGraph's", "ms", 0.2, of=LANGGRAPH),),
             {"plans": 4, "steps": 2},
             traced=True,
+            short={"plans": 250},
         ),
         *(_fan_out(by) for by in ("worker", "planner")),
     )
@@ -214,6 +217,7 @@ def _growth() -> tuple[Row, ...]:
             {OURS: ours("growth", of=of, near=near, far=far, plans=plans)},
             (Bound("of what it was", "growth", 1.2),),
             {"near": 2, "far": 6, "plans": 1},
+            short={"plans": min(plans, 8), "far": min(far, 25_000)},
         )
         for of, (words, near, far, plans) in grown.items()
     )

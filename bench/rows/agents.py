@@ -27,6 +27,8 @@ _MARK = re.compile(r'"mark": ?"([^"]+)"')
 
 
 def store_url(folder: Path, kept: str = "file") -> str:
+    """Return where a store is kept in a folder, which is made if it is not there."""
+    folder.mkdir(exist_ok=True)
     return IN_MEMORY if kept == "memory" else f"sqlite:///{folder}/ours.db"
 
 

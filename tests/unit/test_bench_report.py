@@ -40,7 +40,7 @@ def test_the_median_says_whether_a_bound_holds(bound: Bound, told: str) -> None:
 
 
 def test_tables_have_a_line_for_each_bound_and_each_program() -> None:
-    line = "| some work | time, of the rival's | 1.00 (0.50 to 1.50) | at most 0.50 | 0.25 | **misses** |"
+    line = "| some work | time, of the rival's | 1.00 (0.50 to 1.50) | 0.42 (0.33 to 0.50) | at most 0.50 | 0.25 | **misses** |"
     assert bounds_table([ROW], {"row": RUNS}).splitlines()[2:] == [line]
     lines = figures_table([ROW], {"row": RUNS}).splitlines()[2:]
     assert lines[0] == "| row | ours | 4.00 (2.00 to 6.00) | 1.25 (1.00 to 1.50) | not counted |  |"
