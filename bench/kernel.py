@@ -19,6 +19,7 @@ import jsonschema_rs
 from bench.measure import Figures, Lap, main
 from bench.rows.agents import ECHO, fields, store_url
 from soorma_ai import EventEnvelope, EventTopic, Platform
+from soorma_ai.domain.values import JsonObject
 
 ANSWER = f"{ECHO}.completed"
 LEASE_SECONDS = 30
@@ -71,8 +72,9 @@ class Kernel:
 
     async def _handle(self, asked: EventEnvelope, place: int) -> None:
         self._check(asked.data)
-        said = {"request_id": asked.id, "success": True, "status": "completed", "result": {"say": asked.data["say"]}}
-        self._check(said["result"])
+        result: JsonObject = {"say": asked.data["say"]}
+        self._check(result)
+        said: JsonObject = {"request_id": asked.id, "success": True, "status": "completed", "result": result}
         answer = EventEnvelope(
             id=hashlib.sha1(f"{asked.id} desk 0 {ANSWER}".encode()).hexdigest(),
             source="desk",

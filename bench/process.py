@@ -19,7 +19,8 @@ ENVIRONMENTS = ROOT / "bench" / ".rivals"
 # On the disk of the project: the folder for temporary files may be in memory, where nothing waits for a disk.
 FOLDERS = ROOT / "bench" / ".runs"
 PATIENCE = 900
-_SYNC = re.compile(r"(?:\d+ +)?(\d+\.\d+) f(?:data)?sync\(")
+# With the number of the thread before it, once there are several; a call that was interrupted is written twice.
+_SYNC = re.compile(r"^(?:\d+ +)?(\d+\.\d+) f(?:data)?sync\(", re.MULTILINE)
 _STRACE = ("strace", "-f", "-ttt", "-e", "trace=fsync,fdatasync", "-o")
 # It stops a program at these calls only, where it is new enough to know how.
 _FAST_STRACE = ("strace", "--seccomp-bpf", *_STRACE[1:])
@@ -59,8 +60,14 @@ def count_fsyncs(program: Program, sizes: Options) -> Figures:
     with tempfile.TemporaryDirectory() as folder:
         trace = Path(folder) / "trace"
         figures = run(program, sizes, trace)
-        moments = [float(found[1]) for line in trace.read_text().splitlines() if (found := _SYNC.match(line))]
-    return {FSYNCS: sum(figures["begin"] <= moment <= figures["end"] for moment in moments) / figures["units"]}
+        count = syncs_between(trace.read_text(), figures["begin"], figures["end"])
+    return {FSYNCS: count / figures["units"]}
+
+
+def syncs_between(trace: str, begin: float, end: float) -> int:
+    """Count the calls in what strace wrote that began between two moments since the epoch."""
+    moments = (float(found[1]) for found in _SYNC.finditer(trace))
+    return sum(begin <= moment <= end for moment in moments)
 
 
 @cache

@@ -26,6 +26,7 @@ from bench.table import ROWS, Options, Row
 
 README = Path(__file__).parent / "README.md"
 SYNCS = 200
+FULL: Options = {}
 
 
 def measure(row: Row, rounds: int, sizes: Options, *, only_ours: bool) -> tuple[dict[str, list[Figures]], list[str]]:
@@ -117,7 +118,7 @@ def main() -> int:
     measured: dict[str, dict[str, list[Figures]]] = {}
     faults: list[str] = []
     for row in rows:
-        sizes = row.tiny if given.tiny else row.short if given.ours or given.short else {}
+        sizes = row.tiny if given.tiny else row.short if given.ours or given.short else FULL
         measured[row.name], found = measure(row, rounds, sizes, only_ours=given.ours)
         faults += found
         if sizes:

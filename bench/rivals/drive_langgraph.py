@@ -7,7 +7,7 @@ which is with a write-ahead log and synchronous=FULL.
 import asyncio
 import operator
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from statistics import median
@@ -34,7 +34,7 @@ class Sum(TypedDict):
 
 
 @asynccontextmanager
-async def saver(folder: Path, kept: str) -> AsyncIterator[Any]:
+async def saver(folder: Path, kept: str) -> AsyncGenerator[Any]:
     """Yield what keeps checkpoints: None for `kept` "nowhere"."""
     if kept == "file":
         async with AsyncSqliteSaver.from_conn_string(str(folder / "graph.db")) as saving:

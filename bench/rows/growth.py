@@ -5,7 +5,7 @@ is a step.
 """
 
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from itertools import pairwise
 from pathlib import Path
@@ -30,7 +30,7 @@ async def measure(folder: Path, *, of: str, near: int, far: int, plans: int) -> 
 
 async def along_plans(folder: Path, near: int, far: int, plans: int) -> Figures:
     moments: list[float] = []
-    reasoner = count_to(far, lambda *_: moments.append(time.process_time()))
+    reasoner = count_to(far, lambda number, question: moments.append(time.process_time()))
     first: list[float] = []
     last: list[float] = []
     async with Platform(store_url(folder)) as platform:
@@ -65,7 +65,7 @@ def grown(near: Sequence[float], far: Sequence[float]) -> Figures:
 
 
 @asynccontextmanager
-async def opened(folder: Path, of: str, size: int) -> AsyncIterator[Platform]:
+async def opened(folder: Path, of: str, size: int) -> AsyncGenerator[Platform]:
     """Yield a platform with so many events in its log, or so many that agents take."""
     strangers = others(size) if of == "registry" else []
     async with Platform(store_url(folder)) as platform:

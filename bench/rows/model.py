@@ -8,7 +8,7 @@ It prints its address, and ends when its input does.
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 
 from bench.rows.agents import DOUBLE
@@ -21,7 +21,7 @@ PRICE = (1e-7, 4e-7)
 
 
 @contextmanager
-def running(steps: int) -> Iterator[str]:
+def running(steps: int) -> Generator[str]:
     """Yield the address of such a model."""
     command = [sys.executable, "-m", "bench.rows.model", str(steps)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:

@@ -1,7 +1,8 @@
-"""What the benchmark makes of its figures."""
+"""What the benchmark makes of what it saw."""
 
 import pytest
 
+from bench.process import syncs_between
 from bench.report import BEGIN, END, Runs, bounds_table, figures_table, found, number, put_between, verdict
 from bench.table import ROWS, Bound, Row
 
@@ -9,7 +10,7 @@ RUNS: Runs = {
     "ours": [{"ms": 2.0, "cpu_ms": 1.0, "per_s": 500.0}, {"ms": 6.0, "cpu_ms": 1.5, "per_s": 166.0}],
     "rival": [{"ms": 4.0, "cpu_ms": 3.0, "per_s": 250.0}, {"ms": 4.0, "cpu_ms": 3.0, "per_s": 250.0}],
 }
-ROW = Row("row", "some work", {}, (Bound("time, of the rival's", "ms", 0.5, of="rival", aim=0.25),), {})
+ROW = Row("row", "work", {}, (Bound("of the rival", "ms", 0.5, of="rival", aim=0.25),), {})
 
 
 def test_a_ratio_is_taken_in_each_round() -> None:
@@ -40,7 +41,7 @@ def test_the_median_says_whether_a_bound_holds(bound: Bound, told: str) -> None:
 
 
 def test_tables_have_a_line_for_each_bound_and_each_program() -> None:
-    line = "| some work | time, of the rival's | 1.00 (0.50 to 1.50) | 0.42 (0.33 to 0.50) | at most 0.50 | 0.25 | **misses** |"
+    line = "| work | of the rival | 1.00 (0.50 to 1.50) | 0.42 (0.33 to 0.50) | at most 0.50 | 0.25 | **misses** |"
     assert bounds_table([ROW], {"row": RUNS}).splitlines()[2:] == [line]
     lines = figures_table([ROW], {"row": RUNS}).splitlines()[2:]
     assert lines[0] == "| row | ours | 4.00 (2.00 to 6.00) | 1.25 (1.00 to 1.50) | not counted |  |"
@@ -58,6 +59,21 @@ def test_a_program_that_failed_has_no_line() -> None:
 )
 def test_a_number_has_two_or_three_digits_that_count(value: float, text: str) -> None:
     assert number(value) == text
+
+
+def test_syncs_are_counted_once_and_only_while_it_was_measured() -> None:
+    trace = """
+12.000001 fdatasync(7)            = 0
+71   13.500000 fdatasync(7 <unfinished ...>
+70   13.600000 fsync(9)                = 0
+71   13.700000 <... fdatasync resumed>) = 0
+71   14.000000 --- SIGCHLD {si_signo=SIGCHLD} ---
+71   15.000000 fdatasync(7)            = 0
+70   15.100000 +++ exited with 0 +++
+"""
+    assert syncs_between(trace, 13.0, 14.9) == 2
+    assert syncs_between(trace, 0.0, 99.0) == 4
+    assert syncs_between("", 0.0, 99.0) == 0
 
 
 def test_what_was_told_before_is_replaced() -> None:
