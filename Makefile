@@ -85,7 +85,7 @@ bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it cost
 	@$(PYTHON) -m bench.run $(ARGS)
 
 clean: ## everything that was made
-	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/.rivals bench/.runs bench/plots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .make/run: pyproject.toml uv.lock $(RENEW)

@@ -13,12 +13,16 @@ from bench.table import KERNEL, LANGGRAPH, OURS, Options, Program, kernel, langg
 FILE = Path(__file__).parent / "plots" / "growth.png"
 STEP_BYTES = 1_000
 # A rival's line where another panel has it, too, is of the same colour.
-COLOURS = {OURS: "tab:blue", "ours, planner": "tab:cyan", LANGGRAPH: "tab:orange", KERNEL: "tab:gray"}
+BY_WORKER, BY_PLANNER = f"{OURS}, worker", f"{OURS}, planner"
+COLOURS = {OURS: "tab:blue", BY_WORKER: "tab:blue", BY_PLANNER: "tab:cyan", LANGGRAPH: "tab:orange", KERNEL: "tab:gray"}
 
 
 @dataclass(frozen=True)
 class Panel:
-    """`lines` make the program that measures at a size. `bound` is drawn beside them: the most that is wanted."""
+    """`lines` make the program that measures at a size. `bound` is drawn beside them: the most that is wanted.
+
+    `logarithmic` axes are named "x" and "y"; any other begins at nothing, if it is upright.
+    """
 
     title: str
     across: str
@@ -27,7 +31,7 @@ class Panel:
     sizes: Sequence[int]
     lines: Mapping[str, Callable[[int], Program]]
     bound: Callable[[int], float] | None = None
-    is_log: bool = False
+    logarithmic: str = ""
 
 
 def _growth(of: str, near: int, plans: int) -> Callable[[int], Program]:
@@ -50,7 +54,7 @@ PANELS = (
         "far_cpu_ms",
         (1_000, 10_000, 30_000, 100_000),
         {OURS: _growth("log", 10, 10)},
-        is_log=True,
+        logarithmic="x",
     ),
     Panel(
         "Events that agents take",
@@ -59,7 +63,7 @@ PANELS = (
         "far_cpu_ms",
         (10, 50, 200, 700, 2_000),
         {OURS: _growth("registry", 10, 10)},
-        is_log=True,
+        logarithmic="x",
     ),
     Panel(
         "Fan-out and join, durable",
@@ -68,8 +72,8 @@ PANELS = (
         "ms",
         (10, 50, 100, 200),
         {
-            OURS: lambda size: ours("fan_out", by="worker", width=size, times=4),
-            "ours, planner": lambda size: ours("fan_out", by="planner", width=size, times=4),
+            BY_WORKER: lambda size: ours("fan_out", by="worker", width=size, times=4),
+            BY_PLANNER: lambda size: ours("fan_out", by="planner", width=size, times=4),
             LANGGRAPH: lambda size: langgraph("fan_out", width=size, times=4),
             KERNEL: lambda size: kernel(requests=size * 4, in_flight=size, per=size),
         },
@@ -85,6 +89,7 @@ PANELS = (
             LANGGRAPH: lambda size: langgraph("storage", steps=size, step_bytes=STEP_BYTES),
         },
         bound=lambda size: 6 * size * STEP_BYTES / 1024,
+        logarithmic="y",
     ),
     Panel(
         "Requests a second, durable",
@@ -96,7 +101,7 @@ PANELS = (
             OURS: lambda size: ours("requests", requests=300 + 50 * size, in_flight=size),
             KERNEL: lambda size: kernel(requests=300 + 50 * size, in_flight=size),
         },
-        is_log=True,
+        logarithmic="x",
     ),
 )
 TINY: Options = {"plans": 1, "times": 1, "requests": 8, "near": 2}
@@ -122,22 +127,22 @@ def draw(*, only_ours: bool, tiny: bool) -> None:
 
 def _draw(panel: Panel, place: Any, *, only_ours: bool, tiny: bool) -> None:
     sizes = panel.sizes[:2] if tiny else panel.sizes
-    most = 0.0
     for who, program in panel.lines.items():
         if only_ours and program(0).rival:
             continue
         print(f"{panel.title}: {who}", file=sys.stderr)
         values = [process.run(program(size), TINY if tiny else {})[panel.figure] for size in sizes]
-        most = max(most, *values)
         place.plot(sizes, values, marker="o", label=who, color=COLOURS[who])
     if panel.bound:
-        wanted = [panel.bound(size) for size in sizes]
-        most = max(wanted) if only_ours else max(most, *wanted)
-        place.plot(sizes, wanted, linestyle="--", color="tab:red", label="at most")
-    place.set(title=panel.title, xlabel=panel.across, ylabel=panel.up, ylim=(0, most * 1.1))
-    if panel.is_log:
+        place.plot(sizes, [panel.bound(size) for size in sizes], linestyle="--", color="tab:red", label="at most")
+    place.set(title=panel.title, xlabel=panel.across, ylabel=panel.up)
+    if "x" in panel.logarithmic:
         place.set_xscale("log")
+    if "y" in panel.logarithmic:
+        place.set_yscale("log")
+    else:
+        place.set_ylim(0, place.get_ylim()[1] * 1.25)
     place.set_xticks(sizes, [f"{size:,}" for size in sizes])
     place.minorticks_off()
     place.grid(visible=True, alpha=0.3)
-    place.legend()
+    place.legend(loc="upper left")

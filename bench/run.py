@@ -29,7 +29,9 @@ SYNCS = 200
 FULL: Options = {}
 
 
-def measure(row: Row, rounds: int, sizes: Options, *, only_ours: bool) -> tuple[dict[str, list[Figures]], list[str]]:
+def measure(
+    row: Row, rounds: int, sizes: Options, *, only_ours: bool, traces: bool
+) -> tuple[dict[str, list[Figures]], list[str]]:
     """Return the figures of each program by round, and what went wrong. A program that failed is not tried again."""
     programs = {who: one for who, one in row.programs.items() if not (only_ours and one.rival)}
     runs: dict[str, list[Figures]] = {who: [] for who in programs}
@@ -42,7 +44,7 @@ def measure(row: Row, rounds: int, sizes: Options, *, only_ours: bool) -> tuple[
             except process.Failed as fault:
                 faults.append(f"{row.name}: {who}: {fault}")
                 del programs[who]
-    for who, program in programs.items() if row.traced else ():
+    for who, program in programs.items() if row.traced and traces else ():
         counted = process.count_fsyncs(program, sizes)
         runs[who] = [{**figures, **counted} for figures in runs[who]]
     return runs, faults
@@ -100,7 +102,11 @@ def options() -> argparse.Namespace:
         "--ours", action="store_true", help="no rivals, whose environments are not made then; implies --short"
     )
     parser.add_argument("--short", action="store_true", help="what takes long in a smaller size, as --ours does it")
-    parser.add_argument("--tiny", action="store_true", help="show that the programs work; the figures say nothing")
+    parser.add_argument(
+        "--tiny",
+        action="store_true",
+        help="show that the programs work; the figures say nothing, fsyncs are not counted",
+    )
     parser.add_argument("--write", action="store_true", help="put the tables into bench/README.md as well")
     parser.add_argument("--plots", action="store_true", help="draw growth as bench/plots/*.png, and nothing else")
     return parser.parse_args()
@@ -119,7 +125,7 @@ def main() -> int:
     faults: list[str] = []
     for row in rows:
         sizes = row.tiny if given.tiny else row.short if given.ours or given.short else FULL
-        measured[row.name], found = measure(row, rounds, sizes, only_ours=given.ours)
+        measured[row.name], found = measure(row, rounds, sizes, only_ours=given.ours, traces=not given.tiny)
         faults += found
         if sizes:
             words += f" Not of full size: {row.name} ({', '.join(f'{name} {value}' for name, value in sizes.items())})."
