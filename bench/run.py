@@ -50,6 +50,13 @@ def measure(
     return runs, faults
 
 
+def smaller(row: Row, sizes: Options) -> str:
+    """Say what of a row was not of full size; nothing where all was."""
+    full = [program.options for program in row.programs.values()]
+    others = [f"{name} {value}" for name, value in sizes.items() if any(one.get(name, value) != value for one in full)]
+    return f" Not of full size: {row.name} ({', '.join(others)})." if others else ""
+
+
 def say(words: str) -> None:
     """Tell how far it is."""
     print(f"{time.strftime('%H:%M:%S')} {words}", file=sys.stderr, flush=True)
@@ -127,8 +134,7 @@ def main() -> int:
         sizes = row.tiny if given.tiny else row.short if given.ours or given.short else FULL
         measured[row.name], found = measure(row, rounds, sizes, only_ours=given.ours, traces=not given.tiny)
         faults += found
-        if sizes:
-            words += f" Not of full size: {row.name} ({', '.join(f'{name} {value}' for name, value in sizes.items())})."
+        words += smaller(row, sizes)
     told = report(rows, measured, words)
     print(told)
     if given.write:
