@@ -88,11 +88,11 @@ worst: .make/dev ## the flow tests where every event comes twice and nothing is 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)
 
-bench: .make/dev ## events handled per second
-	@$(PYTHON) bench/handled_events.py $(ARGS)
+bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
+	@$(PYTHON) -m bench.run $(ARGS)
 
 clean: ## everything that was made
-	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/.rivals bench/.runs bench/plots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .make/run: pyproject.toml uv.lock $(RENEW)
@@ -100,6 +100,9 @@ clean: ## everything that was made
 
 .make/dev: pyproject.toml uv.lock $(RENEW)
 	@$(call set_up,--group dev,--group dev)
+
+.make/bench: .make/dev
+	@$(call set_up,--group dev --group bench,--group dev --group bench)
 
 renew:
 	@test ! -e .make/place || rm -rf .venv
