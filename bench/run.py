@@ -1,7 +1,7 @@
 """Measure what the platform costs, beside others who do the same work.
 
     make bench                                  all rows, ours and the rivals', in rounds
-    make bench ARGS="--ours --rounds 1"         without the rivals, in under three minutes
+    make bench ARGS="--ours --rounds 1"         without the rivals, with less of everything but of parked plans
     make bench ARGS="--rows step,parked"        some rows
 
 Each row is measured in rounds, in each of which every program of it runs once, so that all of them meet the same

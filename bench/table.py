@@ -68,7 +68,7 @@ def _steps() -> tuple[Row, ...]:
     file = {"kept": "file", "plans": 15, "steps": 20}
     memory, nowhere = {**file, "kept": "memory"}, {**file, "kept": "nowhere"}
     http = {"plans": 10, "steps": 20}
-    tiny = {"plans": 1, "steps": 2}
+    tiny, short = {"plans": 1, "steps": 2}, {"plans": 4}
     return (
         Row(
             "step",
@@ -81,6 +81,7 @@ def _steps() -> tuple[Row, ...]:
             ),
             tiny,
             traced=True,
+            short=short,
         ),
         Row(
             "step-memory",
@@ -93,6 +94,7 @@ def _steps() -> tuple[Row, ...]:
             },
             (Bound("time, of LangGraph's", "ms", 1.5, of=LANGGRAPH, aim=1.0),),
             tiny,
+            short=short,
         ),
         Row(
             "step-http",
@@ -105,6 +107,7 @@ def _steps() -> tuple[Row, ...]:
             (Bound("time, of the bare loop's", "ms", 1.25, of=LOOP),),
             tiny,
             traced=True,
+            short=short,
         ),
     )
 
@@ -119,6 +122,7 @@ def _requests() -> tuple[Row, ...]:
             (Bound("a second, of the bare kernel's", "per_s", 0.45, of=KERNEL, kind="at least"),),
             {"requests": 128},
             traced=True,
+            short={"requests": 1_500},
         ),
         Row(
             "requests-1",
@@ -127,6 +131,7 @@ def _requests() -> tuple[Row, ...]:
             (Bound("fsyncs", FSYNCS, 3.1),),
             {"requests": 4},
             traced=True,
+            short={"requests": 200},
         ),
     )
 
@@ -141,7 +146,7 @@ def _many() -> tuple[Row, ...]:
             (Bound("time, of LangGraph's", "ms", 0.2, of=LANGGRAPH),),
             {"plans": 4, "steps": 2},
             traced=True,
-            short={"plans": 250},
+            short={"plans": 60},
         ),
         *(_fan_out(by) for by in ("worker", "planner")),
     )
@@ -166,6 +171,7 @@ def _fan_out(by: str) -> Row:
         ),
         {"width": 3, "times": 1, "requests": 100},
         traced=True,
+        short={"times": 2, "requests": 1_000},
     )
 
 
@@ -217,7 +223,7 @@ def _growth() -> tuple[Row, ...]:
             {OURS: ours("growth", of=of, near=near, far=far, plans=plans)},
             (Bound("of what it was", "growth", 1.2),),
             {"near": 2, "far": 6, "plans": 1},
-            short={"plans": min(plans, 8), "far": min(far, 25_000)},
+            short={"plans": min(plans, 5), "far": min(far, 20_000)} if of != "steps" else {"plans": 1},
         )
         for of, (words, near, far, plans) in grown.items()
     )
