@@ -5,8 +5,20 @@ from datetime import datetime
 from enum import StrEnum
 
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import SoormaError
 
 NOBODY = ""  # the agent of a letter whose event could be brought to no agent
+
+
+CANNOT_ARRIVE = "cannot_arrive"
+MOST_OF_A_REASON = 500
+
+
+def cannot_arrive(error: Exception) -> str:
+    """Return the reason for which an event is set aside that would fail whenever it came."""
+    code = error.code if isinstance(error, SoormaError) else type(error).__name__
+    return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)
 
 
 class LetterStatus(StrEnum):

@@ -3,8 +3,9 @@
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
+from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
-from soorma_ai.ports.store import DeadLetters, EventLog, Hands, Memory, Plans, Queue, Registry, Store, Upkeep
+from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
     "AgentRow",

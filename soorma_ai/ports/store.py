@@ -5,137 +5,18 @@ from datetime import datetime, timedelta
 from typing import Protocol
 
 from soorma_ai.domain.decisions import Showing
-from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
-from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, Rest
+from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
-
-
-class Hands(Protocol):
-    """Free hands of the agents of this process, for deliveries that are born claimed. Used on the loop's thread."""
-
-    def take(self, agent: str, *, freed: bool = False) -> bool:
-        """Reserve a hand of this agent; False when it has none free, or something older waits for one. `freed`: one
-        becomes free by the same transaction."""
-        ...
-
-    def give_back(self, agent: str) -> None:
-        """Nothing came of what a hand was reserved for."""
-        ...
-
-    def hand_over(self, delivery: Delivery) -> None:
-        """Put what is claimed on disk by now into the hand that was reserved for it."""
-        ...
-
-    def looked(self, agent: str, found: int) -> None:
-        """A claim for this agent has found so many, not on disk yet. What is queued from now on came later."""
-        ...
-
-
-class Queue(Protocol):
-    """Inbox, leases, outbox and timers. What leases a plan's delivery for its first attempt holds the plan's next call.
-
-    Once the store delivers (`Store.deliver`), what a method publishes arrives in the same transaction, and what cannot
-    arrive for a fault of its own is a dead letter.
-    """
-
-    async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        """Put events into the inbox of every agent they are for, and meet the expectations they meet. Idempotent. A
-        request that nobody took when it was published, and somebody takes now, is handed over at once."""
-        ...
-
-    async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
-        """Hand over up to `limit` requests that nobody took, and somebody takes now: the place in the log to go on from
-        (None: there are no more), and what came of it."""
-        ...
-
-    async def claim(
-        self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
-    ) -> list[Delivery]:
-        """Take up to `limit` deliveries, one per owner, in order of arrival; on disk when this returns.
-
-        Not those of `held` that are leased, which the caller has in hand: when a clock steps, a lease is over and its
-        holder is not.
-        Not those that were in hand at several ends of the process; see `claim_suspect`.
-        """
-        ...
-
-    async def claim_suspect(
-        self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
-    ) -> Delivery | None:
-        """One of those that were in hand at several ends of the process. Taken one at a time, so that what ends it
-        is counted alone, and its neighbours are not set aside with it."""
-        ...
-
-    async def begin(self, delivery: Delivery) -> None:
-        """Write down, before it runs, that a handler begins that must not run twice. Raise LeaseLost."""
-        ...
-
-    async def release(self, deliveries: Sequence[Delivery]) -> None:
-        """Give back what is in hand and not handled: it may be claimed at once, and this attempt does not count. Its
-        `hold` is held no more."""
-        ...
-
-    async def renew(self, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
-        """Prolong leases; returns those that are still ours."""
-        ...
-
-    async def commit(self, work: Work, now: datetime) -> Arrival:
-        """Commit all of it or nothing, and return what arrived with it. Raise LeaseLost, VersionConflict,
-        LocalProtocolError, StoreUnavailable."""
-        ...
-
-    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
-        """A client's own publish, with the reply it expects, if any. An event sent before is not sent again;
-        the same id with other content is a LocalProtocolError."""
-        ...
-
-    async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
-        """Apply what is asked from outside. False, and nothing changes, where the expectation that the first of these
-        effects opens is there already, open or closed."""
-        ...
-
-    async def unsent(self, limit: int) -> list[StoredEvent]:
-        """The outbox: what the bus has not taken yet."""
-        ...
-
-    async def sent(self, seqs: Sequence[int], now: datetime) -> None:
-        """The bus took them; what does not arrive either is sent again by `sweep`."""
-        ...
-
-    async def fire(self, now: datetime, limit: int) -> int:
-        """Publish what is due. One transaction: the timer goes, its guard expires (see `Close`), its event is in the
-        outbox."""
-        ...
-
-    async def pending(self, agent: str, owner: str) -> int:
-        """Number of this owner's deliveries that are not done: what waits in line, and what is in hand."""
-        ...
-
-    async def resting(self, agent: str, owner: str, now: datetime) -> Rest | None:
-        """Return until when, and why, the delivery that stands first in this line is put off."""
-        ...
-
-    async def backlog(self, at_most: int) -> int:
-        """Deliveries that are not done, of all agents; counted up to `at_most`."""
-        ...
-
-    async def sweep(self, now: datetime) -> Swept:
-        """Every live plan owns an unsent event, a delivery or an open expectation; what does not is set going."""
-        ...
-
-    async def next_due(self, agents: Sequence[str], after: datetime) -> datetime | None:
-        """The earliest moment at which a timer fires, or after which one of these agents' delayed deliveries may be
-        claimed; without those that might have been claimed at `after`."""
-        ...
+from soorma_ai.ports.queue import Hands, Queue
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Pruned, Settlement, StoredEvent
 
 
 class Plans(Protocol):

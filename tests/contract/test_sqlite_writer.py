@@ -245,7 +245,7 @@ async def test_who_is_told_can_be_named_when_a_store_is_made(tmp_path: Path) -> 
     )
     async with opened(store):
         await store.queue.send([event("e-1")], None, NOW)
-    assert told == ["arrival", "commit, leaving: True"]
+    assert told == ["commit, leaving: True"], "nothing has arrived: nobody delivers"
 
 
 class Careless(SqlitePlans):

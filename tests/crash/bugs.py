@@ -86,7 +86,7 @@ class ClaimsInMemory(SqliteQueue):
             found = inbox.claim(db, agent, now, lease, limit, [*held, *self._held])
             db.execute("ROLLBACK TO claim")
             db.execute("RELEASE claim")
-            return found
+            return [replace(delivery, hold=None) for delivery in found]
 
         free = await self.database.write(operation)
         self._held |= {delivery.seq for delivery in free}

@@ -17,6 +17,7 @@ from situations import CALLS_LEFT, ENDS, PLOTS, Shop
 
 from soorma_ai import Platform
 from soorma_ai.adapters.sqlite.file import files, migrations
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.schema import VERSION
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import ConfigError, SoormaError
@@ -234,7 +235,7 @@ def statements_of(older: Path) -> int:
     return sum(len(migrations.STEPS[step]) for step in range(version, VERSION)) + 3
 
 
-class Failing(sqlite3.Connection):
+class Failing(Connection):
     """Breaks at its n-th statement that writes."""
 
     left = 0
@@ -251,9 +252,8 @@ def test_a_file_stays_what_it_was_when_bringing_it_forward_breaks_off_anywhere(
     older: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before, count = dump(older), statements_of(older)
-    real = sqlite3.connect
     with monkeypatch.context() as failing:
-        failing.setattr(files.sqlite3, "connect", lambda *given, **named: real(*given, **named, factory=Failing))
+        failing.setattr(files, "Connection", Failing)
         for Failing.left in range(1, count + 1):
             with pytest.raises(SoormaError, match="broken off"):
                 files.open_writer(older)

@@ -54,7 +54,7 @@ def test_a_request_is_kept_where_no_agent_of_its_tenant_and_target_takes_it(
 ) -> None:
     effects = kept(request(target=target), index=Index(index))  # type: ignore[arg-type]
     assert (KeepUntaken("acme", "pay", NOW + WEEK) in effects) is is_kept
-    strays = arrival_of(effects).strays
+    strays = arrival_of(effects, frozenset()).strays
     assert strays == ((Stray("q-1", "pay", "untaken", None),) if is_kept else ())
 
 

@@ -2,7 +2,7 @@
 
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
@@ -14,6 +14,7 @@ from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, tasks
+from soorma_ai.adapters.sqlite.tables import untaken as kept
 from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
@@ -22,6 +23,7 @@ from soorma_ai.core.arrival.meeting import owner_of
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, Untaken
+from soorma_ai.domain.letters import cannot_arrive
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import StoredEvent
@@ -39,7 +41,7 @@ def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
 
 def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int | None:
     """Hand over in this transaction requests that nobody took, and somebody takes now: the place to go on from."""
-    seqs = inbox.untaken(db, routes.index(db).requests(), after, limit)
+    seqs = kept.places_of(db, routes.index(db).requests(), after, limit)
     waiting = ((seq, log.readable(db, seq)) for seq in seqs)
     db.untaken += [StoredEvent(seq, event) for seq, event in waiting if event is not None]
     return seqs[-1] if len(seqs) == limit else None
@@ -73,7 +75,7 @@ class _Arriving:
         heard = arrival.hear(event, self._index)
         found = _found(db, self._index, event, heard)
         if event.topic is EventTopic.ACTION_REQUESTS:
-            found = replace(found, was_untaken=inbox.was_untaken(db, came.seq))
+            found = replace(found, was_untaken=kept.was_kept(db, came.seq))
         self._done += apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
         if heard.is_untaken and not found.was_untaken:
             self.hand_over(came)
@@ -100,29 +102,40 @@ class _Arriving:
 
     def _take_apart(self, came: StoredEvent) -> None:
         """Take one that must not undo the others: what cannot arrive for a fault of its own is a dead letter, and who
-        asked for it is told."""
+        asked for it is told, or nobody is, if that cannot arrive either."""
+        fault = self._apart(lambda: self.take(came))
+        if fault is None:
+            return
+        event, reason = came.event, cannot_arrive(fault)
+        _LOG.warning("event_set_aside", exc_info=fault, extra={"event_id": event.id, "reason": reason})
+        letters.set_aside(self._db, event, reason, self._now)
+        if told := arrival.refusal_of(event, reason, self._now):
+            self._apart(lambda: self._tell(told))
+
+    def _tell(self, told: EventEnvelope) -> None:
+        log.publish_once(self._db, told)
+        if self._db.published and self._db.published[-1].event is told:
+            self.take(self._db.published.pop())
+
+    def _apart(self, act: Callable[[], None]) -> Exception | None:
+        """Return what went wrong, after all of it has been undone."""
         db, waiting = self._db, list(self._db.published)
         done, stops = len(self._done), set(self._stops)
         db.execute("SAVEPOINT event")
+        fault: Exception | None = None
         try:
             with in_our_words():
-                self.take(came)
+                act()
         except TransientError:
             raise
         except Exception as error:
+            fault = error
             db.execute("ROLLBACK TO event")
             db.published[:] = waiting
             del self._done[done:]
             self._stops = stops
-            self._set_aside(came.event, error)
         db.execute("RELEASE event")
-
-    def _set_aside(self, event: EventEnvelope, error: Exception) -> None:
-        reason = arrival.describe_fault(error)
-        _LOG.warning("event_set_aside", exc_info=error, extra={"event_id": event.id, "reason": reason})
-        letters.set_aside(self._db, event, reason, self._now)
-        if told := arrival.refusal_of(event, reason, self._now):
-            log.publish_once(self._db, told)
+        return fault
 
 
 class _Registered:
@@ -152,7 +165,7 @@ def waiting_for_takers(
     task_id: str | None = None,
 ) -> list[Untaken]:
     found: list[Untaken] = []
-    for seq, expires in inbox.kept_untaken(db, tenant_id, now, root_plan_id, task_id):
+    for seq, expires in kept.waiting(db, tenant_id, now, root_plan_id, task_id):
         if len(found) == limit:
             break
         event = log.readable(db, seq)

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, timers
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, timers, untaken
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
 from soorma_ai.domain.effects import SavePlan, Schedule
@@ -69,9 +69,9 @@ def _apply_about(db: Connection, effect: decided.OfTheEvent, now: datetime, abou
         case decided.ForgetEarly():
             expectations.forget_early(db, about.seq)
         case decided.KeepUntaken():
-            inbox.keep_untaken(db, about.seq, effect)
+            untaken.keep(db, about.seq, effect)
         case decided.DropUntaken(timer_id):
-            inbox.drop_untaken(db, about.seq)
+            untaken.drop(db, about.seq)
             timers.unschedule(db, timer_id)
         case _:
             assert_never(effect)

@@ -6,7 +6,7 @@ from datetime import datetime
 from soorma_ai.adapters.sqlite.codec import PLAN
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import inbox
+from soorma_ai.adapters.sqlite.tables import inbox, untaken
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import ConfigError
@@ -29,7 +29,7 @@ STRANDED_PLANS = """
 
 def sweep(db: Connection, now: datetime) -> Swept:
     """A plan's own deadline does not count as something that comes: it may be days away."""
-    inbox.drop_expired_untaken(db, now)
+    untaken.drop_expired(db, now)
     sent_again = log.send_again(db, now - ARRIVES_WITHIN)
     unblocked = inbox.unblock(db)
     stranded = [plan for (body,) in db.execute(STRANDED_PLANS).fetchall() if (plan := _read(body)) is not None]

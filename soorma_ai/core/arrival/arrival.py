@@ -20,13 +20,10 @@ from soorma_ai.core.expecting.replies import id_when_let_go, is_reply, refuse
 from soorma_ai.core.expecting.wakeups import ABANDONED, CANCEL_REQUESTED, DEADLINE_REACHED, WAKE_EVENTS
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
+from soorma_ai.domain.letters import CANNOT_ARRIVE
 from soorma_ai.domain.replies import is_failure
-from soorma_ai.domain.values import clip
-from soorma_ai.errors import SoormaError
 
 KEPT_EARLY = timedelta(hours=24)
-CANNOT_ARRIVE = "cannot_arrive"
-MOST_OF_A_REASON = 500
 GIVEN_UP = "whoever delegated it waits for it no more"
 
 _FROM_INSIDE = (EventTopic.ACTION_REQUESTS, EventTopic.PLAN_EVENTS)
@@ -116,12 +113,6 @@ def arrive(heard: Heard, found: NamedRows, event: EventEnvelope, now: datetime) 
         meets = (*meets, *keep(event, found.expected))
     puts = {put.agent: put for put in (*heard.listeners, *takers, *meets) if isinstance(put, Put)}
     return (*(effect for effect in meets if not isinstance(effect, Put)), *puts.values())
-
-
-def describe_fault(error: Exception) -> str:
-    """Return why an event would fail whenever it came, as its dead letter says it."""
-    code = error.code if isinstance(error, SoormaError) else type(error).__name__
-    return clip(" ".join(f"{CANNOT_ARRIVE}: {code}: {error}".split()), MOST_OF_A_REASON)
 
 
 def refusal_of(event: EventEnvelope, reason: str, now: datetime) -> EventEnvelope | None:

@@ -12,7 +12,6 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -245,6 +244,11 @@ class Handling:
     def has_plan(self) -> bool:
         return self._plan is not None
 
+    @property
+    def is_begun(self) -> bool:
+        """Tell whether the plan in hand is stored; one that is just begun is not."""
+        return self._stored_version is not None
+
     def load(self, plan: PlanRecord) -> None:
         """Take a stored plan as the working copy."""
         self.must_be_open()
@@ -319,13 +323,6 @@ class Handling:
             found = await request_type(registry, self.event.tenant_id, event_type, now)
             self._request_types[event_type] = found
         return self._request_types[event_type]
-
-    async def history(self, first: int) -> list[StepLines]:
-        """Return what is told of the plan's steps from this one on; of a plan that is just begun, none is stored."""
-        is_stored = self._stored_version is not None
-        histories, plans = self.services.histories, self.services.store.plans
-        stored = await histories.read(plans, self.plan, first) if is_stored else ()
-        return [*stored, *(StepLines(step) for step in self.steps_recorded if step.ordinal >= first)]
 
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""

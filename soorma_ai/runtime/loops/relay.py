@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from soorma_ai.core.arrival.arrival import describe_fault
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.letters import cannot_arrive
 from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.ports import Bus
 from soorma_ai.runtime.handling.handling import Services
@@ -70,7 +70,7 @@ def tell(signals: Signals, arrival: Arrival) -> None:
 
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
     """Make a dead letter of an event that would fail whenever it came. If that fails too, the bus brings it again."""
-    reason = describe_fault(error)
+    reason = cannot_arrive(error)
     bug = None if isinstance(error, SoormaError) else error
     warn("event_set_aside", bug=bug, event_type=event.type, event_id=event.id, reason=reason)
     await services.store.letters.set_aside(event, reason, services.clock.now())

@@ -26,7 +26,7 @@ from soorma_ai.core.offering.showing import add_asked, add_schemas, needs_rankin
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.selection.index import Query
 from soorma_ai.core.telling.fence import CHARS_PER_TOKEN
-from soorma_ai.core.telling.history import RESULT_TOKENS, first_to_read
+from soorma_ai.core.telling.history import RESULT_TOKENS, StepLines, first_to_read
 from soorma_ai.core.telling.references import parse_reference, resolve_decision, results_of, slice_of, steps_referred_to
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
@@ -86,7 +86,7 @@ async def decide(
 ) -> Judged:
     """Ask for one step. Raise as `ask_model` does."""
     plan = handling.plan
-    history = await handling.history(first_to_read(plan.steps))
+    history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,
@@ -99,6 +99,13 @@ async def decide(
     view = View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion, acts_at_once).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
+
+
+async def _history(handling: Handling, first: int) -> list[StepLines]:
+    """Return what is told of the plan's steps from this one on, those that were just recorded included."""
+    histories, plans = handling.services.histories, handling.services.store.plans
+    stored = await histories.read(plans, handling.plan, first) if handling.is_begun else ()
+    return [*stored, *(StepLines(step) for step in handling.steps_recorded if step.ordinal >= first)]
 
 
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:

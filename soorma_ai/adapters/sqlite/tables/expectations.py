@@ -161,10 +161,13 @@ def close(
     ).fetchone()
     if changed is None:
         return None
-    # It needs its timers no more, nor the names it was found by.
-    db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
-    db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
-    return known(ExpectationKind, changed[0])
+    # It needs its timers no more, nor the names it was found by. What a client expects has neither.
+    kind = known(ExpectationKind, changed[0])
+    if kind is not ExpectationKind.CLIENT:
+        db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
+    if kind is ExpectationKind.WAIT:
+        db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
+    return kind
 
 
 def replace_met(db: sqlite3.Connection, expectation_id: str, was: str, met_by: str) -> bool:

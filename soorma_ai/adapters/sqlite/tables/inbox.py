@@ -3,7 +3,7 @@ transaction in which its event arrives, when its agent has a free hand."""
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
@@ -11,7 +11,7 @@ from soorma_ai.adapters.sqlite.codec import epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import budget
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.core.arrival.effects import LAST, KeepUntaken
+from soorma_ai.core.arrival.effects import LAST
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.plans import Rest, plan_id_of
@@ -50,19 +50,6 @@ ON_ITS_WAY = """
     SELECT iif(json_valid(event.body), json_extract(event.body, '$.target'), NULL) AS target,
         CAST(event.body AS BLOB), event.id
     FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
-"""
-
-_WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
-_UNTAKEN = f"SELECT event_seq, expires FROM untaken WHERE {_WAITS} ORDER BY event_seq"
-# Of all events of the tree, by the index alone.
-_UNTAKEN_OF_TREE = f"""
-    SELECT untaken.event_seq, untaken.expires FROM event CROSS JOIN untaken ON untaken.event_seq = event.seq
-    WHERE event.root_plan_id = :root AND {_WAITS} ORDER BY event.seq
-"""
-_UNTAKEN_OF_TASK = f"""
-    SELECT untaken.event_seq, untaken.expires FROM expectation
-    CROSS JOIN event ON event.id = expectation.id CROSS JOIN untaken ON untaken.event_seq = event.seq
-    WHERE expectation.task_id = :task AND {_WAITS} ORDER BY event.seq
 """
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
@@ -149,36 +136,6 @@ def was_handed(db: sqlite3.Connection, agent: str, event_ids: Sequence[str]) -> 
         (json.dumps(list(event_ids)), agent),
     ).fetchone()
     return found is not None
-
-
-def keep_untaken(db: sqlite3.Connection, event_seq: int, kept: KeepUntaken) -> None:
-    db.execute(
-        "INSERT OR IGNORE INTO untaken (event_seq, tenant, event_type, expires) VALUES (?, ?, ?, ?)",
-        (event_seq, kept.tenant_id, kept.event_type, epoch(kept.until)),
-    )
-
-
-def was_untaken(db: sqlite3.Connection, event_seq: int) -> bool:
-    return db.execute("SELECT 1 FROM untaken WHERE event_seq = ?", (event_seq,)).fetchone() is not None
-
-
-def drop_expired_untaken(db: sqlite3.Connection, now: datetime) -> None:
-    db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
-
-
-def drop_untaken(db: sqlite3.Connection, event_seq: int) -> None:
-    """Close its row, which stays: a request that comes again was looked at before."""
-    db.execute("UPDATE untaken SET is_over = 1 WHERE event_seq = ?", (event_seq,))
-
-
-def untaken(db: sqlite3.Connection, event_types: Sequence[str], after: int, limit: int) -> list[int]:
-    """Places in the log of requests of these types that nobody took, in order of arrival."""
-    found = db.execute(
-        "SELECT event_seq FROM untaken WHERE is_over = 0 AND event_type IN (SELECT value FROM json_each(?)) "
-        "AND event_seq > ? ORDER BY event_seq LIMIT ?",
-        (json.dumps(list(event_types)), after, limit),
-    )
-    return [seq for (seq,) in found]
 
 
 def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:
@@ -290,15 +247,6 @@ def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
         (goal_id,),
     ).fetchall()
     return [plan_id for (plan_id,) in found]
-
-
-def kept_untaken(
-    db: sqlite3.Connection, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None
-) -> Iterator[tuple[int, float]]:
-    """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""
-    query = _UNTAKEN_OF_TASK if task_id is not None else _UNTAKEN if root_plan_id is None else _UNTAKEN_OF_TREE
-    values = {"tenant": tenant_id, "now": epoch(now), "root": root_plan_id, "task": task_id}
-    yield from db.execute(query, values)
 
 
 def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:

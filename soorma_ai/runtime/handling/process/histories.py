@@ -3,10 +3,13 @@ read."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from soorma_ai.core.telling.history import StepLines
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.ports import Plans
+
+if TYPE_CHECKING:
+    from soorma_ai.core.telling.history import StepLines
 
 MOST_KEPT = 4_096
 
@@ -20,9 +23,12 @@ class Histories:
         self._kept: OrderedDict[str, Sequence[StepLines]] = OrderedDict()
         self._count = 0
 
-    async def read(self, plans: Plans, plan: PlanRecord, first: int) -> Sequence[StepLines]:
+    async def read(self, plans: Plans, plan: PlanRecord, first: int) -> "Sequence[StepLines]":
         """Return the stored steps of a plan from the `first` on. Those that are kept are of this very plan: one that is
         begun anew after it was removed has another time of birth."""
+        # Of no use to who runs no planner.
+        from soorma_ai.core.telling.history import StepLines
+
         key = f"{plan.plan_id} {plan.created_at.isoformat()}"
         known = [step for step in self._kept.get(key, ()) if step.ordinal >= first]
         if known and known[0].ordinal > first:
@@ -32,7 +38,7 @@ class Histories:
         self._keep(key, found)
         return found
 
-    def _keep(self, key: str, found: Sequence[StepLines]) -> None:
+    def _keep(self, key: str, found: "Sequence[StepLines]") -> None:
         self._count += len(found) - len(self._kept.pop(key, ()))
         self._kept[key] = found
         while self._count > self._most:

@@ -1,0 +1,61 @@
+"""Requests that wait for an agent that takes them."""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.core.arrival.effects import KeepUntaken
+
+_WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
+_UNTAKEN = f"SELECT event_seq, expires FROM untaken WHERE {_WAITS} ORDER BY event_seq"
+# Of all events of the tree, by the index alone.
+_UNTAKEN_OF_TREE = f"""
+    SELECT untaken.event_seq, untaken.expires FROM event CROSS JOIN untaken ON untaken.event_seq = event.seq
+    WHERE event.root_plan_id = :root AND {_WAITS} ORDER BY event.seq
+"""
+_UNTAKEN_OF_TASK = f"""
+    SELECT untaken.event_seq, untaken.expires FROM expectation
+    CROSS JOIN event ON event.id = expectation.id CROSS JOIN untaken ON untaken.event_seq = event.seq
+    WHERE expectation.task_id = :task AND {_WAITS} ORDER BY event.seq
+"""
+
+
+def keep(db: sqlite3.Connection, event_seq: int, kept: KeepUntaken) -> None:
+    db.execute(
+        "INSERT OR IGNORE INTO untaken (event_seq, tenant, event_type, expires) VALUES (?, ?, ?, ?)",
+        (event_seq, kept.tenant_id, kept.event_type, epoch(kept.until)),
+    )
+
+
+def was_kept(db: sqlite3.Connection, event_seq: int) -> bool:
+    return db.execute("SELECT 1 FROM untaken WHERE event_seq = ?", (event_seq,)).fetchone() is not None
+
+
+def drop_expired(db: sqlite3.Connection, now: datetime) -> None:
+    db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
+
+
+def drop(db: sqlite3.Connection, event_seq: int) -> None:
+    """Close its row, which stays: a request that comes again was looked at before."""
+    db.execute("UPDATE untaken SET is_over = 1 WHERE event_seq = ?", (event_seq,))
+
+
+def places_of(db: sqlite3.Connection, event_types: Sequence[str], after: int, limit: int) -> list[int]:
+    """Places in the log of requests of these types that nobody took, in order of arrival."""
+    found = db.execute(
+        "SELECT event_seq FROM untaken WHERE is_over = 0 AND event_type IN (SELECT value FROM json_each(?)) "
+        "AND event_seq > ? ORDER BY event_seq LIMIT ?",
+        (json.dumps(list(event_types)), after, limit),
+    )
+    return [seq for (seq,) in found]
+
+
+def waiting(
+    db: sqlite3.Connection, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None
+) -> Iterator[tuple[int, float]]:
+    """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""
+    query = _UNTAKEN_OF_TASK if task_id is not None else _UNTAKEN if root_plan_id is None else _UNTAKEN_OF_TREE
+    values = {"tenant": tenant_id, "now": epoch(now), "root": root_plan_id, "task": task_id}
+    yield from db.execute(query, values)
