@@ -97,8 +97,9 @@ class Consumer:
         return True
 
     def looked(self, found: int) -> None:
-        """Note that the claim in flight has found so many: hands for more than that are free, and none older waits."""
-        self._has_queue = found == self._claiming
+        """Note that the claim in flight has found so many: hands for more than that are free, and where it found nothing,
+        nothing older waits."""
+        self._has_queue = found > 0
         self._claiming = found
         self._services.signals.agent(self.agent).clear()
 
@@ -142,7 +143,7 @@ class Consumer:
         try:
             claiming = services.store.queue.claim(self.agent, services.clock.now(), LEASE, room, held)
             taken = await finish_claim(claiming, services, lambda: self.is_draining)
-            self._has_queue |= len(taken) == room
+            self._has_queue |= bool(taken)
             return taken
         except TransientError as error:
             warn("claim_failed", agent=self.agent, reason=error)
