@@ -97,7 +97,7 @@ class Consumer:
         return True
 
     def looked(self, found: int) -> None:
-        """Note that the claim in flight has found so many: hands for more than that are free, and where it found nothing,
+        """Note that the claim in flight has found so many: hands for more than that are free. Where it has found none,
         nothing older waits."""
         self._has_queue = found > 0
         self._claiming = found
