@@ -83,10 +83,11 @@ class ClaimsInMemory(SqliteQueue):
     ) -> list[Delivery]:
         def operation(db: Connection) -> list[Delivery]:
             db.execute("SAVEPOINT claim")
-            found = inbox.claim(db, agent, now, lease, limit, [*held, *self._held])
+            found = inbox.claim(db, agent, now, lease, limit + len(self._held), held)
             db.execute("ROLLBACK TO claim")
             db.execute("RELEASE claim")
-            return [replace(delivery, hold=None) for delivery in found]
+            free = [delivery for delivery in found if delivery.seq not in self._held]
+            return [replace(delivery, hold=None) for delivery in free[:limit]]
 
         free = await self.database.write(operation)
         self._held |= {delivery.seq for delivery in free}

@@ -161,10 +161,11 @@ class SqliteRegistry(Part):
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
         routes = self.database.routes
-        await self.database.publish(lambda db: registering.register(db, routes, registrations, now), now)
+        await self.database.publish(lambda db: registering.register(db, routes, registrations, now), now, is_long=True)
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
-        return await self.database.write(lambda db: registering.deregister(db, self.database.routes, agent, now))
+        routes = self.database.routes
+        return await self.database.write(lambda db: registering.deregister(db, routes, agent, now), is_long=True)
 
 
 class SqliteEventLog(Part):

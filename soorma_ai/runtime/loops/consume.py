@@ -99,9 +99,10 @@ class Consumer:
     def looked(self, found: int) -> None:
         """Note that the claim in flight has found so many: hands for more than that are free. Where it has found none,
         nothing older waits."""
-        self._has_queue = found > 0
-        self._claiming = found
-        self._services.signals.agent(self.agent).clear()
+        if self._claiming:
+            self._has_queue = found > 0
+            self._claiming = found
+            self._services.signals.agent(self.agent).clear()
 
     def give_back(self) -> None:
         self._reserved -= 1
@@ -111,6 +112,7 @@ class Consumer:
         """Take a delivery that a hand was reserved for."""
         self._reserved -= 1
         self.hand_over(delivery)
+        self._look_again()
 
     def hand_over(self, delivery: Delivery) -> asyncio.Task[None]:
         hand = Hand(delivery, self._limit, self._services.clock)
@@ -126,11 +128,16 @@ class Consumer:
                 hand.interrupt()
 
     async def drain(self) -> None:
-        """Take nothing more, and finish what is in hand."""
-        self.is_draining = True
-        self._services.signals.agent(self.agent).set()
-        while self.in_hand:
-            await asyncio.wait(list(self.in_hand))
+        """Take nothing more, and finish what is in hand, or on its way to the disk for a hand."""
+        woken = self._services.signals.agent(self.agent)
+        self.is_draining = self._has_queue = True
+        woken.set()
+        while self.in_hand or self._reserved:
+            if self.in_hand:
+                await asyncio.wait(list(self.in_hand))
+            else:
+                woken.clear()
+                await woken.wait()
 
     async def _take(self) -> list[Delivery]:
         room = self._free

@@ -60,17 +60,22 @@ class _Job(Generic[T]):
                 self._ended(value, False)
         self._value = []
 
-    def settle(self) -> None:
-        """Answer on the loop's thread. Whoever waited may be gone by now."""
+    def answer(self) -> None:
+        """Answer who asked, on the loop's thread. Whoever waited may be gone by now."""
+        if self._future.done():
+            return
+        if self._error is not None:
+            self._future.set_exception(self._error)
+        for value in self._value if self._error is None else ():
+            self._future.set_result(value)
+
+    def tell(self) -> None:
+        """Tell what came of it, on the loop's thread."""
         if self.failed:
             self.undo()
         for value in self._value:
             if self._ended is not None:
                 self._ended(value, True)
-            if not self._future.done():
-                self._future.set_result(value)
-        if self._error is not None and not self._future.done():
-            self._future.set_exception(self._error)
 
 
 class Writer:
@@ -185,13 +190,17 @@ class Writer:
 
     def _settle(self, group: list[_Job[Any]], *, wrote: bool) -> None:
         for job in group:
-            job.settle()
-        if wrote and self._on_commit is not None:
-            self._on_commit(self.connection.take_leaving())
-        if self._asked:
-            self._look()
-        elif self._idle is not None:
-            self._idle.set_result(None)
+            job.answer()
+        try:
+            for job in group:
+                job.tell()
+            if wrote and self._on_commit is not None:
+                self._on_commit(self.connection.take_leaving())
+        finally:
+            if self._asked:
+                self._look()
+            elif self._idle is not None:
+                self._idle.set_result(None)
 
     def _commit(self, group: list[_Job[Any]]) -> None:
         try:
