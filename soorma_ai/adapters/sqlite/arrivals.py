@@ -36,7 +36,7 @@ def bring(db: Connection, events: Sequence[EventEnvelope]) -> None:
     for came in events:
         seq, event = log.record(db, came)
         log.arrived(db, seq)
-        db.published.append(StoredEvent(seq, event))
+        db.brought.append(StoredEvent(seq, event))
 
 
 def bring_untaken(db: Connection, routes: Routes, after: int, limit: int) -> int | None:
@@ -52,8 +52,10 @@ def arrive(db: Connection, routes: Routes, now: datetime) -> Arrival:
     arriving = _Arriving(db, routes, now)
     while db.untaken:
         arriving.hand_over(db.untaken.pop(0))
+    while db.brought:
+        arriving.take_in(db.brought.pop(0), is_new=False)
     while db.published:
-        arriving.take_in(db.published.pop(0))
+        arriving.take_in(db.published.pop(0), is_new=True)
     return arriving.arrival()
 
 
@@ -68,13 +70,13 @@ class _Arriving:
         self._done: list[Effect] = []
         self._stops: set[str] = set()
 
-    def take(self, came: StoredEvent) -> None:
-        """Apply what the rules say of an event."""
+    def take(self, came: StoredEvent, *, is_new: bool) -> None:
+        """Apply what the rules say of an event. One that `is_new` was not looked at before."""
         db, event = self._db, came.event
         self._stops |= arrival.plans_to_stop([event])
         heard = arrival.hear(event, self._index)
         found = _found(db, self._index, event, heard)
-        if event.topic is EventTopic.ACTION_REQUESTS:
+        if event.topic is EventTopic.ACTION_REQUESTS and not is_new:
             found = replace(found, was_untaken=kept.was_kept(db, came.seq))
         self._done += apply(db, arrival.arrive(heard, found, event, self._now), self._now, came)
         if heard.is_untaken and not found.was_untaken:
@@ -91,19 +93,19 @@ class _Arriving:
         effects = untaken.hand_over(request, defined, _expected(db, request), takers, self._now, context)
         self._done += apply(db, effects, self._now, waiting)
 
-    def take_in(self, came: StoredEvent) -> None:
+    def take_in(self, came: StoredEvent, *, is_new: bool) -> None:
         if self._db.is_careful:
-            self._take_apart(came)
+            self._take_apart(came, is_new=is_new)
         else:
-            self.take(came)
+            self.take(came, is_new=is_new)
 
     def arrival(self) -> Arrival:
         return arrival_of(self._done, self._db.take_queued(), self._stops)
 
-    def _take_apart(self, came: StoredEvent) -> None:
+    def _take_apart(self, came: StoredEvent, *, is_new: bool) -> None:
         """Take one that must not undo the others: what cannot arrive for a fault of its own is a dead letter, and who
         asked for it is told, or nobody is, if that cannot arrive either."""
-        fault = self._apart(lambda: self.take(came))
+        fault = self._apart(lambda: self.take(came, is_new=is_new))
         if fault is None:
             return
         event, reason = came.event, cannot_arrive(fault)
@@ -115,7 +117,7 @@ class _Arriving:
     def _tell(self, told: EventEnvelope) -> None:
         log.publish_once(self._db, told)
         if self._db.published and self._db.published[-1].event is told:
-            self.take(self._db.published.pop())
+            self.take(self._db.published.pop(), is_new=True)
 
     def _apart(self, act: Callable[[], None]) -> Exception | None:
         """Return what went wrong, after all of it has been undone."""
@@ -193,8 +195,18 @@ def _replied(db: Connection, expected: Expectation | None) -> EventEnvelope | No
     return log.readable_named(db, expected.met_by)
 
 
+def _named(db: Connection, event: EventEnvelope, heard: Heard) -> Expectation | None:
+    """Return the expectation that an event names. A request that somebody takes does so by its own reply key, so that
+    this is of use only where replies are expected among requests."""
+    if heard.expectation_id is None:
+        return None
+    if event.topic is EventTopic.ACTION_REQUESTS and not heard.is_untaken:
+        return expectations.find_on(db, heard.expectation_id, event.topic)
+    return expectations.find(db, heard.expectation_id)
+
+
 def _found(db: Connection, index: Index, event: EventEnvelope, heard: Heard) -> NamedRows:
-    expected = expectations.find(db, heard.expectation_id) if heard.expectation_id is not None else None
+    expected = _named(db, event, heard)
     match arrival.meaning_of(event, heard, expected):
         case Meaning.NOTHING | Meaning.WAKES_TASK:
             return NamedRows(expected)

@@ -102,7 +102,7 @@ class Database:
     ) -> tuple[T, Arrival, tuple[Delivery, ...]]:
         try:
             value = operation(db)
-            if db.published or db.untaken:
+            if db.published or db.brought or db.untaken:
                 assert now is not None, "an operation that publishes says when"
                 arrival = arrivals.arrive(db, self.routes, now)
             else:

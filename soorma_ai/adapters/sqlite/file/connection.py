@@ -15,10 +15,10 @@ class Connection(sqlite3.Connection):
     """`hands` are those of the agents of this process, each leased for `lease`; without them, what is published stands
     in the outbox.
 
-    `published` are events that still have to arrive in this transaction, `untaken` requests that nobody took so far;
-    `taken` is what
-    it leased to a free hand; `queued` are agents for whom there is something to claim. `is_leaving`: something stands
-    in the outbox that the relay was not told of. `is_careful`: one operation, or one event, may be undone by itself.
+    What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
+    `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
+    there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
+    `is_careful`: one operation, or one event, may be undone by itself.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -26,6 +26,7 @@ class Connection(sqlite3.Connection):
         self.hands: Hands | None = None
         self.lease = timedelta(0)
         self.published: list[StoredEvent] = []
+        self.brought: list[StoredEvent] = []
         self.untaken: list[StoredEvent] = []
         self.taken: list[Delivery] = []
         self.queued: set[str] = set()
@@ -55,6 +56,7 @@ class Connection(sqlite3.Connection):
     def let_go(self) -> None:
         """Forget what an operation that failed has published and leased."""
         self.published.clear()
+        self.brought.clear()
         self.untaken.clear()
         self.queued.clear()
         for delivery in self.take_what_was_taken():

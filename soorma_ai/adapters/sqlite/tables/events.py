@@ -25,30 +25,33 @@ MOST_OF_A_REASON = 500
 def publish(db: Connection, event: EventEnvelope) -> bool:
     """Write it into the log, and let it arrive in this transaction, or stand in the outbox; False if it was there
     before. Raise LocalProtocolError for the same id with other content."""
-    stored = _find(db, event.id)
-    if stored is not None:
-        if stored[1] == _digest(event):
-            return False
-        raise LocalProtocolError(_told(shown(db, stored[0], _body(db, stored[0])), event))
-    _go(db, _insert(db, event), event)
-    return True
+    seq = _insert(db, event)
+    if seq is not None:
+        _go(db, seq, event)
+        return True
+    place, digest = _stored(db, event.id)
+    if digest == _digest(event):
+        return False
+    raise LocalProtocolError(_told(shown(db, place, _body(db, place)), event))
 
 
 def publish_once(db: Connection, event: EventEnvelope) -> None:
     """Publish an event that only wakes somebody: whichever was first stands."""
-    if _find(db, event.id) is None:
-        _go(db, _insert(db, event), event)
+    seq = _insert(db, event)
+    if seq is not None:
+        _go(db, seq, event)
 
 
 def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnvelope]:
     """An event that came in, as it was stored first."""
-    stored = _find(db, event.id)
-    if stored is None:
-        return _insert(db, event), event
-    if stored[1] == _digest(event):
-        return stored[0], event
+    seq = _insert(db, event)
+    if seq is not None:
+        return seq, event
+    place, digest = _stored(db, event.id)
+    if digest == _digest(event):
+        return place, event
     _LOG.warning("event id used twice with different content", extra={"event_id": event.id, "event_type": event.type})
-    return stored[0], _event(db, stored[0])
+    return place, _event(db, place)
 
 
 def event_by_id(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
@@ -121,8 +124,8 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
 
 def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
     """Place of the event with this id, whatever its content; it is written down if there is none."""
-    stored = _find(db, event.id)
-    return _insert(db, event) if stored is None else stored[0]
+    seq = _insert(db, event)
+    return _stored(db, event.id)[0] if seq is None else seq
 
 
 def events(
@@ -220,6 +223,13 @@ def _find(db: sqlite3.Connection, event_id: str) -> tuple[int, bytes] | None:
     return db.execute("SELECT seq, digest FROM event WHERE id = ?", (event_id,)).fetchone()
 
 
+def _stored(db: sqlite3.Connection, event_id: str) -> tuple[int, bytes]:
+    """Return place and digest of an event that is there."""
+    found = _find(db, event_id)
+    assert found is not None
+    return found
+
+
 def _event(db: sqlite3.Connection, seq: int) -> EventEnvelope:
     return EventEnvelope.from_json(_body(db, seq))
 
@@ -228,10 +238,12 @@ def _body(db: sqlite3.Connection, seq: int) -> bytes:
     return db.execute("SELECT CAST(body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
 
 
-def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int:
-    seq = add_row(
+def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int | None:
+    """Return its place in the log; None where there is an event of its id."""
+    done = add_row(
         db,
         "event",
+        "ON CONFLICT (id) DO NOTHING",
         id=event.id,
         tenant=event.tenant_id,
         type=event.type,
@@ -241,9 +253,8 @@ def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int:
         digest=_digest(event),
         body=event.to_json(),
         time=epoch(event.time),
-    ).lastrowid
-    assert seq is not None
-    return seq
+    )
+    return done.lastrowid if done.rowcount else None
 
 
 def _told(stored: EventEnvelope, event: EventEnvelope) -> str:

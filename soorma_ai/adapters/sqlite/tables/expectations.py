@@ -11,6 +11,7 @@ from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch,
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
+from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
@@ -55,6 +56,11 @@ CAME_EARLY = """
 
 def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
     return next(_found(db, "WHERE id = ?", (expectation_id,)), None)
+
+
+def find_on(db: sqlite3.Connection, expectation_id: str, topic: EventTopic) -> Expectation | None:
+    """Return one that is met on this topic."""
+    return next(_found(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
 
 
 def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | None:
@@ -138,10 +144,16 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
-    db.executemany(
-        "INSERT OR IGNORE INTO wait_key (tenant, event_type, key, expectation_id) VALUES (?, ?, ?, ?)",
-        [(expectation.tenant_id, *name, expectation.id) for name in names_of(expectation)],
-    )
+    for event_type, key in names_of(expectation):
+        add_row(
+            db,
+            "wait_key",
+            "ON CONFLICT DO NOTHING",
+            tenant=expectation.tenant_id,
+            event_type=event_type,
+            key=key,
+            expectation_id=expectation.id,
+        )
 
 
 def close(

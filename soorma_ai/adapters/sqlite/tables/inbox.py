@@ -14,6 +14,7 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import LAST
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import Rest, plan_id_of
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.errors import LeaseLost, RemoteProtocolError
@@ -83,7 +84,7 @@ def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: in
     if not row:
         db.give_back_hand(agent)
         return False
-    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=budget.hold(db, owner)))
+    db.taken.append(Delivery(row[0][0], agent, owner, about.event, 1, 1, hold=_hold(db, about.event, owner)))
     return True
 
 
@@ -315,8 +316,13 @@ def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> De
         _queue_next(db, agent, owner)
         return None
     # What was held for an attempt that nobody saw end may have been spent.
-    hold = budget.hold(db, owner) if attempt == 1 else None
+    hold = _hold(db, event, owner) if attempt == 1 else None
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
+
+
+def _hold(db: sqlite3.Connection, event: EventEnvelope, owner: str) -> Charge | None:
+    """Hold the next call of the plan that this event is for; one in a line of its own is for none."""
+    return budget.hold(db, owner) if owner != event.id else None
 
 
 def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: datetime) -> None:
