@@ -52,10 +52,12 @@ class Step:
 
 @dataclass(frozen=True)
 class JoinProgress:
-    """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has."""
+    """Number of branches of a join that `came` in time, and the step at which it `fired`, if it has. `needed` is how
+    many must come as long as it is open."""
 
     came: int = 0
     fired: Step | None = None
+    needed: int | None = None
 
 
 class Verdict(StrEnum):

@@ -42,7 +42,7 @@ from soorma_ai.domain.effects import (
     Unschedule,
 )
 from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import JoinProgress
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.people import Ask, Proposal
@@ -331,3 +331,8 @@ async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_w
     fired = step(4, "p-1", join_id="j", fires=True)
     await do(store, AppendStep(fired))
     assert await store.plans.join_progress("p-1", "j") == JoinProgress(2, fired)
+    join = expectation("j", ExpectationKind.JOIN, plan_id="p-1", join=Join((("part", {}), ("part", {})), need=2))
+    await do(store, Expect(join))
+    assert (await store.plans.join_progress("p-1", "j")).needed == 2
+    await do(store, Close("j", ExpectationStatus.CLOSED, NOW))
+    assert (await store.plans.join_progress("p-1", "j")).needed is None

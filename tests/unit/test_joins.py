@@ -9,7 +9,7 @@ import pytest
 from soorma_ai.core.deciding.judge import Situation, judge, parse_decision, prepare_decision
 from soorma_ai.core.offering.offer import Offer
 from soorma_ai.core.plan.carry_out import carry_out
-from soorma_ai.core.plan.joins import fire, need_of, receive_branch
+from soorma_ai.core.plan.joins import fire, receive_branch
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision, PublishAction, PublishAllAction
 from soorma_ai.domain.effects import Close, Outcome, Schedule, Spend
@@ -100,7 +100,8 @@ def test_all_are_reserved_first_and_each_is_asked_or_held_as_it_would_be_alone()
     outcome = effects_of(together(("part.asked", 1), ("pay.asked", 9), ("pay.asked", 2), timeout_seconds=60))
     assert (outcome.effects[0], len(of_kind(Spend, outcome))) == (Spend("p-0", 3, 20), 1)
     join, *branches = opened_in(outcome)
-    assert (join.kind, join.deadline, need_of(join)) == ("join", NOW + timedelta(seconds=60), 3)
+    assert join.join is not None
+    assert (join.kind, join.deadline, join.join.need) == ("join", NOW + timedelta(seconds=60), 3)
     kinds = ["reply", "gate", "reply"]
     assert [(b.kind, b.place, b.branch_of) for b in branches] == [(k, n, join.id) for n, k in enumerate(kinds)]
     assert [event.type for event in published(outcome)] == ["part.asked", "notification.human_input", "pay.asked"]

@@ -37,7 +37,7 @@ from unit.kit import (
 
 YES, NO = answer("approve", approved=True), answer("reject", approved=False)
 ASKED = Join((("part", {}), ("part", {}), ("pay", {})), need=2)
-JOIN, OVERDUE, DONE = (expectation("join", status, id="j-1", join=ASKED) for status in ("open", "expired", "closed"))
+JOIN, OVERDUE = (expectation("join", status, id="j-1", join=ASKED) for status in ("open", "expired"))
 BRANCH = {"branch_of": "j-1", "place": 2}
 FIRED = Step("p-1", 3, StepKind.JOINED, NOW)
 WITHDREW = replace(FIRED, data={"withdrawn": [2]})
@@ -46,7 +46,7 @@ WITHDREW = replace(FIRED, data={"withdrawn": [2]})
 def turn(
     record: PlanRecord, met: Expectation | None = None, by: EventEnvelope | None = None, now: Any = NOW, **facts: Any
 ) -> Any:
-    progress = JoinProgress(facts.pop("came", 0), facts.pop("fired", None))
+    progress = JoinProgress(facts.pop("came", 0), facts.pop("fired", None), facts.pop("needed", None))
     return take_turn(record, Facts(by or worked(), met, progress=progress, **facts), moment(by or worked(), now))
 
 
@@ -75,17 +75,15 @@ def said(turn: Any) -> str:
         (OVERDUE, {}, "fire"),
         (OVERDUE, {"fired": FIRED}, ""),
         # A branch: the second of two that are needed makes it full; the last one late is a line of history only.
-        (expectation(**BRANCH), {"join": JOIN, "came": 0}, "replied"),
-        (expectation(**BRANCH), {"join": JOIN, "came": 1}, "fire replied"),
-        (expectation("child", "expired", **BRANCH), {"join": JOIN, "came": 1}, "fire expired"),
-        (expectation(**BRANCH), {"join": JOIN, "came": 2, "fired": FIRED}, "late"),
-        (expectation(**BRANCH), {"join": OVERDUE, "came": 2}, "replied"),
-        (expectation(**BRANCH), {"join": DONE, "came": 2}, "replied"),
-        (expectation(**BRANCH), {"join": None}, "replied"),
+        (expectation(**BRANCH), {"needed": 2, "came": 0}, "replied"),
+        (expectation(**BRANCH), {"needed": 2, "came": 1}, "fire replied"),
+        (expectation("child", "expired", **BRANCH), {"needed": 2, "came": 1}, "fire expired"),
+        (expectation(**BRANCH), {"needed": 2, "came": 2, "fired": FIRED}, "late"),
+        (expectation(**BRANCH), {"came": 2}, "replied"),
         # One that is held: a no has come, a yes is on its way; withdrawn at the firing, a yes lets nothing go.
-        (gate(answer=NO, **BRANCH), {"join": JOIN, "came": 1}, "fire answered"),
-        (gate("expired", **BRANCH), {"join": JOIN, "came": 1}, "fire expired"),
-        (gate(answer=YES, **BRANCH), {"join": JOIN, "came": 1}, "release answered"),
+        (gate(answer=NO, **BRANCH), {"needed": 2, "came": 1}, "fire answered"),
+        (gate("expired", **BRANCH), {"needed": 2, "came": 1}, "fire expired"),
+        (gate(answer=YES, **BRANCH), {"needed": 2, "came": 1}, "release answered"),
         (gate(answer=YES, **BRANCH), {"fired": FIRED}, "release answered"),
         (gate(answer=YES, **BRANCH), {"fired": WITHDREW}, "late"),
     ],

@@ -103,10 +103,6 @@ def _withdrawn_at(fired: Step) -> Sequence[Json]:
     return places if isinstance(places, list) else ()
 
 
-def need_of(join: Expectation) -> int:
-    return _what_was_asked(join).need
-
-
 def _join(action: PublishAllAction, moment: Moment) -> ExpectationSpec:
     asked = tuple((request.event_type, request.data) for request in action.requests)
     return ExpectationSpec(

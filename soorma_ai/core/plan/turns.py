@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from soorma_ai.core.expecting.opening import Moment, opened_by
 from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
 from soorma_ai.core.plan.history import append_step
-from soorma_ai.core.plan.joins import as_branch, need_of, receive_branch
+from soorma_ai.core.plan.joins import as_branch, receive_branch
 from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_overdue
 from soorma_ai.core.plan.requests import publish_or_hold
 from soorma_ai.core.plan.status import StatusTrigger, move
@@ -18,7 +18,7 @@ from soorma_ai.core.plan.triggers import Trigger, receive
 from soorma_ai.domain.decisions import Judged
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import SYSTEM, EventEnvelope
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import JoinProgress, StepKind
 from soorma_ai.domain.people import Proposal
 from soorma_ai.domain.plans import PlanRecord
@@ -30,25 +30,24 @@ class Facts:
     """Facts that are stored about a plan, and what came for it.
 
     `event` is the one that closed `met`. `open_now` is read for a plan that is to end, or that nothing was coming for;
-    `done` are the names of what was answered. `join` is what `met` is a branch of, and its `progress` without this one.
+    `done` are the names of what was answered. `progress` is that of the join that `met` belongs to, without `met`.
     """
 
     event: EventEnvelope
     met: Expectation | None = None
     open_now: Sequence[Expectation] = ()
     done: Sequence[str] = ()
-    join: Expectation | None = None
     progress: JoinProgress = field(default_factory=JoinProgress)
 
 
 @dataclass(frozen=True)
 class Turn:
-    """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` a join
-    whose results are to be put together; `released` a request that a person let go."""
+    """Result of a turn. Without an `outcome` nothing happened. `trigger` is what is to be decided about; `fires` the id
+    of a join whose results are to be put together; `released` a request that a person let go."""
 
     outcome: Outcome | None = None
     trigger: Trigger | None = None
-    fires: Expectation | None = None
+    fires: str | None = None
     released: Proposal | None = None
 
 
@@ -67,7 +66,7 @@ def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
     if met is None:
         return Turn()
     if met.kind is ExpectationKind.JOIN:
-        return Turn(fires=None if facts.progress.fired else met)
+        return Turn(fires=None if facts.progress.fired else met.id)
     if met.branch_of is not None:
         return _receive_branch(plan, met, facts, moment)
     outcome, trigger = receive(plan, met, facts.event, moment)
@@ -97,9 +96,9 @@ def _receive_branch(plan: PlanRecord, met: Expectation, facts: Facts, moment: Mo
     outcome, trigger = receive_branch(plan, met, facts.event, moment, fired=facts.progress.fired)
     if trigger.released:
         return Turn(outcome, released=trigger.released)
-    join = None if facts.progress.fired else facts.join
-    is_full = join is not None and join.status is ExpectationStatus.OPEN and facts.progress.came + 1 >= need_of(join)
-    return Turn(outcome, fires=join if is_full else None)
+    came, needed = facts.progress.came + 1, facts.progress.needed
+    is_full = not facts.progress.fired and needed is not None and came >= needed
+    return Turn(outcome, fires=met.branch_of if is_full else None)
 
 
 def _set_going(plan: PlanRecord, open_now: Sequence[Expectation], moment: Moment) -> Turn:

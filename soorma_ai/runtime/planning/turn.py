@@ -125,11 +125,13 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)
-    join = None if met is None else await store.plans.expectation(join_id)
-    return Facts(event, met, join=join, progress=await store.plans.join_progress(plan.plan_id, join_id))
+    return Facts(event, met, progress=await store.plans.join_progress(plan.plan_id, join_id))
 
 
-async def _fire(handling: Handling, join: Expectation) -> Trigger:
+async def _fire(handling: Handling, join_id: str) -> Trigger:
+    join = await handling.services.store.plans.expectation(join_id)
+    if join is None:
+        raise NotFound(f"join {join_id} of plan {handling.plan.plan_id} is not stored any more")
     stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
     came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id)]
     outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())

@@ -28,6 +28,7 @@ _IN_HAND = """
     UNION ALL
     SELECT 'spent', actions, llm_calls, tokens, cost_usd, NULL FROM budget WHERE root_plan_id = :root_plan_id
 """
+_NEEDED = "SELECT json_extract(body, '$.join.need') FROM expectation WHERE id = ? AND status = 'open'"
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -150,7 +151,8 @@ def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) ->
 def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:
     (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
     fired = db.execute(f"SELECT body {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
-    return JoinProgress(came, STEP.record(fired[0]) if fired else None)
+    needed = db.execute(_NEEDED, (join_id,)).fetchone()
+    return JoinProgress(came, STEP.record(fired[0]) if fired else None, needed[0] if needed else None)
 
 
 def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> list[Step]:
