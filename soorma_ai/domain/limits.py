@@ -72,6 +72,17 @@ class Charge:
         return Charge(self.root_plan_id, self.llm_calls + calls, self.tokens + tokens, self.cost_usd + cost)
 
 
+def room_to_hold(limits: Limits) -> Limits:
+    """Return up to where calls are held that may not be made: to the half, so that no sibling's call fails by them."""
+    calls, tokens, cost = limits.max_llm_calls, limits.max_tokens, limits.max_cost_usd
+    return replace(
+        limits,
+        max_llm_calls=None if calls is None else calls // 2,
+        max_tokens=None if tokens is None else tokens // 2,
+        max_cost_usd=None if cost is None else cost / 2,
+    )
+
+
 def next_call_after(charge: Charge) -> Charge:
     """Return what to hold for a call after one that reserved this much: a tenth more, since a history grows."""
     return replace(charge, llm_calls=1, tokens=charge.tokens + charge.tokens // 10, cost_usd=charge.cost_usd * 1.1)

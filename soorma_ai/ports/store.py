@@ -32,6 +32,10 @@ class Plans(Protocol):
         """What belongs to a plan, all of one moment; its open expectations oldest first."""
         ...
 
+    async def standing(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+        """Return a plan's status, and why it was asked to stop, if it was."""
+        ...
+
     async def plans(
         self,
         *,

@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -304,6 +305,26 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
     assert "event_set_aside" in caplog.text
 
 
+async def test_what_stands_behind_one_that_cannot_be_read_moves_up(store: SqliteStore) -> None:
+    await running(store, *(expectation(f"q-{n}") for n in range(3)))
+    await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(3)], NOW)
+    await damage(store, "r-1")
+    (first,) = await claimed(store, "planner")
+    store.deliver(FreeHands(), LEASE)
+    await end(store, first)
+    assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-2"]
+
+
+async def test_a_plan_that_cannot_be_read_holds_nothing_and_holds_up_none(store: SqliteStore) -> None:
+    call = Charge("plan-1", 1, 100, 0.5)
+    for n in (1, 2):
+        begun = replace(plan(f"plan-{n}"), next_call=call)
+        await do(store, SavePlan(begun, None), Expect(expectation(f"q-{n}", plan_id=f"plan-{n}")))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{' WHERE plan_id = 'plan-1'"))
+    await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (1, 2)], NOW)
+    assert [one.hold for one in await claimed(store, "planner")] == [None, call]
+
+
 class NoHands:
     def take(self, agent: str, *, freed: bool = False) -> bool:
         return False
@@ -313,3 +334,8 @@ class NoHands:
     def hand_over(self, delivery: Delivery) -> None: ...
 
     def looked(self, agent: str, found: int) -> None: ...
+
+
+class FreeHands(NoHands):
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        return True

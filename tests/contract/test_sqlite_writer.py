@@ -13,6 +13,8 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
+from soorma_ai.adapters.sqlite import registering
+from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Publish, SavePlan
@@ -230,6 +232,34 @@ async def test_who_holds_the_file_stops_neither_the_loop_nor_the_store(tmp_path:
         other.close()
         await sending
         assert await unsent_ids(store) == ["e-1"]
+
+
+async def test_a_listener_that_breaks_takes_nothing_from_the_others(store: SqliteStore) -> None:
+    told: list[str] = []
+    broken: list[dict[str, Any]] = []
+    asyncio.get_running_loop().set_exception_handler(lambda _, context: broken.append(context))
+
+    def breaks(value: object, is_stored: bool) -> None:
+        raise ZeroDivisionError("a bug")
+
+    writer = store.database.writer
+    await asyncio.gather(
+        writer.do(lambda db: "first", breaks),
+        writer.do(lambda db: "second", lambda value, is_stored: told.append(f"{value}, {is_stored}")),
+    )
+    assert (told, len(broken)) == (["second, True"], 1)
+    await store.queue.send([event("e-1")], None, NOW)
+
+
+async def test_what_is_undone_alone_leaves_no_route_that_it_had_made(store: SqliteStore) -> None:
+    def half(db: Connection) -> None:
+        registering.register(db, store.database.routes, [agent("ghost", "ghost.asked")], NOW)
+        assert store.database.routes.index(db).requests() == ["ghost.asked"]
+        raise LocalProtocolError("half way")
+
+    with pytest.raises(LocalProtocolError, match="half way"):
+        await store.database.write(half)
+    assert (await store.queue.arrive([event("e-1", "ghost.asked")], NOW)).agents == frozenset()
 
 
 async def test_a_writer_before_opening_is_told(tmp_path: Path) -> None:

@@ -129,8 +129,11 @@ async def test_what_is_claimed_later_holds_it_too_and_what_is_next_in_line(store
     assert (second.event.id, second.hold) == ("r-2", CALL)
 
 
-async def test_a_hold_that_does_not_fit_is_no_error(store: Store) -> None:
-    await expecting(store, limits=Limits(max_tokens=99))
+@pytest.mark.parametrize(
+    "limits", [Limits(max_tokens=99), Limits(max_tokens=199), Limits(max_llm_calls=1), Limits(max_cost_usd=0.9)]
+)
+async def test_a_hold_without_ample_room_is_none_and_no_error(store: Store, limits: Limits) -> None:
+    await expecting(store, limits=limits)
     await store.queue.arrive([reply("r-1", "q-1")], NOW)
     (delivery,) = await claimed(store, "planner")
     assert delivery.hold is None

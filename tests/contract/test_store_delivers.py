@@ -24,6 +24,7 @@ from store_kit import (
     unsent_ids,
 )
 
+from soorma_ai.adapters.sqlite import SqliteStore
 from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
@@ -218,6 +219,16 @@ async def test_the_same_event_again_is_handed_to_nobody(store: Store, hands: Fre
     with pytest.raises(LocalProtocolError, match="other content"):
         await store.queue.send([event("e-1", data={"n": 2})], None, NOW)
     assert (hands.ids(), hands.free["worker"]) == (["e-1"], 1)
+
+
+async def test_a_lease_that_cannot_be_written_costs_no_hand(store: Store, hands: FreeHands) -> None:
+    assert isinstance(store, SqliteStore)
+    trap = "CREATE TRIGGER full BEFORE INSERT ON inbox WHEN NEW.state = 'leased' BEGIN SELECT RAISE(ABORT, 'full'); END"
+    await store.database.write(lambda db: db.execute(trap))
+    for n in range(5):
+        await store.queue.send([event(f"e-{n}")], None, NOW)
+    assert (hands.ids(), hands.free["worker"]) == ([], 2)
+    assert await store.queue.backlog(9) == 5
 
 
 @pytest.fixture

@@ -10,7 +10,10 @@ from worst import IS_WORST
 
 from soorma_ai import GoalContext, Limits, Platform, PlatformContext
 from soorma_ai.adapters.sqlite import SqliteStore
-from soorma_ai.errors import StoreUnavailable, VersionConflict
+from soorma_ai.domain.limits import Charge
+from soorma_ai.errors import ConfigError, StoreUnavailable, VersionConflict
+from soorma_ai.ports import Settlement
+from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -116,3 +119,52 @@ async def test_a_handler_that_decides_itself_finds_its_answer_in_the_journal(pla
     await plan.result(timeout=5)
     found = await ended(platform, plan.plan_id)
     assert (len(runs), found.usage.llm_calls, len(found.decisions)) == (2, 2, 2)
+
+
+CALL = Charge("plan-1", 1, 100, 0.5)
+NOTHING = Charge("plan-1", 0, 0, 0.0)
+
+
+def test_what_is_held_and_not_used_is_given_back_with_the_commit_that_ends_the_delivery() -> None:
+    bill, answered = Bill(CALL), Settlement(CALL, NOTHING)
+    assert bill.take_hold("another") is None
+    bill.owe(answered)
+    assert bill.settlements == (answered, Settlement(CALL, NOTHING))
+    assert bill.take_owed() == [answered]
+    assert bill.settlements == (Settlement(CALL, NOTHING),), "after a conflict the next commit gives it back"
+    bill.clear()
+    assert bill.settlements == ()
+
+
+async def test_a_claim_that_fails_is_made_again(platform: Platform, clock: VirtualClock) -> None:
+    queue, failed = platform.services.store.queue, list[str]()
+    real = queue.claim
+
+    async def claim(agent: str, *given: Any) -> Any:
+        if agent == "stock" and len(failed) < 2:
+            failed.append(agent)
+            raise ConfigError("a row cannot be read")
+        return await real(agent, *given)
+
+    queue.claim = claim  # type: ignore[method-assign]
+    plan = await order(platform, planner([*asked(1), complete({})]), stock())
+    await as_time_passes(clock, lambda: platform.plans(status="completed"))
+    assert (await ended(platform, plan.plan_id)).status == "completed"
+    assert len(failed) == 2
+
+
+async def test_a_call_that_cannot_be_reserved_leaves_nothing_charged(platform: Platform, clock: VirtualClock) -> None:
+    plans, failed = platform.services.store.plans, list[Any]()
+    real = plans.reserve
+
+    async def reserve(charge: Any, limits: Any) -> None:
+        if not failed:
+            failed.append(charge)
+            raise StoreUnavailable("the disk is full")
+        await real(charge, limits)
+
+    plans.reserve = reserve  # type: ignore[method-assign]
+    plan = await order(platform, planner([*asked(1), complete({})]), stock())
+    await as_time_passes(clock, lambda: platform.plans(status="completed"))
+    found = await ended(platform, plan.plan_id)
+    assert (len(failed), found.usage.llm_calls, len(found.decisions)) == (1, 2, 2)

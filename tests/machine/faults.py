@@ -21,8 +21,8 @@ T = TypeVar("T")
 _READS = frozenset({
     "agents", "backlog", "came_for", "cancellation", "dead_letter", "dead_letters", "decisions", "event", "events",
     "expectation", "expectations", "goal_of", "in_hand", "journal", "known_events", "live_events", "marked", "met_by",
-    "next_due", "pending", "plan", "plans", "spent", "steps", "steps_at", "sub_tasks", "sub_tasks_later", "task",
-    "task_expectations", "unsent",
+    "next_due", "pending", "plan", "plans", "spent", "standing", "steps", "steps_at", "sub_tasks", "sub_tasks_later",
+    "task", "task_expectations", "unsent",
 })
 # fmt: on
 _NOT_COUNTED = frozenset({"open", "close", "deliver"})

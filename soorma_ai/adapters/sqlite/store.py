@@ -35,6 +35,9 @@ from soorma_ai.ports import (
     Work,
 )
 
+# Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
+MOST_ON_THE_LOOP = 256
+
 
 class SqliteQueue(Part):
     claim = writing(inbox.claim)
@@ -49,7 +52,8 @@ class SqliteQueue(Part):
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
-        _, arrival = await self.database.publish(lambda db: arrivals.bring(db, events), now)
+        is_long = len(events) > MOST_ON_THE_LOOP
+        _, arrival = await self.database.publish(lambda db: arrivals.bring(db, events), now, is_long=is_long)
         return arrival
 
     async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
@@ -57,7 +61,8 @@ class SqliteQueue(Part):
         return await self.database.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
 
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
-        _, arrival = await self.database.publish(lambda db: effects.send(db, events, expect, now), now)
+        is_long = len(events) > MOST_ON_THE_LOOP
+        _, arrival = await self.database.publish(lambda db: effects.send(db, events, expect, now), now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -73,7 +78,8 @@ class SqliteQueue(Part):
         return swept
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
-        _, arrival = await self.database.publish(lambda db: self._commit(db, work, now), now)
+        is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
+        _, arrival = await self.database.publish(lambda db: self._commit(db, work, now), now, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
@@ -91,6 +97,7 @@ class SqliteQueue(Part):
 
 class SqlitePlans(Part):
     plan = reading(pursued.plan)
+    standing = reading(pursued.standing)
     came_for = reading(pursued.came_for)
     in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans)

@@ -28,7 +28,11 @@ class Bill:
         unused = [Settlement(self.hold, Charge(self.hold.root_plan_id, 0, 0, 0.0))] if self.hold else []
         return (*self._owed, *unused)
 
-    def close(self) -> list[Settlement]:
+    def take_owed(self) -> list[Settlement]:
         """Return what is owed, which is nothing from now on."""
-        owed, self._owed, self.hold = self._owed, [], None
+        owed, self._owed = self._owed, []
         return owed
+
+    def clear(self) -> None:
+        """Note that everything is settled."""
+        self._owed, self.hold = [], None

@@ -29,12 +29,13 @@ async def must_be_wanted(handling: Handling) -> None:
     if plan_id is None or handling.is_in_doubt:
         return
     store = handling.services.store
-    plan = await store.plans.plan(plan_id)
-    if plan is None:
+    standing = await store.plans.standing(plan_id)
+    if standing is None:
         return
-    is_cancelled = plan.cancel_requested is not None or plan.status is PlanStatus.CANCELLED
+    status, cancel_requested = standing
+    is_cancelled = cancel_requested is not None or status is PlanStatus.CANCELLED
     # What nobody expects an answer to was not asked for the plan's own sake.
-    has_failed = plan.status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
+    has_failed = status is PlanStatus.FAILED and await store.plans.expectation(handling.event.correlation_id or "")
     if is_cancelled or has_failed:
         has_begun = handling.delivery.fence > 1
         begun = "whether it was done is not known, since it had begun" if has_begun else "it was not begun"
@@ -80,7 +81,7 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
     services = handling.services
     work = Work(handling.delivery, disposition, handling.effects, handling.bill.settlements)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
-    handling.bill.close()
+    handling.bill.clear()
     if handling.has_plan and handling.plan.status.is_final:
         services.signals.happened([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
@@ -92,7 +93,7 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
 async def settle_alone(services: Services, bill: Bill) -> None:
     """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
     What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
-    for settlement in bill.close():
+    for settlement in bill.take_owed():
         if settlement.entry is not None:
             with suppress(TransientError):
                 await services.store.plans.settle(settlement)

@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import Enum, auto
 from functools import partial
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 from soorma_ai.domain.values import account_of, leaves
 from soorma_ai.errors import Fatal, HandlerTimeout, TransientError
@@ -16,13 +16,15 @@ from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.handling import current_handling
 from soorma_ai.runtime.handling.logs import warn
 
+T = TypeVar("T")
+
 GRACE_SECONDS = 1.0
 
 
-class Sheltered(asyncio.Task[None]):
+class Sheltered(asyncio.Task[T]):
     """A task that no handler can cancel, but that of its own delivery: `for task in asyncio.all_tasks()` is one."""
 
-    def __init__(self, work: Coroutine[Any, Any, None], name: str, delivery: Delivery | None = None) -> None:
+    def __init__(self, work: Coroutine[Any, Any, T], name: str, delivery: Delivery | None = None) -> None:
         super().__init__(work, loop=asyncio.get_running_loop(), name=name)
         self.is_cancelled_inside = False
         self._delivery = delivery
@@ -58,11 +60,11 @@ class Hand:
         self.has_ended = False
         self._limit = limit
         self._clock = clock
-        self._task: Sheltered | None = None
+        self._task: Sheltered[None] | None = None
         self._steps: _Steps | None = None
         self._why: EndReason | None = None
 
-    def give(self, work: Coroutine[Any, Any, None]) -> Sheltered:
+    def give(self, work: Coroutine[Any, Any, None]) -> Sheltered[None]:
         """Begin the task of this delivery."""
         name = f"{self.delivery.agent}:{self.delivery.event.type}"
         self._task = Sheltered(work, name, self.delivery)

@@ -10,6 +10,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from math import inf
+from typing import Any
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
@@ -27,10 +28,10 @@ SUSPECTS = ""
 
 
 async def finish_claim(
-    claiming: Coroutine[None, None, list[Delivery]], services: Services, is_over: Callable[[], bool] = lambda: False
+    claiming: Coroutine[Any, Any, list[Delivery]], services: Services, is_over: Callable[[], bool] = lambda: False
 ) -> list[Delivery]:
     """Await a claim; give back what it took if it is cancelled while it is being written, or comes when all is over."""
-    claim = asyncio.ensure_future(claiming)
+    claim = Sheltered(claiming, "claim")
     try:
         taken = await asyncio.shield(claim)
     except asyncio.CancelledError:
@@ -54,7 +55,7 @@ class Consumer:
         self, agent: str, routes: Sequence[Route], services: Services, max_in_flight: int, limit: timedelta
     ) -> None:
         self.agent = agent
-        self.in_hand: dict[Sheltered, Hand] = {}
+        self.in_hand: dict[Sheltered[None], Hand] = {}
         self._routes = routes
         self._services = services
         self._most = max_in_flight
@@ -158,6 +159,9 @@ class Consumer:
             self._has_queue = True
             services.signals.agent(self.agent).set()
             return []
+        except BaseException:
+            self._has_queue = True  # whoever runs this again looks first
+            raise
         finally:
             self._claiming = 0
 
@@ -188,7 +192,7 @@ class Consumer:
         if self._has_queue:
             self._services.signals.agent(self.agent).set()
 
-    def _forget(self, task: Sheltered) -> None:
+    def _forget(self, task: Sheltered[None]) -> None:
         self.in_hand.pop(task, None)
         self._look_again()
         broke = None if task.cancelled() else task.exception()

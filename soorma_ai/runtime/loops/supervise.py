@@ -46,7 +46,7 @@ class Supervisor:
         self._bus = bus
         self._agents: list[Consuming] = []
         self._consumers: dict[str, Consumer] = {}
-        self._tasks: set[Sheltered] = set()
+        self._tasks: set[Sheltered[None]] = set()
         self._names: list[str] = []
         self._has_begun = False
 

@@ -159,7 +159,7 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
         return held or needed
     try:
         await handling.services.store.plans.reserve(more, payer.limits)
-    except LimitExceeded:
+    except BaseException:
         handling.bill.hold = held
         raise
     return held.plus(more) if held else needed

@@ -29,20 +29,25 @@ class Connection(sqlite3.Connection):
         self.brought: list[StoredEvent] = []
         self.untaken: list[StoredEvent] = []
         self.taken: list[Delivery] = []
+        self._reserved: list[str] = []
         self.queued: set[str] = set()
         self.is_leaving = False
         self.is_careful = False
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """Reserve a free hand, which the loop's thread alone may do."""
-        return self.hands is not None and not self.is_careful and self.hands.take(agent, freed=freed)
+        if self.hands is None or self.is_careful or not self.hands.take(agent, freed=freed):
+            return False
+        self._reserved.append(agent)
+        return True
 
     def give_back_hand(self, agent: str) -> None:
         if self.hands is not None:
+            self._reserved.remove(agent)
             self.hands.give_back(agent)
 
     def take_what_was_taken(self) -> tuple[Delivery, ...]:
-        taken, self.taken = tuple(self.taken), []
+        taken, self.taken, self._reserved = tuple(self.taken), [], []
         return taken
 
     def take_queued(self) -> frozenset[str]:
@@ -59,8 +64,9 @@ class Connection(sqlite3.Connection):
         self.brought.clear()
         self.untaken.clear()
         self.queued.clear()
-        for delivery in self.take_what_was_taken():
-            self.give_back_hand(delivery.agent)
+        self.taken.clear()
+        while self._reserved:
+            self.give_back_hand(self._reserved[-1])
 
     @contextmanager
     def careful(self) -> Generator[None]:

@@ -191,16 +191,21 @@ class Writer:
     def _settle(self, group: list[_Job[Any]], *, wrote: bool) -> None:
         for job in group:
             job.answer()
+        for job in group:
+            self._call(job.tell)
+        if wrote and self._on_commit is not None:
+            self._call(partial(self._on_commit, self.connection.take_leaving()))
+        if self._asked:
+            self._look()
+        elif self._idle is not None:
+            self._idle.set_result(None)
+
+    def _call(self, tell: Callable[[], None]) -> None:
+        """Call who listens. Whatever comes out of that, all others are told, and the store goes on."""
         try:
-            for job in group:
-                job.tell()
-            if wrote and self._on_commit is not None:
-                self._on_commit(self.connection.take_leaving())
-        finally:
-            if self._asked:
-                self._look()
-            elif self._idle is not None:
-                self._idle.set_result(None)
+            tell()
+        except Exception as error:
+            self._loop.call_exception_handler({"message": "a listener of the store broke", "exception": error})
 
     def _commit(self, group: list[_Job[Any]]) -> None:
         try:
@@ -245,6 +250,7 @@ class Writer:
                     if not self.connection.in_transaction:
                         return False
                     self.connection.execute("ROLLBACK TO job")
+                    self._forget()
                 self.connection.execute("RELEASE job")
         return True
 

@@ -5,13 +5,13 @@ import sqlite3
 from soorma_ai.adapters.sqlite.codec import CHARGE, JOURNAL, LIMITS, SHOWING
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
-from soorma_ai.domain.limits import Charge, Limits, Spent
-from soorma_ai.errors import LimitExceeded, VersionConflict
+from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
+from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.ports import Settlement
 
 _NEXT_CALL = """
     SELECT json_extract(body, '$.next_call'), json_extract(body, '$.limits') FROM plan
-    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')
+    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND json_valid(body)
 """
 
 
@@ -43,14 +43,15 @@ def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
 
 
 def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
-    """Reserve the next call of a plan, as far as it is known and fits."""
+    """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
+    has none, and is told of where it is needed."""
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
     if row is None or row[0] is None:
         return None
-    charge = CHARGE.record(row[0])
     try:
-        reserve(db, charge, LIMITS.record(row[1]))
-    except LimitExceeded:
+        charge = CHARGE.record(row[0])
+        reserve(db, charge, room_to_hold(LIMITS.record(row[1])))
+    except (LimitExceeded, ConfigError):
         return None
     return charge
 

@@ -33,7 +33,7 @@ CLAIMABLE = f"""{_CLAIM}
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
 
-_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.crashes < 2 AND inbox.ready_at <= ?"
+_CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND inbox.crashes < 2 AND inbox.ready_at <= ?"
 
 SUSPECT = f"""{_CLAIM}
     WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
@@ -339,7 +339,9 @@ def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: date
     taken = _take(db, _CLAIM_ONE, (seq, epoch(now)), now, db.lease)
     db.taken += taken
     if not taken:
+        # It is not due yet; or it could not be read, and another stands first by now.
         db.give_back_hand(agent)
+        db.queued.add(agent)
 
 
 def _queue_next(db: sqlite3.Connection, agent: str, owner: str) -> None:

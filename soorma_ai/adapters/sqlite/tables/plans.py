@@ -28,6 +28,7 @@ _IN_HAND = """
     UNION ALL
     SELECT 'spent', actions, llm_calls, tokens, cost_usd, NULL FROM budget WHERE root_plan_id = :root_plan_id
 """
+_STANDING = "SELECT status, json_extract(body, '$.cancel_requested') FROM plan WHERE plan_id = ?"
 _NEEDED = "SELECT json_extract(body, '$.join.need') FROM expectation WHERE id = ? AND status = 'open'"
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
@@ -158,6 +159,11 @@ def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinPro
 def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> list[Step]:
     found = db.execute(f"SELECT body {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
     return [STEP.record(body) for (body,) in found]
+
+
+def standing(db: sqlite3.Connection, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+    row = db.execute(_STANDING, (plan_id,)).fetchone()
+    return (known(PlanStatus, row[0]), row[1]) if row else None
 
 
 def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
