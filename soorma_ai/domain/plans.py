@@ -91,7 +91,7 @@ class PlanValue:
 
 @dataclass(frozen=True)
 class PlanInHand:
-    """What a step of a plan begins from, beside its row and its history: what it remembers by keys, the expectations
+    """Beginning of a step of a plan, beside its row and its history: what it remembers by keys, the expectations
     that are open, and what its tree has spent."""
 
     values: tuple[PlanValue, ...]

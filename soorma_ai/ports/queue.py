@@ -1,4 +1,4 @@
-"""What is delivered: inbox, leases, outbox, timers; and the hands that take it."""
+"""The queue: inbox, leases, outbox, timers; and the hands that take from it."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta

@@ -35,7 +35,8 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Settlement:
-    """What replaces a reservation, and the answer that it was for, with what of the offer that is an answer to."""
+    """Replacement of a reservation by what was used, with the answer that it was for and what of the offer that answer
+    was given to."""
 
     reserved: Charge
     actual: Charge

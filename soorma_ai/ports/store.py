@@ -29,7 +29,7 @@ class Plans(Protocol):
         ...
 
     async def in_hand(self, plan_id: str, root_plan_id: str) -> PlanInHand:
-        """What belongs to a plan, all of one moment; its open expectations oldest first."""
+        """Return what belongs to a plan, all of one moment; its open expectations oldest first."""
         ...
 
     async def standing(self, plan_id: str) -> tuple[PlanStatus, str | None] | None:

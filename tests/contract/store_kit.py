@@ -1,5 +1,6 @@
 """What the store's contract tests are written with: records with everything filled in, and short ways to act."""
 
+from collections import Counter
 from collections.abc import AsyncGenerator, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
@@ -297,3 +298,28 @@ async def redrive(store: Store, seq: int) -> bool:
 
 async def unsent_ids(store: Store) -> list[str]:
     return [stored.event.id for stored in await store.queue.unsent(1000)]
+
+
+class FreeHands:
+    """Hands of agents, so many each, and what was put into them."""
+
+    def __init__(self, **free: int) -> None:
+        self.free = Counter(free)
+        self.held: list[Delivery] = []
+
+    def take(self, agent: str, *, freed: bool = False) -> bool:
+        if self.free[agent] + freed <= 0:
+            return False
+        self.free[agent] -= 1
+        return True
+
+    def give_back(self, agent: str) -> None:
+        self.free[agent] += 1
+
+    def hand_over(self, delivery: Delivery) -> None:
+        self.held.append(delivery)
+
+    def looked(self, agent: str, found: int) -> None: ...
+
+    def ids(self) -> list[str]:
+        return [delivery.event.id for delivery in self.held]

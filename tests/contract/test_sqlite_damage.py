@@ -9,6 +9,7 @@ import pytest
 from store_kit import (
     LEASE,
     NOW,
+    FreeHands,
     agent,
     awaiting_payment,
     claimed,
@@ -43,7 +44,7 @@ from soorma_ai.domain.letters import NOBODY
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import Delivery, Settlement, Work
+from soorma_ai.ports import Settlement, Work
 
 KEY = MemoryKey("default", "plan-1", "key")
 DAMAGES = {
@@ -286,7 +287,7 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
     await store.registry.register([agent("worker", "work.asked"), agent("giver", "given")], NOW)
     await do(store, SavePlan(plan(), None))
     await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}'"))
-    store.deliver(NoHands(), LEASE)
+    store.deliver(FreeHands(), LEASE)
     await store.queue.send([event("e-0", "given")], None, NOW)
     (giver,) = await claimed(store, "giver")
     # To be looked at when it is handed over, by the plan that asks.
@@ -310,7 +311,7 @@ async def test_what_stands_behind_one_that_cannot_be_read_moves_up(store: Sqlite
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in range(3)], NOW)
     await damage(store, "r-1")
     (first,) = await claimed(store, "planner")
-    store.deliver(FreeHands(), LEASE)
+    store.deliver(FreeHands(planner=9), LEASE)
     await end(store, first)
     assert [delivery.event.id for delivery in await claimed(store, "planner")] == ["r-2"]
 
@@ -323,19 +324,3 @@ async def test_a_plan_that_cannot_be_read_holds_nothing_and_holds_up_none(store:
     await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{' WHERE plan_id = 'plan-1'"))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (1, 2)], NOW)
     assert [one.hold for one in await claimed(store, "planner")] == [None, call]
-
-
-class NoHands:
-    def take(self, agent: str, *, freed: bool = False) -> bool:
-        return False
-
-    def give_back(self, agent: str) -> None: ...
-
-    def hand_over(self, delivery: Delivery) -> None: ...
-
-    def looked(self, agent: str, found: int) -> None: ...
-
-
-class FreeHands(NoHands):
-    def take(self, agent: str, *, freed: bool = False) -> bool:
-        return True

@@ -5,13 +5,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from store_kit import LEASE, NOW, claimed, do, entry, event, expectation, handed, plan, reply
+from store_kit import LEASE, NOW, FreeHands, claimed, do, entry, event, expectation, handed, plan, reply
 
 from soorma_ai.domain.effects import Ack, Expect, SavePlan
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LimitExceeded, VersionConflict
-from soorma_ai.ports import Delivery, Settlement, Store, Work
+from soorma_ai.ports import Settlement, Store, Work
 
 CALL = Charge("plan-1", llm_calls=1, tokens=100, cost_usd=0.5)
 NO_LIMITS = Limits(max_llm_calls=None, max_tokens=None, max_cost_usd=None)
@@ -80,23 +80,6 @@ async def test_the_journal_of_a_cause_is_read_by_ordinal_and_that_of_a_plan_as_i
     assert await store.plans.decisions("plan-1") == rows[:3]
 
 
-class OneHand:
-    """A free hand for every delivery, and what was put into it."""
-
-    def __init__(self) -> None:
-        self.held: list[Delivery] = []
-
-    def take(self, agent: str, *, freed: bool = False) -> bool:
-        return True
-
-    def give_back(self, agent: str) -> None: ...
-
-    def hand_over(self, delivery: Delivery) -> None:
-        self.held.append(delivery)
-
-    def looked(self, agent: str, found: int) -> None: ...
-
-
 async def expecting(store: Store, **changes: Any) -> None:
     """A plan that waits for the reply to q-1, and whose last call reserved as much as CALL."""
     begun = plan(next_call=CALL, **changes)
@@ -104,7 +87,7 @@ async def expecting(store: Store, **changes: Any) -> None:
 
 
 async def test_what_leases_a_plans_delivery_holds_its_next_call(store: Store) -> None:
-    hands = OneHand()
+    hands = FreeHands(planner=9)
     await expecting(store)
     store.deliver(hands, LEASE)
     assert await store.plans.spent("plan-1") == Spent(), "what sleeps holds nothing"

@@ -2,7 +2,6 @@
 free hand."""
 
 import asyncio
-from collections import Counter
 from collections.abc import AsyncIterator
 from datetime import timedelta
 
@@ -11,6 +10,7 @@ from store_kit import (
     LEASE,
     NOW,
     Backend,
+    FreeHands,
     agent,
     claimed,
     end,
@@ -30,31 +30,6 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus
 from soorma_ai.errors import LocalProtocolError, VersionConflict
 from soorma_ai.ports import Delivery, Store, Work
-
-
-class FreeHands:
-    """Hands of agents, so many each, and what was put into them."""
-
-    def __init__(self, **free: int) -> None:
-        self.free = Counter(free)
-        self.held: list[Delivery] = []
-
-    def take(self, agent: str, *, freed: bool = False) -> bool:
-        if self.free[agent] + freed <= 0:
-            return False
-        self.free[agent] -= 1
-        return True
-
-    def give_back(self, agent: str) -> None:
-        self.free[agent] += 1
-
-    def hand_over(self, delivery: Delivery) -> None:
-        self.held.append(delivery)
-
-    def looked(self, agent: str, found: int) -> None: ...
-
-    def ids(self) -> list[str]:
-        return [delivery.event.id for delivery in self.held]
 
 
 @pytest.fixture

@@ -290,7 +290,7 @@ class Handling:
 
     @property
     def still_open(self) -> list[Expectation]:
-        """What `open_now` returns, where the plan's values have been read."""
+        """Return what `open_now` does, where the plan's values have been read."""
         if self._in_hand is None:
             raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
         return self._still_open(self._in_hand)
