@@ -19,6 +19,8 @@ SoormaError
 ├── OutcomeUnknown            done or not, nobody knows                -> a person is asked
 ├── Held                      a person must approve the request first
 ├── NotFound                                                           -> dead letter
+├── Unauthenticated           nobody knows who calls                   -> HTTP 401
+├── Forbidden                 the caller may not                       -> HTTP 403
 ├── DeadlineExceeded                                                   -> dead letter
 ├── PlanFailed                what `result()` raises for a plan that did not complete
 │   └── PlanCancelled
@@ -157,6 +159,18 @@ class Held(SoormaError):
 
 class NotFound(SoormaError):
     code = "not_found"
+
+
+class Unauthenticated(SoormaError):
+    """The message says what is wrong with the token, and nothing of who has another."""
+
+    code = "unauthenticated"
+
+
+class Forbidden(SoormaError):
+    """The caller sees it and may not do this with it. What a caller may not see is NotFound."""
+
+    code = "forbidden"
 
 
 class DeadlineExceeded(SoormaError):

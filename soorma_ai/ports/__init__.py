@@ -2,6 +2,7 @@
 
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
+from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
@@ -9,6 +10,7 @@ from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry
 
 __all__ = [
     "AgentRow",
+    "Authenticator",
     "Bus",
     "Clock",
     "DeadLetterRow",
