@@ -120,7 +120,7 @@ def test_a_letter_as_json_has_everything_a_program_needs(shop: Shop) -> None:
 def test_an_event_that_cannot_be_read_is_listed_with_what_is_known_of_it(shop: Shop) -> None:
     one = letter(shop, "receipt.print")
     with sqlite3.connect(shop.store) as db:
-        db.execute("UPDATE event SET body = CAST(x'FF' AS TEXT) WHERE id = ?", (one["event"]["id"],))
+        db.execute("UPDATE event SET rest = CAST(x'FF' AS TEXT) WHERE id = ?", (one["event"]["id"],))
     db.close()
     assert len(letters(shop)) == 5
     shown = shop("dead-letters", "show", str(one["letter_id"]))

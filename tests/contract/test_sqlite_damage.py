@@ -62,7 +62,7 @@ async def store() -> AsyncIterator[SqliteStore]:
 
 
 async def damage(store: SqliteStore, event_id: str, expression: str = "'{'") -> None:
-    await store.database.write(lambda db: db.execute(f"UPDATE event SET body = {expression} WHERE id = ?", (event_id,)))
+    await store.database.write(lambda db: db.execute(f"UPDATE event SET rest = {expression} WHERE id = ?", (event_id,)))
 
 
 @pytest.mark.parametrize("expression", DAMAGES.values(), ids=DAMAGES)
@@ -276,7 +276,7 @@ async def test_a_plan_that_cannot_be_read_keeps_no_other_from_being_set_going(
     store: SqliteStore, caplog: pytest.LogCaptureFixture
 ) -> None:
     await do(store, *(SavePlan(plan(f"plan-{n}"), None) for n in (1, 2)))
-    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}' WHERE plan_id = 'plan-1'"))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{}' WHERE plan_id = 'plan-1'"))
     assert (await store.queue.sweep(later(99))).stranded == ("plan-2",)
     assert "a plan cannot be set going" in caplog.text
 
@@ -286,7 +286,7 @@ async def test_what_cannot_arrive_where_it_is_published_is_set_aside_alone_and_i
 ) -> None:
     await store.registry.register([agent("worker", "work.asked"), agent("giver", "given")], NOW)
     await do(store, SavePlan(plan(), None))
-    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{}'"))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET rest = '{}'"))
     store.deliver(FreeHands(), LEASE)
     await store.queue.send([event("e-0", "given")], None, NOW)
     (giver,) = await claimed(store, "giver")
@@ -321,6 +321,6 @@ async def test_a_plan_that_cannot_be_read_holds_nothing_and_holds_up_none(store:
     for n in (1, 2):
         begun = replace(plan(f"plan-{n}"), next_call=call)
         await do(store, SavePlan(begun, None), Expect(expectation(f"q-{n}", plan_id=f"plan-{n}")))
-    await store.database.write(lambda db: db.execute("UPDATE plan SET body = '{' WHERE plan_id = 'plan-1'"))
+    await store.database.write(lambda db: db.execute("UPDATE plan SET next_call = '{' WHERE plan_id = 'plan-1'"))
     await store.queue.arrive([reply(f"r-{n}", f"q-{n}") for n in (1, 2)], NOW)
     assert [one.hold for one in await claimed(store, "planner")] == [None, call]

@@ -54,9 +54,15 @@ from soorma_ai.runtime.loops.relay import arrive
 from soorma_ai.testing.clock import VirtualClock
 
 # These end at their LIMIT.
-FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead", "SCAN inbox USING INDEX inbox_owner")
+FROM_THE_END = ("SCAN plan", "SCAN inbox USING INDEX inbox_dead")
 # As long as what is open, or held up behind it.
-OPEN = ("SCAN expectation USING INDEX expectation_open_type", "SCAN behind USING INDEX inbox_blocked")
+OPEN = (
+    "SCAN expectation USING INDEX expectation_open_tenant",
+    "SCAN expectation USING INDEX expectation_offer",
+    "SCAN inbox USING INDEX inbox_head",
+    "SCAN inbox USING INDEX inbox_blocked",
+    "SCAN behind USING INDEX inbox_blocked",
+)
 REGISTERED = ("SCAN taking",)
 # These read all events, and all questions of a tenant: the sweep's look into the outbox, the waiting that is counted by
 # target, and a closed question that a person names by the beginning of its id.
@@ -209,9 +215,9 @@ async def test_appending_costs_the_same_however_long_the_list_is(store: SqliteSt
 
 MANY_QUESTIONS = """
     INSERT INTO expectation
-        (id, kind, agent, tenant, plan_id, root_plan_id, event_type, event_topic, opened_at, status, body)
+        (id, kind, agent, tenant, plan_id, root_plan_id, event_type, event_topic, opened_at, status, rest)
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
-    SELECT 'w-' || n, kind, agent, tenant, 'p-' || n, 'p-' || n, event_type, event_topic, n, 'open', body
+    SELECT 'w-' || n, kind, agent, tenant, 'p-' || n, 'p-' || n, event_type, event_topic, n, 'open', rest
     FROM n, expectation WHERE id = 'mine'
 """
 
@@ -250,9 +256,9 @@ async def test_a_request_that_nobody_takes_costs_the_same_however_many_wait(stor
 
 
 HELD = """
-    INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, body)
+    INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, rest)
     WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
-    SELECT 'g-' || n, 'gate', agent, tenant, event_type, event_topic, n, 'open', body
+    SELECT 'g-' || n, 'gate', agent, tenant, event_type, event_topic, n, 'open', rest
     FROM n, expectation WHERE id = 'mine'
 """
 
@@ -276,7 +282,7 @@ async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: Sqli
     await store.database.write(lambda db: db.execute("UPDATE inbox SET event_seq = -event_seq"))
     await store.database.write(
         lambda db: db.execute(
-            "INSERT INTO event (seq, id, tenant, type, topic, digest, body) "
+            "INSERT INTO event (seq, id, tenant, type, topic, digest, rest) "
             "SELECT event_seq, event_seq, 'default', 'x', 'x', x'', ? FROM inbox",
             (event("any").to_json(),),
         )

@@ -129,12 +129,12 @@ MANY = 20_000
 _NUMBERS = f"WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < {MANY})"
 # Plans that live or are young, each with a goal of its own and two events; other tenants' old ones; young facts.
 CROWD = (
-    f"""INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body) {_NUMBERS}
+    f"""INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, rest) {_NUMBERS}
         SELECT 'p' || n, iif(n % 3 = 2, 'acme', 'default'), 'planner', iif(n % 3 = 0, 'running', 'completed'),
             'p' || n, 'g' || n, 0, iif(n % 3 = 1, :young, :old) FROM n""",
-    f"""INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, body, time) {_NUMBERS}
+    f"""INSERT INTO event (id, tenant, type, topic, plan_id, root_plan_id, digest, rest, time) {_NUMBERS}
         SELECT 'e' || n, iif(n % 3 = 2, 'acme', 'default'), 'x', 'x', 'p' || n, 'p' || n, x'', '{{}}', 0 FROM n""",
-    f"""INSERT INTO event (id, tenant, type, topic, digest, body, time) {_NUMBERS}
+    f"""INSERT INTO event (id, tenant, type, topic, digest, rest, time) {_NUMBERS}
         SELECT 'f' || n, 'default', 'x', 'x', x'', '{{}}', 2e10 FROM n""",
 )
 

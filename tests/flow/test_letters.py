@@ -182,6 +182,6 @@ async def _asked_with_a_damaged_expectation(platform: Platform) -> str:
     assert isinstance(store, SqliteStore)
     asking = asyncio.create_task(platform.request("payment.charge.requested", {}))
     (expectation,) = await until(platform, lambda: store.plans.expectations(tenant_id="default"))
-    await store.database.write(lambda db: db.execute("UPDATE expectation SET body = '{}'"))
+    await store.database.write(lambda db: db.execute("UPDATE expectation SET rest = '{}'"))
     asking.cancel()
     return expectation.id

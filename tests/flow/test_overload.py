@@ -119,7 +119,7 @@ class SmallDisk(SqliteStore):
 
     async def fill(self) -> None:
         await self.database.write(lambda db: db.execute("PRAGMA max_page_count = 1").fetchone())
-        filling = "INSERT INTO event (id, tenant, type, topic, digest, body) VALUES (?, 'x', 'x', 'x', x'', ?)"
+        filling = "INSERT INTO event (id, tenant, type, topic, digest, rest) VALUES (?, 'x', 'x', 'x', x'', ?)"
         for size in (100_000, 3_000, 100):
             for n in range(1_000):
                 try:

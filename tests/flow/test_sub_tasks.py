@@ -245,7 +245,7 @@ async def test_half_of_a_group_comes_before_the_process_ends_and_half_after(
         assert await result_of(platform, task_id) == [0, 1, 2, 3, 4, 5]
 
 
-_PLACELESS = "UPDATE expectation SET body = json_set(body, '$.place', 0) WHERE task_id IS NOT NULL"
+_PLACELESS = "UPDATE expectation SET rest = json_set(rest, '$.place', 0) WHERE task_id IS NOT NULL"
 
 
 async def test_a_task_is_found_by_what_it_asked_and_by_nothing_else(platform: Platform) -> None:

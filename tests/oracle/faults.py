@@ -261,12 +261,20 @@ RIGHT_INSIDE = frozenset({"fenced", "prose around"})  # whoever finds the answer
 
 
 def _first_unfit(case: Case, attempts: Any) -> str | None:
-    """The first of these data that the event's schema does not take."""
-    judge = jsonschema.Draft202012Validator(case.schema or {})
+    """The first of these data that the event's schema does not take, where null means left out."""
+    schema = case.schema or {}
+    judge = jsonschema.Draft202012Validator(schema)
     for data in attempts:
-        if not judge.is_valid(data):
+        missing = any(data.get(name, "") is None for name in schema.get("required", []))
+        if missing or not judge.is_valid(_without_nulls(data)):
             return case.instead({**case.step, "data": data})
     return None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _without_nulls(one) for name, one in value.items() if one is not None}
+    return [_without_nulls(one) for one in value] if isinstance(value, list) else value
 
 
 def _is_json(text: str) -> bool:

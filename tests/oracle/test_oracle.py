@@ -218,17 +218,17 @@ def test_the_judge_has_nothing_against_a_store_as_it_was_written(written: tuple[
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (f"UPDATE event SET body = json_set(body, '$.data.new', 1) WHERE {REQUESTS}", "line"),
+        (f"UPDATE event SET rest = json_set(rest, '$.data.new', 1) WHERE {REQUESTS}", "line"),
         ("DELETE FROM event WHERE type = 'notification.human_input'", 'wanted ["ask"'),
-        ("UPDATE expectation SET body = json_set(body, '$.ask.message', 'What?') WHERE kind = 'wait'", "What?"),
+        ("UPDATE expectation SET rest = json_set(rest, '$.ask.message', 'What?') WHERE kind = 'wait'", "What?"),
         (
-            "UPDATE event SET body = json_set(body, '$.data.result.message', 'no') WHERE topic = 'action-results'",
+            "UPDATE event SET rest = json_set(rest, '$.data.result.message', 'no') WHERE topic = 'action-results'",
             "line",
         ),
-        ("UPDATE plan SET body = json_set(body, '$.status', 'running')", "the plan is running"),
-        ("UPDATE plan SET body = json_set(body, '$.result.message', 'no')", "not what its caller got"),
+        ("UPDATE plan SET status = 'running'", "the plan is running"),
+        ("UPDATE plan SET rest = json_set(rest, '$.result.message', 'no')", "not what its caller got"),
         (
-            "UPDATE event SET body = json_set(body, '$.correlationid', 'x') WHERE type LIKE 'customer%completed'",
+            "UPDATE event SET rest = json_set(rest, '$.correlationid', 'x') WHERE type LIKE 'customer%completed'",
             "not addressed to its goal",
         ),
     ],
@@ -242,12 +242,12 @@ def test_the_judge_sees_what_is_not_as_it_should_be(
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        (f"UPDATE event SET body = json_set(body, '$.type', 'order.created') WHERE {REQUESTS}", "is not offered"),
-        (f"UPDATE event SET body = json_set(body, '$.data', json('{{}}')) WHERE {REQUESTS}", "is a required property"),
+        (f"UPDATE event SET type = 'order.created' WHERE {REQUESTS}", "is not offered"),
+        (f"UPDATE event SET rest = json_set(rest, '$.data', json('{{}}')) WHERE {REQUESTS}", "is a required property"),
         ("UPDATE expectation SET answer = NULL WHERE kind = 'gate'", "was not approved"),
         ("UPDATE expectation SET answer = json_set(answer, '$.decision', 'reject')", "was not approved"),
         (
-            "UPDATE expectation SET body = json_set(body, '$.ask.proposal.data.x', 1) WHERE kind = 'gate'",
+            "UPDATE expectation SET rest = json_set(rest, '$.ask.proposal.data.x', 1) WHERE kind = 'gate'",
             "was not approved",
         ),
     ],

@@ -126,6 +126,19 @@ def test_every_kind_of_fault_makes_another_answer_or_none(kind: str, step: Paylo
     assert made is None or not isinstance(made.reply, Said) or made.reply.text != case.text
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_a_value_of_a_wrong_type_is_wrong_beside_what_is_left_out_by_null(seed: int) -> None:
+    """A strict provider spells what is left out as null, which makes nothing else wrong."""
+    right = {"action": REQUEST["action"], "data": {"id": "A", "note": None}}
+    properties = {"id": {"type": "string"}, "note": {"type": "string"}}
+    schema: Payload = {"type": "object", "properties": properties, "required": ["id"]}
+    case = Case({"reasoning": "", "step": right}, schema, frozenset({SHIP.name}), [], random.Random(seed))
+    made = fault_of("wrong type", case)
+    assert made is not None
+    data = step_of(made.reply)["data"]
+    assert not isinstance(data["id"], str) or not isinstance(data["note"], str | None)
+
+
 def test_a_blind_request_is_what_is_wrong_with_half_of_the_questions() -> None:
     blind = {"action": "publish:x", "data": {}}
     answer = {"reasoning": "", "step": {"action": NEED, "events": ["x"]}}

@@ -23,16 +23,24 @@ E = TypeVar("E", bound=StrEnum)
 
 
 class Codec(Generic[T]):
-    def __init__(self, kind: type[T]) -> None:
+    """`columns` are the fields that a row has as columns. A record with such is written without them, and without what
+    is as it is by default: so a default is part of the format, and another one needs a migration."""
+
+    def __init__(self, kind: type[T], columns: str = "") -> None:
         self._kind = kind
+        self._columns = frozenset(columns.split())
 
     @cached_property
     def _adapter(self) -> TypeAdapter[T]:
         return TypeAdapter(self._kind)
 
-    def text(self, record: T) -> str:
-        """Raise PydanticSerializationError for what could not be read again."""
-        return self._adapter.dump_json(record, warnings="error").decode()
+    def text(self, record: T, *left_out: str) -> str:
+        """Return the record without what stands elsewhere. Raise PydanticSerializationError for what could not be read
+        again."""
+        if not self._columns:
+            return self._adapter.dump_json(record, warnings="error").decode()
+        without = {*self._columns, *left_out}
+        return self._adapter.dump_json(record, exclude=without, exclude_defaults=True, warnings="error").decode()
 
     def record(self, text: str) -> T:
         """Raise ConfigError for what this version cannot read."""
@@ -43,14 +51,14 @@ class Codec(Generic[T]):
             raise _unreadable(self._kind.__name__, fault["msg"]) from error
 
 
-PLAN = Codec(PlanRecord)
-STEP = Codec(Step)
+PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
+STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")
 STEPS = Codec(list[Step])
-EXPECTATION = Codec(Expectation)
+EXPECTATION = Codec(Expectation, "id kind agent tenant_id plan_id root_plan_id event_type event_topic task_id group_id")
 ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)
-JOURNAL = Codec(JournalEntry)
+JOURNAL = Codec(JournalEntry, "key plan_id")
 SHOWING = Codec(Showing)
 CHARGE = Codec(Charge)
 LIMITS = Codec(Limits)

@@ -144,5 +144,5 @@ def answer(db: Connection, wait_id: str, answer: Answer, wake: EventEnvelope, no
 
 def offer_changed(db: Connection, tenants: Sequence[str | None], now: datetime) -> None:
     if tenants:
-        parked = expectations.opened_of_kind(db, ExpectationKind.OFFER)
+        parked = expectations.waiting_for_offers(db)
         apply(db, meeting.look_again(parked, tenants, now), now)

@@ -1,6 +1,6 @@
 """The one transaction of a handling."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import assert_never
 
@@ -20,7 +20,7 @@ def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
     for settlement in work.bill:
         budget.settle(db, settlement)
-    apply(db, work.effects, now)
+    apply(db, work.effects, now, work.delivery.event)
     inbox.move_up(db, work.delivery, work.disposition, now)
 
 
@@ -39,19 +39,23 @@ def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) ->
     return True
 
 
-def apply(db: Connection, changes: Sequence[asked.Effect], now: datetime) -> None:
+def apply(db: Connection, changes: Sequence[asked.Effect], now: datetime, handled: EventEnvelope | None = None) -> None:
+    """Apply effects in order; `handled` is the event that they are about."""
+    at_hand = {effect.event.id: effect.event for effect in changes if isinstance(effect, asked.Publish)}
+    if handled is not None:
+        at_hand[handled.id] = handled
     for effect in changes:
-        _apply(db, effect, now)
+        _apply(db, effect, now, at_hand)
 
 
-def _apply(db: Connection, effect: asked.Effect, now: datetime) -> None:
+def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping[str, EventEnvelope]) -> None:
     match effect:
         case asked.Publish(event):
             log.publish(db, event)
         case asked.SavePlan(plan, expected_version):
             consequences.save(db, plan, expected_version)
         case asked.AppendStep(step):
-            plans.append(db, step)
+            plans.append(db, step, at_hand)
         case asked.Expect(expectation):
             consequences.expect(db, expectation, now)
         case asked.Close(expectation_id, status, at, first):

@@ -23,7 +23,7 @@ _GOING = "(SELECT value FROM json_each(:going))"
 _PLANS = f"(SELECT plan_id FROM plan WHERE root_plan_id IN {_ROOTS})"
 _FINAL = "('completed', 'failed', 'cancelled')"
 # To the letter as the index plan_ended has it.
-_CHANGED = "julianday(json_extract(body, '$.updated_at'))"
+_CHANGED = "julianday(json_extract(rest, '$.updated_at'))"
 
 ENDED = f"""
     SELECT plan_id, {_CHANGED}, seq FROM plan
@@ -79,7 +79,7 @@ def _is_awaited(event: str) -> str:
             expectation.closed_at >= :before
             OR (
                 expectation.status = 'open'
-                AND coalesce(julianday(json_extract(expectation.body, '$.deadline')) >= julianday(:before_text), 1)
+                AND coalesce(julianday(json_extract(expectation.rest, '$.deadline')) >= julianday(:before_text), 1)
             )
         )
     )"""
@@ -110,7 +110,8 @@ LIVE = (
     f"SELECT 1 FROM expectation WHERE plan_id IN {_PLANS} AND status = 'open'",
     f"SELECT 1 FROM expectation WHERE root_plan_id IN {_ROOTS} AND status = 'open'",
     f"SELECT 1 FROM task WHERE root_plan_id IN {_ROOTS}",
-    f"SELECT 1 FROM inbox WHERE owner IN {_PLANS} AND state IN ('blocked', 'queued', 'leased', 'in_doubt')",
+    f"SELECT 1 FROM inbox WHERE owner IN {_PLANS} AND state IN ('queued', 'leased', 'in_doubt')",
+    f"SELECT 1 FROM inbox WHERE owner IN {_PLANS} AND state = 'blocked'",
     f"""SELECT 1 FROM expectation
         JOIN event ON event.id = expectation.met_by
         JOIN inbox ON inbox.event_seq = event.seq AND inbox.owner = expectation.plan_id
@@ -175,7 +176,7 @@ _REMOVE_REQUESTS = """
     DELETE FROM expectation WHERE id IN (
         SELECT id FROM expectation
         WHERE status = 'open' AND kind = 'client' AND opened_at < :before AND tenant = :tenant
-            AND julianday(json_extract(body, '$.deadline')) < julianday(:before_text)
+            AND julianday(json_extract(rest, '$.deadline')) < julianday(:before_text)
             AND NOT EXISTS (
                 SELECT 1 FROM event WHERE event.id = expectation.id AND (
                     EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = event.seq)

@@ -17,10 +17,11 @@ _LOG = logging.getLogger("soorma_ai.store")
 STRANDED_PLANS = """
     SELECT body FROM plan WHERE status IN ('pending', 'running', 'paused')
         AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.plan_id = plan.plan_id AND status = 'open'
-            AND json_extract(expectation.body, '$.branch_of') IS NULL)
+            AND json_extract(expectation.rest, '$.branch_of') IS NULL)
         AND NOT EXISTS (
-            SELECT 1 FROM inbox WHERE owner = plan.plan_id AND state IN ('blocked', 'queued', 'leased', 'in_doubt')
+            SELECT 1 FROM inbox WHERE owner = plan.plan_id AND state IN ('queued', 'leased', 'in_doubt')
         )
+        AND NOT EXISTS (SELECT 1 FROM inbox WHERE owner = plan.plan_id AND state = 'blocked')
         AND NOT EXISTS (
             SELECT 1 FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE event.plan_id = plan.plan_id
         )

@@ -2,9 +2,10 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION, statements, statements_of
+from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, STATEMENTS, VERSION, WHOLE, statements, statements_of
 
 _KEPT = "seq, agent, event_seq, owner, priority, state, ready_at, attempt, fence, reason, ended_at"
+_ALL = f"{_KEPT}, started, crashes, redriven"
 _INBOX, *_INBOX_INDEXES = statements_of("inbox")
 
 # By the version that it starts from. A CHECK cannot be altered, so a table that gets another one is made anew. A row
@@ -134,6 +135,30 @@ STEPS: dict[int, tuple[str, ...]] = {
                 )
                 WHERE status = 'open' AND kind = 'gate' AND agent = 'client'
         """),
+    ),
+    6: (
+        *(f"ALTER TABLE {table} RENAME COLUMN body TO rest" for table in WHOLE),
+        *statements("""
+            ALTER TABLE plan ADD COLUMN limits TEXT;
+            ALTER TABLE plan ADD COLUMN next_call TEXT;
+            UPDATE plan SET limits = json_extract(rest, '$.limits'), next_call = json_extract(rest, '$.next_call')
+                WHERE json_valid(rest);
+            ALTER TABLE step ADD COLUMN event_id TEXT;
+            ALTER TABLE step ADD COLUMN data_at TEXT;
+            UPDATE step SET event_id = json_extract(rest, '$.event_id') WHERE json_valid(rest);
+            ALTER TABLE journal ADD COLUMN is_raw INTEGER NOT NULL DEFAULT 0
+        """),
+        *(f"ALTER TABLE {table} ADD COLUMN {whole}" for table, whole in WHOLE.items()),
+        *statements("""
+            DROP INDEX expectation_open_kind;
+            DROP INDEX expectation_open_type;
+            CREATE INDEX expectation_offer ON expectation (opened_at, id) WHERE status = 'open' AND kind = 'offer';
+            ALTER TABLE inbox RENAME TO inbox_6
+        """),
+        _INBOX,
+        f"INSERT INTO inbox ({_ALL}) SELECT {_ALL} FROM inbox_6 ORDER BY seq",
+        "DROP TABLE inbox_6",
+        *_INBOX_INDEXES,
     ),
 }
 

@@ -7,6 +7,10 @@ claimed: the end of its delay when it is queued, the end of its lease when it is
 not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven` how often a dead
 letter was brought back.
 
+`rest` is a record as JSON without what its row has as columns, and without what is as it is by default; `body` is the
+whole record, made of both whenever it is read. `step.data_at`: where in the step's event its data stands, instead of
+here. `journal.is_raw`: the value is what the raw text says.
+
 `agent.revision` is another one after each change of its body.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
@@ -14,7 +18,7 @@ letter was brought back.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 6
+VERSION = 7
 APPLICATION_ID = 0x536F6F72
 
 
@@ -22,7 +26,39 @@ def statements(script: str) -> tuple[str, ...]:
     return tuple(part.strip() for part in script.split(";") if part.strip())
 
 
-STATEMENTS = statements("""
+# The whole record of each table that keeps a `rest`.
+EVENT = """body TEXT GENERATED ALWAYS AS (
+    '{"id":' || json_quote(id) || ',"type":' || json_quote(type) || ',"topic":' || json_quote(topic)
+    || ',"tenantid":' || json_quote(tenant) || ',"planid":' || json_quote(plan_id)
+    || ',"rootplanid":' || json_quote(root_plan_id) || ',' || substr(rest, 2)
+) VIRTUAL"""
+EXPECTATION = """body TEXT GENERATED ALWAYS AS (
+    '{"id":' || json_quote(id) || ',"kind":' || json_quote(kind) || ',"agent":' || json_quote(agent)
+    || ',"tenant_id":' || json_quote(tenant) || ',"plan_id":' || json_quote(plan_id)
+    || ',"root_plan_id":' || json_quote(root_plan_id) || ',"event_type":' || json_quote(event_type)
+    || ',"event_topic":' || json_quote(event_topic) || ',"task_id":' || json_quote(task_id)
+    || ',"group_id":' || json_quote(group_id) || ',' || substr(rest, 2)
+) VIRTUAL"""
+PLAN = """body TEXT GENERATED ALWAYS AS (
+    '{"plan_id":' || json_quote(plan_id) || ',"agent":' || json_quote(agent) || ',"status":' || json_quote(status)
+    || ',"root_plan_id":' || json_quote(root_plan_id) || ',"goal_id":' || json_quote(goal_id)
+    || ',"version":' || version || ',"answer_key":' || json_quote(answer_key)
+    || ',"limits":' || ifnull(limits, 'null') || ',"next_call":' || ifnull(next_call, 'null')
+    || ',' || substr(rest, 2)
+) VIRTUAL"""
+STEP = """body TEXT GENERATED ALWAYS AS (
+    '{"plan_id":' || json_quote(plan_id) || ',"ordinal":' || ordinal || ',"fingerprint":' || json_quote(fingerprint)
+    || ',"join_id":' || json_quote(join_id) || ',"fires":' || iif(fires, 'true', 'false')
+    || ',"event_id":' || json_quote(event_id) || ',' || substr(rest, 2)
+) VIRTUAL"""
+JOURNAL = """body TEXT GENERATED ALWAYS AS (
+    '{"key":{"agent":' || json_quote(agent) || ',"cause_id":' || json_quote(cause_id) || ',"ordinal":' || ordinal
+    || '},"plan_id":' || json_quote(plan_id)
+    || iif(is_raw AND json_valid(rest), ',"value":' || json_extract(rest, '$.raw'), '') || ',' || substr(rest, 2)
+) VIRTUAL"""
+WHOLE = {"event": EVENT, "expectation": EXPECTATION, "plan": PLAN, "step": STEP, "journal": JOURNAL}
+
+STATEMENTS = statements(f"""
 CREATE TABLE event (
     seq INTEGER PRIMARY KEY AUTOINCREMENT,
     id TEXT NOT NULL UNIQUE,
@@ -32,8 +68,9 @@ CREATE TABLE event (
     plan_id TEXT,
     root_plan_id TEXT,
     digest BLOB NOT NULL,
-    body TEXT NOT NULL,
-    time REAL NOT NULL DEFAULT 0
+    rest TEXT NOT NULL,
+    time REAL NOT NULL DEFAULT 0,
+    {EVENT}
 ) STRICT;
 CREATE INDEX event_tenant ON event (tenant, seq);
 CREATE INDEX event_tree ON event (root_plan_id, seq) WHERE root_plan_id IS NOT NULL;
@@ -58,16 +95,14 @@ CREATE TABLE inbox (
     started INTEGER NOT NULL DEFAULT 0,
     crashes INTEGER NOT NULL DEFAULT 0,
     redriven INTEGER NOT NULL DEFAULT 0,
-    UNIQUE (agent, event_seq)
+    UNIQUE (event_seq, agent)
 ) STRICT;
-CREATE UNIQUE INDEX inbox_head ON inbox (agent, owner) WHERE state IN ('queued', 'leased', 'in_doubt');
+CREATE UNIQUE INDEX inbox_head ON inbox (owner, agent) WHERE state IN ('queued', 'leased', 'in_doubt');
 CREATE INDEX inbox_ready ON inbox (agent, priority, seq, ready_at) WHERE state IN ('queued', 'leased');
 CREATE INDEX inbox_due ON inbox (agent, ready_at) WHERE state IN ('queued', 'leased') AND ready_at > 0;
 CREATE INDEX inbox_suspect ON inbox (crashes, seq) WHERE state IN ('queued', 'leased') AND crashes > 1;
-CREATE INDEX inbox_blocked ON inbox (agent, owner, seq) WHERE state = 'blocked';
+CREATE INDEX inbox_blocked ON inbox (owner, agent, seq) WHERE state = 'blocked';
 CREATE INDEX inbox_dead ON inbox (seq) WHERE state = 'dead';
-CREATE INDEX inbox_event ON inbox (event_seq);
-CREATE INDEX inbox_owner ON inbox (owner) WHERE state IN ('blocked', 'queued', 'leased', 'in_doubt');
 CREATE INDEX inbox_goal ON inbox (owner) WHERE priority = 1;
 
 CREATE TABLE timer (id TEXT PRIMARY KEY, due REAL NOT NULL, guards TEXT, body TEXT NOT NULL, series TEXT) STRICT;
@@ -87,10 +122,11 @@ CREATE TABLE expectation (
     closed_at REAL,
     met_by TEXT,
     answer TEXT,
-    body TEXT NOT NULL,
+    rest TEXT NOT NULL,
     task_id TEXT,
     group_id TEXT,
-    root_plan_id TEXT
+    root_plan_id TEXT,
+    {EXPECTATION}
 ) STRICT;
 CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
     WHERE status = 'open' AND root_plan_id IS NOT NULL;
@@ -98,20 +134,19 @@ CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task
 CREATE INDEX expectation_plan ON expectation (plan_id, opened_at, id) WHERE plan_id IS NOT NULL;
 CREATE INDEX expectation_open_plan ON expectation (plan_id, opened_at, id) WHERE status = 'open';
 CREATE INDEX expectation_open_tenant ON expectation (tenant, opened_at, id) WHERE status = 'open';
-CREATE INDEX expectation_open_kind ON expectation (kind, opened_at, id) WHERE status = 'open';
+CREATE INDEX expectation_offer ON expectation (opened_at, id) WHERE status = 'open' AND kind = 'offer';
 CREATE INDEX expectation_met_by ON expectation (met_by) WHERE met_by IS NOT NULL;
 CREATE INDEX expectation_group ON expectation (group_id, opened_at, id) WHERE group_id IS NOT NULL;
-CREATE INDEX expectation_open_type ON expectation (event_type) WHERE status = 'open';
 CREATE INDEX expectation_gate ON expectation (tenant, closed_at)
     WHERE kind = 'gate' AND plan_id IS NULL AND task_id IS NULL;
 -- By the deadline, what has none last.
 CREATE INDEX expectation_question
     ON expectation (
-        tenant, iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0), opened_at, id
+        tenant, iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0), opened_at, id
     )
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
 CREATE INDEX expectation_held
-    ON expectation (tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL))
+    ON expectation (tenant, iif(json_valid(rest), json_extract(rest, '$.ask.proposal.request.user_id'), NULL))
     WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
 
 CREATE TABLE wait_key (
@@ -152,15 +187,18 @@ CREATE TABLE plan (
     root_plan_id TEXT NOT NULL,
     goal_id TEXT NOT NULL,
     version INTEGER NOT NULL,
-    body TEXT NOT NULL,
+    rest TEXT NOT NULL,
     session_id TEXT,
-    answer_key TEXT
+    answer_key TEXT,
+    limits TEXT,
+    next_call TEXT,
+    {PLAN}
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
 CREATE TABLE cancellation (plan_id TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_status ON plan (status, seq);
 CREATE INDEX plan_root ON plan (root_plan_id, seq);
-CREATE INDEX plan_ended ON plan (tenant, julianday(json_extract(body, '$.updated_at')))
+CREATE INDEX plan_ended ON plan (tenant, julianday(json_extract(rest, '$.updated_at')))
     WHERE status IN ('completed', 'failed', 'cancelled') AND plan_id = root_plan_id;
 CREATE INDEX plan_session ON plan (tenant, session_id, seq) WHERE session_id IS NOT NULL;
 CREATE INDEX plan_answer ON plan (tenant, answer_key, seq) WHERE answer_key IS NOT NULL;
@@ -170,9 +208,12 @@ CREATE TABLE step (
     plan_id TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     fingerprint TEXT,
-    body TEXT NOT NULL,
+    rest TEXT NOT NULL,
     join_id TEXT,
     fires INTEGER NOT NULL DEFAULT 0,
+    event_id TEXT,
+    data_at TEXT,
+    {STEP},
     PRIMARY KEY (plan_id, ordinal)
 ) STRICT;
 CREATE INDEX step_repeat ON step (plan_id, fingerprint) WHERE fingerprint IS NOT NULL;
@@ -244,7 +285,9 @@ CREATE TABLE journal (
     cause_id TEXT NOT NULL,
     ordinal INTEGER NOT NULL,
     plan_id TEXT NOT NULL,
-    body TEXT NOT NULL,
+    rest TEXT NOT NULL,
+    is_raw INTEGER NOT NULL DEFAULT 0,
+    {JOURNAL},
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;
 CREATE INDEX journal_plan ON journal (plan_id, seq);

@@ -2,16 +2,19 @@
 
 import sqlite3
 
-from soorma_ai.adapters.sqlite.codec import CHARGE, JOURNAL, LIMITS, SHOWING
+from pydantic_core import from_json
+
+from soorma_ai.adapters.sqlite.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
+from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError, LimitExceeded, VersionConflict
 from soorma_ai.ports import Settlement
 
 _NEXT_CALL = """
-    SELECT json_extract(body, '$.next_call'), json_extract(body, '$.limits') FROM plan
-    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND json_valid(body)
+    SELECT next_call, limits FROM plan
+    WHERE plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled') AND next_call IS NOT NULL
 """
 
 
@@ -46,7 +49,7 @@ def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
     """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
     has none, and is told of where it is needed."""
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
-    if row is None or row[0] is None:
+    if row is None:
         return None
     try:
         charge = CHARGE.record(row[0])
@@ -94,8 +97,8 @@ def shown(db: sqlite3.Connection, plan_id: str) -> dict[str, Showing]:
 def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
     row = db.execute(
         "SELECT shown.body FROM journal JOIN shown "
-        "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.body, '$.shown') "
-        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.body, '$.prompt_id') = ? "
+        "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "
+        "WHERE journal.plan_id = ? AND journal.cause_id <> ? AND json_extract(journal.rest, '$.prompt_id') = ? "
         "ORDER BY journal.seq DESC LIMIT 1",
         (plan_id, cause_id, prompt_id),
     ).fetchone()
@@ -103,15 +106,30 @@ def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str, prompt_id:
 
 
 def _write_down(db: sqlite3.Connection, entry: JournalEntry) -> None:
-    key = entry.key
-    done = db.execute(
-        "INSERT INTO journal (agent, cause_id, ordinal, plan_id, body) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
-        (key.agent, key.cause_id, key.ordinal, entry.plan_id, JOURNAL.text(entry)),
+    key, is_raw = entry.key, _is_raw(entry)
+    done = add_row(
+        db,
+        "journal",
+        "ON CONFLICT DO NOTHING",
+        agent=key.agent,
+        cause_id=key.cause_id,
+        ordinal=key.ordinal,
+        plan_id=entry.plan_id,
+        rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
+        is_raw=is_raw,
     )
     if done.rowcount == 0:
         raise VersionConflict(
             f"call {key.ordinal} of {key.agent} on {key.cause_id} is in the journal already; read it again"
         )
+
+
+def _is_raw(entry: JournalEntry) -> bool:
+    """Tell whether the raw text says the value, and nothing else."""
+    try:
+        return compact(from_json(entry.raw)) == compact(entry.value)
+    except ValueError:
+        return False
 
 
 def _add(db: sqlite3.Connection, root_plan_id: str, more: Spent) -> None:

@@ -21,6 +21,9 @@ _LOG = logging.getLogger("soorma_ai.store")
 UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
 
+# Fields that a row has as columns.
+_COLUMNS = frozenset({"id", "type", "topic", "tenant_id", "plan_id", "root_plan_id"})
+
 
 def publish(db: Connection, event: EventEnvelope) -> bool:
     """Write it into the log, and let it arrive in this transaction, or stand in the outbox; False if it was there
@@ -52,6 +55,11 @@ def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnve
         return place, event
     _LOG.warning("event id used twice with different content", extra={"event_id": event.id, "event_type": event.type})
     return place, _event(db, place)
+
+
+def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
+    """Return an event as it is kept: without what is so by default, and without what its row has as columns."""
+    return event.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True, exclude=set(columns))
 
 
 def event_by_id(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
@@ -251,7 +259,7 @@ def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int | None:
         plan_id=event.plan_id,
         root_plan_id=event.root_plan_id,
         digest=_digest(event),
-        body=event.to_json(),
+        rest=text_of(event, _COLUMNS),
         time=epoch(event.time),
     )
     return done.lastrowid if done.rowcount else None

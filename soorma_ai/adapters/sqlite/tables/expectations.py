@@ -32,7 +32,7 @@ _BEGINNING = """
 """
 
 # To the letter as the indexes expectation_question and expectation_held have it.
-_DEADLINE = "iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0)"
+_DEADLINE = "iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0)"
 _QUESTIONS = f"""
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = ?
     ORDER BY {_DEADLINE}, opened_at, id LIMIT ?
@@ -41,7 +41,7 @@ _HELD = """
     SELECT count(*) FROM (
         SELECT 1 FROM expectation
         WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ?
-            AND iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL) = ?
+            AND iif(json_valid(rest), json_extract(rest, '$.ask.proposal.request.user_id'), NULL) = ?
         LIMIT ?
     )
 """
@@ -116,8 +116,9 @@ def of_group(db: sqlite3.Connection, group_id: str) -> list[Expectation]:
     return list(_found(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
 
 
-def opened_of_kind(db: sqlite3.Connection, kind: ExpectationKind) -> list[Expectation]:
-    return list(_found(db, "WHERE status = 'open' AND kind = ? ORDER BY opened_at, id", (str(kind),)))
+def waiting_for_offers(db: sqlite3.Connection) -> list[Expectation]:
+    """Return those that are open until somebody offers what is wanted, oldest first."""
+    return list(_found(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
 def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
@@ -137,7 +138,7 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
         closed_at=epoch(expectation.closed_at) if expectation.closed_at else None,
         met_by=expectation.met_by,
         answer=ANSWER.text(expectation.answer) if expectation.answer else None,
-        body=EXPECTATION.text(expectation),
+        rest=EXPECTATION.text(expectation),
         task_id=expectation.task_id,
         group_id=expectation.group_id,
         root_plan_id=expectation.root_plan_id,

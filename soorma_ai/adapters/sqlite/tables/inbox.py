@@ -48,7 +48,7 @@ NEXT_DUE = """
 """
 
 ON_ITS_WAY = """
-    SELECT iif(json_valid(event.body), json_extract(event.body, '$.target'), NULL) AS target,
+    SELECT iif(json_valid(event.rest), json_extract(event.rest, '$.target'), NULL) AS target,
         CAST(event.body AS BLOB), event.id
     FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
 """
@@ -64,9 +64,9 @@ _QUEUE = """
     INSERT INTO inbox (agent, event_seq, owner, priority, state) VALUES (:agent, :event, :owner, :priority, :state)
     ON CONFLICT (agent, event_seq) DO NOTHING
 """
-_HEAD = """
-    SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased', 'in_doubt') LIMIT 1
-"""
+# To the letter as the index inbox_head has it: a state alone would not be found by it.
+_IS_HEAD = "state IN ('queued', 'leased', 'in_doubt')"
+_HEAD = f"SELECT 1 FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD} LIMIT 1"
 
 
 def put(db: Connection, about: StoredEvent, agent: str, owner: str, priority: int, now: datetime) -> bool:
@@ -143,7 +143,8 @@ def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] 
     """The event of the delivery that rests in doubt, and the fence under which its handler began."""
     return db.execute(
         "SELECT event.id, inbox.started FROM inbox JOIN event ON event.seq = inbox.event_seq "
-        "WHERE inbox.agent = ? AND inbox.owner = ? AND inbox.state = 'in_doubt'",
+        "WHERE inbox.agent = ? AND inbox.owner = ? "
+        f"AND {_IS_HEAD} AND inbox.state = 'in_doubt'",
         (agent, owner),
     ).fetchone()
 
@@ -153,7 +154,7 @@ def resolve(db: Connection, agent: str, owner: str) -> None:
     db.queued.add(agent)
     db.execute(
         "UPDATE inbox SET state = 'queued', ready_at = 0, attempt = 0, crashes = 0 "
-        "WHERE agent = ? AND owner = ? AND state = 'in_doubt'",
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'in_doubt'",
         (agent, owner),
     )
 
@@ -162,14 +163,16 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
     """Let what is delayed be claimed at once."""
     db.queued.add(agent)
     db.execute(
-        "UPDATE inbox SET ready_at = 0 WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > 0",
+        "UPDATE inbox SET ready_at = 0 "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > 0",
         (agent, owner),
     )
 
 
 def resting(db: sqlite3.Connection, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
-        "SELECT ready_at, reason FROM inbox WHERE agent = ? AND owner = ? AND state = 'queued' AND ready_at > ?",
+        "SELECT ready_at, reason FROM inbox "
+        f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > ?",
         (agent, owner, epoch(now)),
     ).fetchone()
     return Rest(moment(row[0]), row[1] or "") if row else None
@@ -252,8 +255,7 @@ def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
 
 def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
     heads = db.execute(
-        "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state IN ('queued', 'leased', 'in_doubt')",
-        (agent, owner),
+        f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD}", (agent, owner)
     ).fetchone()[0]
     behind = db.execute(
         "SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'", (agent, owner)
@@ -279,10 +281,12 @@ def unblock(db: sqlite3.Connection) -> int:
 
 
 def backlog(db: sqlite3.Connection, at_most: int) -> int:
-    return db.execute(
-        "SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state IN ('blocked', 'queued', 'leased', 'in_doubt') LIMIT ?)",
-        (at_most,),
-    ).fetchone()[0]
+    heads, behind = db.execute(
+        f"SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_IS_HEAD} LIMIT :most)), "
+        "(SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 'blocked' LIMIT :most))",
+        {"most": at_most},
+    ).fetchone()
+    return min(heads + behind, at_most)
 
 
 def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> float | None:

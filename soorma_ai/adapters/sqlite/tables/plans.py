@@ -3,17 +3,22 @@
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sqlite.codec import CHARGE, LIMITS, PLAN, STEP, STEPS, add_row, known
 from soorma_ai.adapters.sqlite.tables import expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.limits import Spent
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.values import Json, JsonObject, compact
 from soorma_ai.errors import VersionConflict
+
+# Bytes up to which a step stands whole in its row.
+SHORT = 400
 
 _CAME = """
     SELECT plan.body, came.body, came.status, came.closed_at, came.met_by, came.answer
@@ -28,8 +33,17 @@ _IN_HAND = """
     UNION ALL
     SELECT 'spent', actions, llm_calls, tokens, cost_usd, NULL FROM budget WHERE root_plan_id = :root_plan_id
 """
-_STANDING = "SELECT status, json_extract(body, '$.cancel_requested') FROM plan WHERE plan_id = ?"
-_NEEDED = "SELECT json_extract(body, '$.join.need') FROM expectation WHERE id = ? AND status = 'open'"
+_STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
+_NEEDED = "SELECT json_extract(rest, '$.join.need') FROM expectation WHERE id = ? AND status = 'open'"
+# A whole step, with what stands in its event. What cannot be read there is told of where it is looked at.
+_STEP = """
+    iif(
+        data_at IS NULL, body,
+        substr(body, 1, length(body) - 1) || ',"data":' || ifnull(
+            (SELECT iif(json_valid(rest), rest -> step.data_at, NULL) FROM event WHERE event.id = step.event_id), 'null'
+        ) || '}'
+    )
+"""
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
@@ -81,8 +95,8 @@ def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRe
 
 def update(db: sqlite3.Connection, plan: PlanRecord, expected_version: int) -> None:
     changed = db.execute(
-        "UPDATE plan SET status = ?, version = ?, body = ? WHERE plan_id = ? AND version = ?",
-        (str(plan.status), plan.version, PLAN.text(plan), plan.plan_id, expected_version),
+        "UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ? WHERE plan_id = ? AND version = ?",
+        (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version),
     )
     if changed.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} is not at version {expected_version}; read it again")
@@ -90,19 +104,45 @@ def update(db: sqlite3.Connection, plan: PlanRecord, expected_version: int) -> N
         memory.active(db, plan)
 
 
-def append(db: sqlite3.Connection, step: Step) -> None:
-    done = db.execute(
-        "INSERT INTO step (plan_id, ordinal, fingerprint, join_id, fires, body) VALUES (?, ?, ?, ?, ?, ?) "
+def _next_call(plan: PlanRecord) -> str | None:
+    return CHARGE.text(plan.next_call) if plan.next_call else None
+
+
+def append(db: sqlite3.Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
+    """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
+    that a plan was handed, or has published, stays as long as the plan."""
+    rest, data_at = STEP.text(step), None
+    if len(rest) > SHORT and (event := at_hand.get(step.event_id or "")) is not None:
+        data_at = _place_of(step.data, event.data)
+    done = add_row(
+        db,
+        "step",
         "ON CONFLICT DO NOTHING",
-        (step.plan_id, step.ordinal, step.fingerprint, step.join_id, step.fires, STEP.text(step)),
+        plan_id=step.plan_id,
+        ordinal=step.ordinal,
+        fingerprint=step.fingerprint,
+        rest=STEP.text(step, "data") if data_at else rest,
+        join_id=step.join_id,
+        fires=step.fires,
+        event_id=step.event_id,
+        data_at=data_at,
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {step.plan_id} has a step {step.ordinal} already; read it again")
 
 
+def _place_of(data: Json, of_event: JsonObject) -> str | None:
+    """Return where in an event this stands, as a path in its row; None where it does not."""
+    if data is None:
+        return None
+    places = {"$.data": of_event, "$.data.result": of_event.get("result"), "$.data.error": of_event.get("error")}
+    spelled = compact(data)
+    return next((at for at, found in places.items() if found is not None and compact(found) == spelled), None)
+
+
 def steps(db: sqlite3.Connection, plan_id: str, first: int = 0) -> list[Step]:
     """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
-    query = "SELECT group_concat(body) FROM step WHERE plan_id = ? AND ordinal >= ?"
+    query = f"SELECT group_concat({_STEP}) FROM step WHERE plan_id = ? AND ordinal >= ?"
     (bodies,) = db.execute(query, (plan_id, first)).fetchone()
     return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
 
@@ -134,7 +174,7 @@ def drop_value(db: sqlite3.Connection, effect: DropValue) -> None:
 def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
     """Where there is one maximum, SQLite gives the other columns of its row."""
     found = db.execute(
-        "SELECT fingerprint, count(*), max(ordinal), body FROM step "
+        f"SELECT fingerprint, count(*), max(ordinal), {_STEP} FROM step "
         "WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY fingerprint",
         (plan_id, json.dumps(list(fingerprints))),
     ).fetchall()
@@ -143,7 +183,7 @@ def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) ->
 
 def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) -> list[Step]:
     found = db.execute(
-        "SELECT ordinal, body FROM step WHERE plan_id = ? AND ordinal IN (SELECT value FROM json_each(?))",
+        f"SELECT ordinal, {_STEP} FROM step WHERE plan_id = ? AND ordinal IN (SELECT value FROM json_each(?))",
         (plan_id, json.dumps(list(ordinals))),
     ).fetchall()
     return [STEP.record(body) for _, body in sorted(found)]
@@ -151,13 +191,13 @@ def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) ->
 
 def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:
     (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
-    fired = db.execute(f"SELECT body {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
+    fired = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
     needed = db.execute(_NEEDED, (join_id,)).fetchone()
     return JoinProgress(came, STEP.record(fired[0]) if fired else None, needed[0] if needed else None)
 
 
 def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> list[Step]:
-    found = db.execute(f"SELECT body {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
+    found = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
     return [STEP.record(body) for (body,) in found]
 
 
@@ -173,7 +213,7 @@ def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
 
 def live_children(db: sqlite3.Connection, parent: PlanRecord) -> list[str]:
     found = db.execute(
-        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(body, '$.parent_plan_id') = ? "
+        "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(rest, '$.parent_plan_id') = ? "
         "AND status NOT IN ('completed', 'failed', 'cancelled')",
         (parent.root_plan_id, parent.plan_id),
     ).fetchall()
@@ -206,9 +246,11 @@ def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
         root_plan_id=plan.root_plan_id,
         goal_id=plan.goal_id,
         version=plan.version,
-        body=PLAN.text(plan),
+        rest=PLAN.text(plan),
         session_id=plan.lineage.session_id,
         answer_key=plan.answer_key,
+        limits=LIMITS.text(plan.limits),
+        next_call=_next_call(plan),
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")

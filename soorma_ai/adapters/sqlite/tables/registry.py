@@ -1,5 +1,6 @@
 """Agents, and what they take and make."""
 
+import json
 import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,6 +11,11 @@ from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.ports import AgentRow
 
+_AWAITED = """
+    SELECT plan_id, event_type FROM expectation
+    WHERE status = 'open' AND plan_id IS NOT NULL AND event_type IN (SELECT value FROM json_each(:names))
+        AND (:tenant IS NULL OR tenant = :tenant) LIMIT 1
+"""
 _AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
 
 
@@ -95,16 +101,8 @@ def needs(db: sqlite3.Connection, one: Registration, names: Sequence[str]) -> Ne
         "SELECT plan_id FROM plan WHERE agent = ? AND status NOT IN ('completed', 'failed', 'cancelled') LIMIT 1",
         (one.agent,),
     ).fetchone()
-    awaited = (
-        (plan_id, name)
-        for name in names
-        for (plan_id,) in db.execute(
-            "SELECT plan_id FROM expectation WHERE event_type = :name AND status = 'open' AND plan_id IS NOT NULL "
-            "AND (:tenant IS NULL OR tenant = :tenant) LIMIT 1",
-            {"name": name, "tenant": one.tenant_id},
-        ).fetchall()
-    )
-    return Needs(deliveries is not None, tasks is not None, plan[0] if plan else None, next(awaited, None))
+    awaited = db.execute(_AWAITED, {"names": json.dumps(list(names)), "tenant": one.tenant_id}).fetchone()
+    return Needs(deliveries is not None, tasks is not None, plan[0] if plan else None, awaited)
 
 
 def live_events(db: sqlite3.Connection, tenant_id: str, now: datetime) -> list[RegisteredEvent]:

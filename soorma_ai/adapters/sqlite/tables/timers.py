@@ -4,6 +4,7 @@ import sqlite3
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -22,7 +23,7 @@ def schedule(db: sqlite3.Connection, timer: Schedule) -> None:
             return
     db.execute(
         "INSERT OR REPLACE INTO timer (id, due, guards, body, series) VALUES (?, ?, ?, ?, ?)",
-        (timer.id, epoch(timer.due), timer.guards, timer.event.to_json(), timer.series),
+        (timer.id, epoch(timer.due), timer.guards, log.text_of(timer.event), timer.series),
     )
 
 
