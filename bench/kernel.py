@@ -23,9 +23,9 @@ from soorma_ai.domain.values import JsonObject
 
 ANSWER = f"{ECHO}.completed"
 LEASE_SECONDS = 30
-INSERT_EVENT = "INSERT INTO event (id, tenant, type, topic, digest, body, time) VALUES (?, ?, ?, ?, ?, ?, ?)"
+INSERT_EVENT = "INSERT INTO event (id, tenant, type, topic, digest, rest, time) VALUES (?, ?, ?, ?, ?, ?, ?)"
 EXPECT = (
-    "INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, body) "
+    "INSERT INTO expectation (id, kind, agent, tenant, event_type, event_topic, opened_at, status, rest) "
     "VALUES (?, 'client', 'client', ?, ?, ?, ?, 'open', ?)"
 )
 LEASE = (

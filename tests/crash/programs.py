@@ -28,7 +28,7 @@ def _comes_to(results: Sequence[object], effects: Mapping[str, int]) -> Expect:
         if end["integrity"] != ["ok"]:
             yield "the file is damaged"
             return
-        plans = [json.loads(row) for row in end["plans"] if json.loads(row)["parent_plan_id"] is None]
+        plans = [json.loads(row) for row in end["plans"] if json.loads(row).get("parent_plan_id") is None]
         found = [plan["result"] for plan in plans if plan["status"] == "completed"]
         if len(plans) != len(results) or any(result not in found for result in results):
             yield f"plans: {plans}"

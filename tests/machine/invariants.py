@@ -71,7 +71,7 @@ def a_held_request_is_published_only_as_it_was_approved(audit: Audit, known: Kno
             data = said["payload"]["data"] if said["decision"] == "edit" else held
             released[plan_id, _same(data)] += 1
     published = Counter(
-        (event.get("planid", ""), _same(event["data"]))
+        (event.get("planid", ""), _same(event.get("data", {})))
         for event in _requests(audit)
         if event["type"] == "payment.charge.requested" and event["id"] not in known.forged
     )
@@ -187,7 +187,7 @@ def a_completed_plan_went_its_whole_route(audit: Audit, known: Known) -> Iterato
         if plan["status"] != "completed" or plan["agent"] not in BY_MODEL:
             continue
         steps = audit.bodies("SELECT body FROM step WHERE plan_id = ? ORDER BY ordinal", plan["plan_id"])
-        decided = [(step["kind"], step["name"]) for step in steps if step["kind"] in DECISIONS]
+        decided = [(step["kind"], step.get("name")) for step in steps if step["kind"] in DECISIONS]
         decided = [one for one in decided if one != ("published", "payment.charge.requested")]
         wanted = [STEP_OF[kind] for kind in plan["goal_data"]["route"]]
         if plan["result"]["missing"]:

@@ -98,13 +98,13 @@ def _end(shop: Shop) -> End:
     audit = shop.audit
     plan = next(iter(audit.plans()), {"status": "not begun", "result": None, "reason": None})
     return End(
-        plan=_text([plan["status"], plan["result"], plan["reason"]]),
+        plan=_text([plan["status"], plan.get("result"), plan.get("reason")]),
         steps=tuple(
-            _text([step["kind"], step["name"], step["data"], step["note"], step["event_id"]])
+            _text([step["kind"], step.get("name"), step.get("data"), step.get("note"), step["event_id"]])
             for step in audit.bodies("SELECT body FROM step ORDER BY ordinal")
         ),
         events=frozenset(
-            _text([event["id"], event["type"], {k: v for k, v in event["data"].items() if k != "deadline"}])
+            _text([event["id"], event["type"], {k: v for k, v in event.get("data", {}).items() if k != "deadline"}])
             for event in audit.events()
         ),
         journal=tuple(

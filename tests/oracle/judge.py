@@ -62,7 +62,7 @@ class Record:
             data = event.get("data", {})
             if event["type"] == "notification.human_input":
                 asked = self.asked[data["wait_id"]]["ask"]
-                held = asked["proposal"]
+                held = asked.get("proposal")
                 wait = ["gate", held["event_type"], held["data"]] if held else ["ask", data["response_event"]]
                 lines.append(wait if held else [*wait, asked["message"]])
             elif event["topic"] == "action-requests" and event["source"] != CLIENT:
@@ -97,7 +97,7 @@ class Record:
 
     def _yes(self, wait_id: str) -> list[Any] | None:
         asked = self.asked[wait_id]
-        answer, held = asked["answer"], asked["ask"]["proposal"]
+        answer, held = asked["answer"], asked["ask"].get("proposal")
         if asked["kind"] != "gate" or asked["status"] != "met" or answer is None or answer["decision"] != "approve":
             return None
         return [held["event_type"], spelling(held["data"])]
@@ -113,12 +113,12 @@ class Record:
             return "the answer is not addressed to its goal"
         status = "failed" if ending else "completed"
         if [plan["status"], told["status"], told["success"]] != [status, status, not ending]:
-            return f"the plan is {plan['status']} ({plan['reason']}), its caller heard {told['status']}"
-        if ending and not (ending.fits(plan["reason"]) and plan["reason"] == told["error"]["message"]):
-            return f"the reason is {plan['reason']!r}, the caller heard {told['error']}"
+            return f"the plan is {plan['status']} ({plan.get('reason')}), its caller heard {told['status']}"
+        if ending and not (ending.fits(plan.get("reason")) and plan.get("reason") == told["error"]["message"]):
+            return f"the reason is {plan.get('reason')!r}, the caller heard {told['error']}"
         if ending and told["error"]["code"] != ending.code:
             return f"the caller heard the code {told['error']['code']}, and not {ending.code}"
-        if not ending and spelling(plan["result"]) != spelling(told["result"]):
+        if not ending and spelling(plan.get("result")) != spelling(told["result"]):
             return "the plan's result is not what its caller got"
         return ""
 

@@ -49,7 +49,7 @@ def within(fenced: str) -> Json:
 
 
 def size(lines: Sequence[Line]) -> int:
-    return sum(len(line["text"]) + len(line["data"]) + 2 for line in lines)
+    return sum(len(line.text) + len(line.data) + 2 for line in lines)
 
 
 kinds = st.sampled_from(list(SAYING))
@@ -75,17 +75,17 @@ def test_the_history_is_within_its_room_and_each_data_is_json_under_the_name_of_
 ) -> None:
     lines = history_lines(steps, room)
     assert size(lines) <= room * CHARS_PER_TOKEN
-    first = COUNT.fullmatch(lines[0]["text"]) if lines else None
+    first = COUNT.fullmatch(lines[0].text) if lines else None
     shown = steps[int(first[1]) :] if first else steps
     for one, line in zip(shown, lines[1:] if first else lines, strict=True):
-        head = line["text"].partition(": ")[0]
-        is_left_out = one.data is not None and brings_result(one) and not line["data"]
+        head = line.text.partition(": ")[0]
+        is_left_out = one.data is not None and brings_result(one) and not line.data
         assert head == f"step{one.ordinal}" + (f", step{one.ordinal}.result left out" if is_left_out else "")
-        assert not is_left_out or is_outline(line["text"])
-        assert isinstance(within(line["text"].partition(": ")[2]), str)
-        if line["data"]:
-            told = within(line["data"])
-            assert told == one.data or "in outline: " in line["data"]
+        assert not is_left_out or is_outline(line.text)
+        assert isinstance(within(line.text.partition(": ")[2]), str)
+        if line.data:
+            told = within(line.data)
+            assert told == one.data or "in outline: " in line.data
 
 
 @settings(max_examples=25)
@@ -110,13 +110,13 @@ def test_the_newest_steps_are_told_whole_older_ones_shortened_then_by_words_then
     steps = [step(n, {"n": n, "text": "x" * 900}) for n in range(1, 121)]
     lines = history_lines(steps)
     counted, *told = lines
-    assert COUNT.fullmatch(counted["text"])
-    ways = ["words" if not d else "short" if "in outline" in d else "whole" for d in (one["data"] for one in told)]
+    assert COUNT.fullmatch(counted.text)
+    ways = ["words" if not d else "short" if "in outline" in d else "whole" for d in (one.data for one in told)]
     assert ways == sorted(ways, key=["words", "short", "whole"].index) and set(ways) == {"words", "short", "whole"}
-    assert within(told[-1]["data"]) == steps[-1].data
+    assert within(told[-1].data) == steps[-1].data
     short = told[ways.index("short")]
-    assert re.match(r"step\d+\.result, in outline: <data ", short["data"])
-    assert len(short["data"]) < 500 and "... (" in short["data"] and 'characters more)"' in short["data"]
+    assert re.match(r"step\d+\.result, in outline: <data ", short.data)
+    assert len(short.data) < 500 and "... (" in short.data and 'characters more)"' in short.data
 
 
 @pytest.mark.parametrize(("chars", "told_anew"), [(100, 2), (900, 9), (5_000, 63)])
@@ -132,17 +132,17 @@ def test_most_decisions_only_add_to_what_was_told(chars: int, told_anew: int) ->
 def test_a_room_for_no_step_tells_how_many_there_are(room: int) -> None:
     lines = history_lines([step(n, "x" * 9_000, note="y" * 9_000) for n in range(1, 10)], room)
     assert size(lines) <= max(room * CHARS_PER_TOKEN, 60)
-    assert COUNT.match(lines[0]["text"])
+    assert COUNT.match(lines[0].text)
 
 
 def test_a_large_result_is_told_in_outline_by_the_name_that_gets_all_of_it() -> None:
     rows: Json = {"rows": [{"n": n, "name": "x" * 50} for n in range(200)], "total": 200}
     (line,) = history_lines([step(1, rows)])
-    assert line["data"] == show_result(1, rows)
-    assert line["data"].startswith("step1.result, in outline: ")
-    told = within(line["data"])
+    assert line.data == show_result(1, rows)
+    assert line.data.startswith("step1.result, in outline: ")
+    told = within(line.data)
     assert isinstance(told, dict) and told["total"] == 200
-    assert len(line["data"]) < OUTLINE_TOKENS * CHARS_PER_TOKEN + 100 < RESULT_TOKENS * CHARS_PER_TOKEN
+    assert len(line.data) < OUTLINE_TOKENS * CHARS_PER_TOKEN + 100 < RESULT_TOKENS * CHARS_PER_TOKEN
     assert within(show_result(4, {"small": "<data>"})) == {"small": "<data>"}
     assert show_result(4, {"small": 1}).startswith("step4.result: <data ")
 
@@ -155,15 +155,15 @@ def test_what_a_plan_did_itself_has_no_name_and_what_a_person_said_has_one() -> 
             step(3, None, StepKind.COMPLETED),
         ]
     )
-    assert [line["data"].partition("<")[0] for line in lines] == ["", "step2.result: "]
-    assert within(lines[1]["text"].partition(": ")[2]) == "A person answered about part.asked (approve: fine)."
+    assert [line.data.partition("<")[0] for line in lines] == ["", "step2.result: "]
+    assert within(lines[1].text.partition(": ")[2]) == "A person answered about part.asked (approve: fine)."
 
 
 def test_the_goal_is_told_elsewhere_and_what_was_not_read_is_counted() -> None:
     assert history_lines([step(0, {"a": 1}, StepKind.GOAL)]) == []
-    assert [line["text"][:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: <da"]
-    assert history_lines([step(2)])[0]["text"] == "1 earlier step is not shown."
-    assert history_lines([step(64), step(65)])[0]["text"] == "63 earlier steps are not shown."
+    assert [line.text[:10] for line in history_lines([step(0, {}, StepKind.GOAL), step(1)])] == ["step1: <da"]
+    assert history_lines([step(2)])[0].text == "1 earlier step is not shown."
+    assert history_lines([step(64), step(65)])[0].text == "63 earlier steps are not shown."
 
 
 def test_what_is_read_of_a_long_plan_begins_at_the_same_step_for_long() -> None:

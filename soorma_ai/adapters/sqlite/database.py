@@ -2,6 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -141,8 +142,13 @@ class Database:
         return lambda: found
 
     def _on_the_spot(self, query: Callable[[sqlite3.Connection], T]) -> T:
+        """Read by the connection that writes while it is idle: what was just written is in its cache, and the other's
+        is void after every commit."""
         if self.reader is None:
             raise StoreUnavailable("the store is not open")
+        if self._writer is not None and self._writer.is_idle:
+            with suppress(sqlite3.OperationalError):  # another process has the file: the other connection is patient
+                return query(self._writer.connection)
         with in_our_words():
             return query(self.reader)
 

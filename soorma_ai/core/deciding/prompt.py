@@ -77,9 +77,7 @@ class Told:
     @cached_property
     def has_outlines(self) -> bool:
         """Tell whether there is more of something than is told."""
-        return any(
-            map(is_outline, (self.goal, self.trigger, *(part for line in self.history for part in line.values())))
-        )
+        return any(line.has_outline for line in self.history) or any(map(is_outline, (self.goal, self.trigger)))
 
 
 def decide_inputs(
@@ -104,7 +102,7 @@ def decide_inputs(
         "can_wait": WAIT[:-1] in kinds,
         "lacks_schemas": showing.hidden > 0 or lacks_schemas(showing),
         "goal": {"name": plan.goal_event, "data": told.goal},
-        "history": told.history,
+        "history": "\n".join(line.told for line in told.history),
         "refers": told.has_outlines,
         "trigger": {"text": fence(trigger.text, SAYING_CHARS), "data": told.trigger},
         "custom_context": fence(occasion.custom_context) if occasion.custom_context else "",

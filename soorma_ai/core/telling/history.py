@@ -46,7 +46,21 @@ _ROOM_OF_COUNT = 60
 _ROOM_OF_FENCE = len(fence(0)) - 1
 _ROOM_OF_WORDS = 2 * _ROOM_OF_FENCE + len("step1000000: step1000000.result, in outline: ") + _LINE_ENDS
 
-Line = dict[str, str]
+
+@dataclass(frozen=True)
+class Line:
+    """What is told of a step: words of ours, and what it brought, fenced; empty for nothing."""
+
+    text: str
+    data: str = ""
+
+    @cached_property
+    def told(self) -> str:
+        return f"{self.text}\n{self.data}" if self.data else self.text
+
+    @cached_property
+    def has_outline(self) -> bool:
+        return is_outline(self.text) or is_outline(self.data)
 
 
 def first_to_read(count: int) -> int:
@@ -72,18 +86,18 @@ class StepLines:
         self.most = min(saying.length, SAYING_CHARS) + _size_in_outline(result) + _ROOM_OF_WORDS
         self._result_name = name_of(step.ordinal) if brings_result(step) else ""
         data = _label(result, self._result_name, RESULT_TOKENS, OUTLINE_TOKENS) if result else None
-        self.whole: Line = {"text": self._text(saying.within(SAYING_CHARS)), "data": str(data) if data else ""}
+        self.whole = Line(self._text(saying.within(SAYING_CHARS)), str(data) if data else "")
         self._said = saying.within(SHORT_SAYING_CHARS)
         self._result = _label(result, self._result_name, SHORT_TOKENS, SHORT_TOKENS) if result else None
 
     @cached_property
     def short(self) -> Line:
-        return {"text": self._text(self._said), "data": str(self._result) if self._result else ""}
+        return Line(self._text(self._said), str(self._result) if self._result else "")
 
     @cached_property
     def words(self) -> Line:
         left_out = f", {self._result_name} {_LEFT_OUT}" if self._result_name and self._result else ""
-        return {"text": self._text(self._said, left_out), "data": ""}
+        return Line(self._text(self._said, left_out))
 
     def _text(self, said: "_Value", about: str = "") -> str:
         return f"step{self.ordinal}{about}: {fence_spelled(said.text)}"
@@ -95,7 +109,7 @@ def name_data(data: Json) -> str:
 
 
 def history_lines(steps: Sequence[StepLines], room: int = HISTORY_TOKENS) -> list[Line]:
-    """Return what is told of the steps, in order, in so many tokens at most, each as `text` and `data`.
+    """Return what is told of the steps, in order, in so many tokens at most.
 
     `steps` are the last ones of a plan, from `first_to_read` on, but for those that are told otherwise.
     """
@@ -181,7 +195,7 @@ def _tell_anew(told: Sequence[StepLines], room: int) -> list[Line]:
 
 
 def _size(line: Line) -> int:
-    return len(line["text"]) + len(line["data"]) + _LINE_ENDS
+    return len(line.text) + len(line.data) + _LINE_ENDS
 
 
 def _count_before(first: int) -> list[Line]:
@@ -189,4 +203,4 @@ def _count_before(first: int) -> list[Line]:
     if first <= 1:
         return []
     steps = "1 earlier step is" if first == 2 else f"{first - 1} earlier steps are"
-    return [{"text": f"{steps} {_NOT_SHOWN}.", "data": ""}]
+    return [Line(f"{steps} {_NOT_SHOWN}.")]

@@ -120,9 +120,14 @@ class Writer:
         self._look()
         return await future
 
+    @property
+    def is_idle(self) -> bool:
+        """Tell whether the connection is free on the loop's thread, outside of any transaction."""
+        return not (self._is_busy or self._is_closing)
+
     async def read(self, query: Callable[[Connection], T]) -> T:
         """Read what is committed, on the spot when nobody writes."""
-        if self._is_busy or self._is_closing:
+        if not self.is_idle:
             return await self.do(query)
         with in_our_words():
             return query(self.connection)

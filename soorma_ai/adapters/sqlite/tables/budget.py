@@ -26,8 +26,7 @@ def spent(db: sqlite3.Connection, root_plan_id: str) -> Spent:
 
 
 def spend_actions(db: sqlite3.Connection, root_plan_id: str, actions: int, at_most: int | None) -> None:
-    _add(db, root_plan_id, Spent(actions=actions))
-    total = spent(db, root_plan_id).actions
+    total = _add(db, root_plan_id, Spent(actions=actions))
     if at_most is not None and total > at_most:
         raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
 
@@ -132,11 +131,13 @@ def _is_raw(entry: JournalEntry) -> bool:
         return False
 
 
-def _add(db: sqlite3.Connection, root_plan_id: str, more: Spent) -> None:
-    db.execute(
+def _add(db: sqlite3.Connection, root_plan_id: str, more: Spent) -> int:
+    """Return the actions that are spent by then."""
+    row = db.execute(
         "INSERT INTO budget (root_plan_id, actions, llm_calls, tokens, cost_usd) VALUES (?, ?, ?, ?, ?) "
         "ON CONFLICT (root_plan_id) DO UPDATE SET actions = actions + excluded.actions, "
         "llm_calls = llm_calls + excluded.llm_calls, tokens = tokens + excluded.tokens, "
-        "cost_usd = cost_usd + excluded.cost_usd",
+        "cost_usd = cost_usd + excluded.cost_usd RETURNING actions",
         (root_plan_id, more.actions, more.llm_calls, more.tokens, more.cost_usd),
-    )
+    ).fetchall()
+    return row[0][0]
