@@ -67,7 +67,8 @@ class Swept:
 @dataclass(frozen=True)
 class DeadLetterRow:
     """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun."""
+    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
+    `user_id` is whose it is: that plan's, else the event's."""
 
     seq: int
     agent: str
@@ -82,12 +83,22 @@ class DeadLetterRow:
     came_for: str | None
     plan_status: PlanStatus | None
     unreadable: str | None
+    user_id: str
 
 
 @dataclass(frozen=True)
 class StoredEvent:
     seq: int
     event: EventEnvelope
+
+
+@dataclass(frozen=True)
+class EventPage:
+    """Events in order of arrival. The next page begins behind `after`; `is_end`: there was no more when it was read."""
+
+    events: tuple[StoredEvent, ...]
+    after: int
+    is_end: bool
 
 
 @dataclass(frozen=True)

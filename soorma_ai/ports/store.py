@@ -16,7 +16,7 @@ from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registra
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Pruned, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, DeadLetterRow, EventPage, Pruned, Settlement, StoredEvent
 
 
 class Plans(Protocol):
@@ -44,6 +44,7 @@ class Plans(Protocol):
         root_plan_id: str | None,
         limit: int,
         session_id: str | None = None,
+        user_id: str | None = None,
     ) -> list[PlanRecord]:
         """Plans, newest first."""
         ...
@@ -110,8 +111,11 @@ class Plans(Protocol):
         """Open expectations of a plan, its children and their tasks, oldest first."""
         ...
 
-    async def questions(self, tenant_id: str, limit: int) -> list[Expectation]:
-        """Open questions to people, the most urgent first: by their deadlines, those without one last."""
+    async def questions(
+        self, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+    ) -> list[Expectation]:
+        """Open questions to people, the most urgent first: by their deadlines, those without one last. With a `user_id`
+        those of this user, and those that name one of `roles` as who may answer, now or after an escalation."""
         ...
 
     async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
@@ -184,8 +188,8 @@ class Memory(Protocol):
 
     async def session(self, tenant_id: str, session_id: str) -> SessionSummary | None: ...
 
-    async def sessions(self, tenant_id: str, limit: int) -> list[SessionSummary]:
-        """The one that something happened in last first."""
+    async def sessions(self, tenant_id: str, limit: int, *, user_id: str | None = None) -> list[SessionSummary]:
+        """The one that something happened in last first; with a `user_id` those of this user."""
         ...
 
 
@@ -230,6 +234,13 @@ class EventLog(Protocol):
         """Events in order of arrival; with `newest`, the last `limit` of them."""
         ...
 
+    async def page(
+        self, tenant_id: str, after: int, limit: int, *, root_plan_id: str | None = None, user_id: str | None = None
+    ) -> EventPage:
+        """Events of a tree, of a user, or of the tenant. Of a user so many others are looked at in one go that a page
+        costs the same however few are theirs."""
+        ...
+
     async def event(self, event_id: str) -> EventEnvelope | None: ...
 
     async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
@@ -237,9 +248,17 @@ class EventLog(Protocol):
         ...
 
     async def untaken(
-        self, tenant_id: str, now: datetime, *, limit: int, root_plan_id: str | None = None, task_id: str | None = None
+        self,
+        tenant_id: str,
+        now: datetime,
+        *,
+        limit: int,
+        root_plan_id: str | None = None,
+        task_id: str | None = None,
+        user_id: str | None = None,
     ) -> list[Untaken]:
-        """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task."""
+        """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task;
+        with a `user_id` those of this user."""
         ...
 
 
@@ -247,8 +266,10 @@ class DeadLetters(Protocol):
     """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
     read gets here by itself, from wherever it is met."""
 
-    async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-        """Dead letters, newest first."""
+    async def dead_letters(
+        self, tenant_id: str | None, limit: int, *, user_id: str | None = None
+    ) -> list[DeadLetterRow]:
+        """Dead letters, newest first; with a `user_id` those of this user."""
         ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:

@@ -177,6 +177,7 @@ class SqliteRegistry(Part):
 
 class SqliteEventLog(Part):
     events = reading(log.events)
+    page = reading(log.page)
     event = reading(log.event_by_id)
     handed = reading(inbox.handed)
     untaken = reading(arrivals.waiting_for_takers)

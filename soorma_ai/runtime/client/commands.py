@@ -109,12 +109,7 @@ class PrunePlans:
 
     async def do(self, client: Client) -> JsonObject:
         pruned = await prune(
-            client.services,
-            client.person.tenant_id,
-            self.older_than,
-            self.statuses,
-            after=self.after,
-            batches=BATCHES_AT_ONCE,
+            client.services, client.person, self.older_than, self.statuses, after=self.after, batches=BATCHES_AT_ONCE
         )
         return asdict(pruned)
 

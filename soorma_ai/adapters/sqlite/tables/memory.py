@@ -119,9 +119,14 @@ def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.S
     return _session(row) if row else None
 
 
-def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[domain.SessionSummary]:
+def sessions(
+    db: sqlite3.Connection, tenant_id: str, limit: int, *, user_id: str | None = None
+) -> list[domain.SessionSummary]:
+    """Those of one user are found by an index that no activity changes, and sorted."""
+    own = "AND user_id = :user" if user_id is not None else ""
     found = db.execute(
-        f"{_SESSION} WHERE tenant = ? ORDER BY last_activity DESC, session_id LIMIT ?", (tenant_id, limit)
+        f"{_SESSION} WHERE tenant = :tenant {own} ORDER BY last_activity DESC, session_id LIMIT :limit",
+        {"tenant": tenant_id, "user": user_id, "limit": limit},
     ).fetchall()
     return [_session(row) for row in found]
 
