@@ -123,6 +123,7 @@ TABLE: Mapping[Role, Mapping[Act, Mapping[Whose, Verdict]]] = {
 # Every call from outside; in words, what some of them do to something else beside their own subject.
 CALLS: Mapping[str, Act] = {
     "submit": Act.BEGIN,
+    "ask": Act.BEGIN,
     "request": Act.BEGIN,
     "publish": Act.BEGIN,
     "create_session": Act.BEGIN,
@@ -152,6 +153,11 @@ CALLS: Mapping[str, Act] = {
     "memory.retrieve": Act.SEE,
     "memory.keys": Act.SEE,
     "memory.everything": Act.SEE,
+    "memory.get_plan_context": Act.SEE,
+    "memory.get_plan_by_correlation": Act.SEE,
+    "memory.get_task_context": Act.SEE,
+    "memory.get_task_by_subtask": Act.SEE,
+    "memory.store_plan_context": Act.STEER,
     "memory.store": Act.STEER,
     "memory.increment": Act.STEER,
     "memory.append": Act.STEER,
@@ -173,7 +179,7 @@ CALLS: Mapping[str, Act] = {
     "registry.get_event_schema": Act.MEET,
     "registry.deregister": Act.MANAGE,
     "remove a shared agent": Act.GRANT,
-    "keys.create": Act.GRANT,
+    "keys.add": Act.GRANT,
     "keys.ls": Act.GRANT,
     "keys.revoke": Act.GRANT,
 }

@@ -7,6 +7,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanStatus
@@ -99,6 +100,14 @@ class EventPage:
     events: tuple[StoredEvent, ...]
     after: int
     is_end: bool
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """Its `seq` grows from row to row, by which lists go on."""
+
+    seq: int
+    entry: AuditEntry
 
 
 @dataclass(frozen=True)

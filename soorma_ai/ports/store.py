@@ -8,6 +8,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
+from soorma_ai.domain.identity import ApiKey, AuditEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
@@ -16,7 +17,7 @@ from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registra
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, EventPage, Pruned, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Pruned, Settlement, StoredEvent
 
 
 class Plans(Protocol):
@@ -312,6 +313,34 @@ class Upkeep(Protocol):
         ...
 
 
+class Keys(Protocol):
+    async def add(self, key: ApiKey) -> None:
+        """Raise LocalProtocolError for an id that there is."""
+        ...
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """Also one that is revoked or expired. What was revoked before is revoked in what this returns."""
+        ...
+
+    async def ls(self, tenant_id: str, limit: int) -> list[ApiKey]:
+        """The newest first."""
+        ...
+
+    async def revoke(self, key_id: str, now: datetime) -> bool:
+        """False when it was revoked before, which stands. Raise NotFound."""
+        ...
+
+
+class Audit(Protocol):
+    """What callers from outside changed; `Upkeep.prune` removes what is old, and older than AUDIT_KEPT."""
+
+    async def record(self, entry: AuditEntry) -> None: ...
+
+    async def entries(self, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
+        """The newest first, those before this `seq`."""
+        ...
+
+
 class Store(Protocol):
     """The truth. One file or one database; every method of its parts is one transaction."""
 
@@ -322,6 +351,8 @@ class Store(Protocol):
     events: EventLog
     letters: DeadLetters
     upkeep: Upkeep
+    keys: Keys
+    audit: Audit
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         """Call these on the loop's thread: `on_commit` after every commit that wrote, with whether something is left to

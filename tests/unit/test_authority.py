@@ -59,9 +59,9 @@ EXPECTED = {
     ("audit", "user"): "forbidden forbidden forbidden hidden",
     ("audit", "auditor"): "may may may hidden",
     ("audit", "operator"): "may may may hidden",
-    ("keys.create", "operator"): "forbidden forbidden forbidden hidden",
-    ("keys.create", "both"): "forbidden forbidden forbidden hidden",
-    ("keys.create", "root"): "may may may hidden",
+    ("keys.add", "operator"): "forbidden forbidden forbidden hidden",
+    ("keys.add", "both"): "forbidden forbidden forbidden hidden",
+    ("keys.add", "root"): "may may may hidden",
 }
 
 
@@ -114,7 +114,7 @@ def test_what_is_not_seen_is_told_in_the_words_for_what_is_not_there() -> None:
     with pytest.raises(Forbidden, match=r"^ann has no role .*: that needs the role auditor or operator$"):
         check(PEOPLE["user"], "audit", NOBODYS, "")
     with pytest.raises(Forbidden, match=r"that needs the trusted root"):
-        check(PEOPLE["operator"], "keys.create", NOBODYS, "")
+        check(PEOPLE["operator"], "keys.add", NOBODYS, "")
     check(PEOPLE["operator"], "cancel", BEN, "no plan 7")
 
 

@@ -1,15 +1,17 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from soorma_ai.core.authority import check, only_user
+from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.events import CLIENT, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.domain.expectations import ExpectationKind, Wait
+from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person
@@ -17,20 +19,22 @@ from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
-from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
-from soorma_ai.ports import EventPage, Pruned
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import AuditRow, EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
 from soorma_ai.runtime.client.intake import check_data, reply_of, request_of, take_in, take_request
+from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session
 from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
-from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
+from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
+from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.process.signals import Notice, until
-from soorma_ai.runtime.handling.requests import read_reply, request_type
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
+from soorma_ai.runtime.views.audit import Outcome, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -42,6 +46,9 @@ class Client:
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
     """
+
+    # Who came by a token; what they change is written down.
+    caller: Caller | None = None
 
     def __init__(self, services: Services, person: Person) -> None:
         self._open_services: Services | None = services
@@ -58,6 +65,12 @@ class Client:
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
+
+    def as_caller(self, caller: Caller) -> "Client":
+        """Return the same calls for whom an authenticator found, whose changes are written down; see `audit`."""
+        client = Client(self.services, caller.person)
+        client.caller = caller
+        return client
 
     async def submit(
         self,
@@ -79,7 +92,8 @@ class Client:
         given = check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        await take_request(self.services, self.person, event, registered.definition, approve=approve)
+        async with self._changing("submit", event.id):
+            await take_request(self.services, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -104,8 +118,9 @@ class Client:
         waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
         expectation = expectation_of(waiter, reply_of(event), event.time)
         with self.services.signals.awaiting(event.id) as answered:
-            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
-            return await self._reply_within(expectation, answered, at_most, is_new=idempotency_key is None)
+            async with self._changing("request", event.id):
+                await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+            return await reply_within(self.services, expectation, answered, at_most, is_new=idempotency_key is None)
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
@@ -116,7 +131,7 @@ class Client:
             raise NotFound(missing)
         check(self.person, "reply", expectation, missing)
         with self.services.signals.awaiting(request_id) as answered:
-            return await self._reply_within(expectation, answered, seconds(timeout))
+            return await reply_within(self.services, expectation, answered, seconds(timeout))
 
     async def publish(
         self,
@@ -146,7 +161,6 @@ class Client:
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
         given = check_data(definition, data)
-        await check_receiver(self.services, self.person, plan_id, correlation_id)
         event = new_event(
             await self._lineage(session_id, plan_id),
             event_id=self._event_id(event_type, idempotency_key),
@@ -157,10 +171,12 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
-        if where is EventTopic.ACTION_REQUESTS:
-            await take_request(self.services, self.person, event, definition, approve=approve)
-        else:
-            await take_in(self.services, event)
+        async with self._changing("publish", event.id):
+            await check_receiver(self.services, self.person, plan_id, correlation_id)
+            if where is EventTopic.ACTION_REQUESTS:
+                await take_request(self.services, self.person, event, definition, approve=approve)
+            else:
+                await take_in(self.services, event)
         return event.id
 
     async def waits(self, *, limit: int = 50) -> list[Wait]:
@@ -199,13 +215,17 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await take_answer(self.services.store, wait_id, given, self.person, now)
+        async with self._changing("answer", wait_id) as outcome:
+            said = await take_answer(self.services.store, wait_id, given, self.person, now)
+            outcome.word = str(said)
+        return said
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
-        await self._own_plan(plan_id, "cancel")
-        return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+        async with self._changing("cancel", plan_id):
+            await self._own_plan(plan_id, "cancel")
+            return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
@@ -228,21 +248,32 @@ class Client:
         person, now = self.person, self._now()
         about = json_object("the metadata of a session", metadata or {})
         made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
-        await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
+        async with self._changing("create_session", made.session_id):
+            await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
         await check_session(self.services.store, person, made.session_id)
         return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
 
     @property
     def memory(self) -> PlanMemory:
-        return PlanMemory(self.services, self.person)
+        return PlanMemory(self.services, self.person, self.caller)
 
     @property
     def registry(self) -> Directory:
-        return Directory(self.services, self.person)
+        return Directory(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person)
+
+    @property
+    def keys(self) -> KeyRing:
+        return KeyRing(self.services, self.person, self.caller)
+
+    async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
+        """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
+        the last `seq`. Raise Forbidden for who is no auditor or operator."""
+        check(self.person, "audit", Owner(self.person.tenant_id), "")
+        return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
@@ -290,14 +321,16 @@ class Client:
         `request` with the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
-        return await redrive(self.services, self.person, letter_id)
+        async with self._changing("redrive", str(letter_id)):
+            return await redrive(self.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
-        await own_row(self.services, self.person, letter_id, "discard")
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        return await self.services.store.letters.discard(letter_id, said, self._now())
+        async with self._changing("discard", str(letter_id)):
+            await own_row(self.services, self.person, letter_id, "discard")
+            return await self.services.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
         self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
@@ -309,7 +342,11 @@ class Client:
         operator.
         """
         must_be_outside()
-        return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
+        async with self._changing("prune", f"older than {older_than}"):
+            return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
+
+    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Outcome]:
+        return changing(self.services, self.caller, call, what)
 
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person, plan_id, call)
@@ -343,33 +380,6 @@ class Client:
     async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
         await check_session(self.services.store, self.person, session_id)
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
-
-    async def _reply_within(
-        self, expectation: Expectation, answered: Notice, at_most: float, *, is_new: bool = False
-    ) -> JsonObject:
-        """A request that `is_new` has no reply yet, so the store is not asked for it at first."""
-        until_when = self.services.clock.monotonic() + at_most
-        while True:
-            self.services.signals.check()
-            came, answered.reply = answered.reply, None
-            if came is not None:
-                return (await read_reply(self.services.store.registry, expectation, came)).data
-            reply = None if is_new else await self._reply(expectation.id)
-            if reply is not None:
-                return reply.data
-            is_new = False
-            left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
-            if left <= 0:
-                raise DeadlineExceeded(f"no reply to {expectation.subject!r} came within {at_most} s")
-            await until(answered, self.services.clock, left)
-
-    async def _reply(self, request_id: str) -> EventEnvelope | None:
-        store = self.services.store
-        expectation = await store.plans.expectation(request_id)
-        if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
-            return None
-        event = await store.events.event(expectation.met_by)
-        return event and await read_reply(store.registry, expectation, event)
 
     def _now(self) -> datetime:
         return self.services.clock.now()

@@ -149,7 +149,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         """),
     ),
     6: (
-        *statements_of("api_key", "audit"),
+        *statements_of("api_key", "audit", "asked_role"),
         *statements("""
             ALTER TABLE plan ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
             UPDATE plan SET user_id = ifnull(json_extract(body, '$.lineage.user_id'), '') WHERE json_valid(body);
@@ -174,13 +174,14 @@ STEPS: dict[int, tuple[str, ...]] = {
                     opened_at, id
                 )
                 WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
-            CREATE INDEX expectation_named
-                ON expectation (
-                    tenant,
-                    iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0),
-                    opened_at, id
-                )
-                WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt')
+
+            INSERT OR IGNORE INTO asked_role (tenant, role, due, opened_at, expectation_id)
+                SELECT tenant, role.value,
+                    ifnull((julianday(json_extract(body, '$.deadline')) - 2440587.5) * 86400.0, 9e18),
+                    expectation.opened_at, expectation.id
+                FROM expectation, json_each('["approvers", "escalate_to"]') AS whose,
+                    json_each(iif(json_valid(body), json_extract(body, '$.ask.' || whose.value), '[]')) AS role
+                WHERE status = 'open' AND expectation.kind IN ('wait', 'gate', 'doubt')
                     AND iif(json_valid(body), json_extract(body, '$.ask.approvers'), '[]') <> '[]'
         """),
     ),

@@ -119,12 +119,6 @@ CREATE INDEX expectation_own
         opened_at, id
     )
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
-CREATE INDEX expectation_named
-    ON expectation (
-        tenant, iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0), opened_at, id
-    )
-    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt')
-        AND iif(json_valid(body), json_extract(body, '$.ask.approvers'), '[]') <> '[]';
 CREATE INDEX expectation_held
     ON expectation (tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL))
     WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
@@ -137,6 +131,17 @@ CREATE TABLE wait_key (
     PRIMARY KEY (tenant, event_type, key, expectation_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wait_key_of ON wait_key (expectation_id);
+
+-- Open questions by the roles that they name as who answers, in the order in which they are listed.
+CREATE TABLE asked_role (
+    tenant TEXT NOT NULL,
+    role TEXT NOT NULL,
+    due REAL NOT NULL,
+    opened_at REAL NOT NULL,
+    expectation_id TEXT NOT NULL,
+    PRIMARY KEY (tenant, role, due, opened_at, expectation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX asked_role_of ON asked_role (expectation_id);
 
 CREATE TABLE early (
     tenant TEXT NOT NULL,

@@ -35,9 +35,7 @@ _BEGINNING = """
 _DEADLINE = "iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0)"
 _ASKED = "status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = :tenant"
 _QUESTIONS = f"WHERE {_ASKED} ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit"
-# To the letter as the index expectation_named has it.
-_NAMES_ROLES = "iif(json_valid(body), json_extract(body, '$.ask.approvers'), '[]') <> '[]'"
-# Those of a user, and those that name a role, each by an index of its own.
+# Those of a user, and those that name a role.
 _OWN_QUESTIONS = f"""
     WHERE id IN (
         SELECT id FROM (
@@ -45,14 +43,10 @@ _OWN_QUESTIONS = f"""
             ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
         )
         UNION ALL
-        SELECT id FROM (
-            SELECT id FROM expectation WHERE {_ASKED} AND {_NAMES_ROLES} AND :roles <> '[]' AND EXISTS (
-                SELECT 1 FROM json_each(:roles) AS role WHERE role.value IN (
-                    SELECT value FROM json_each(expectation.body, '$.ask.approvers')
-                    UNION ALL SELECT value FROM json_each(expectation.body, '$.ask.escalate_to')
-                )
-            )
-            ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
+        SELECT expectation_id FROM (
+            SELECT expectation_id FROM asked_role
+            WHERE tenant = :tenant AND role IN (SELECT value FROM json_each(:roles))
+            ORDER BY due, opened_at, expectation_id LIMIT :limit
         )
     ) ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
 """
@@ -64,6 +58,8 @@ _HELD = """
         LIMIT ?
     )
 """
+
+_NEVER = 9e18
 
 CAME_EARLY = """
     SELECT DISTINCT event_seq FROM early
@@ -167,6 +163,16 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+    ask = expectation.ask
+    if ask is not None and ask.approvers:
+        due = epoch(expectation.deadline) if expectation.deadline else _NEVER
+        db.executemany(
+            "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
+            [
+                (expectation.tenant_id, role, due, epoch(expectation.opened_at), expectation.id)
+                for role in {*ask.approvers, *ask.escalate_to}
+            ],
+        )
     for event_type, key in names_of(expectation):
         add_row(
             db,
@@ -200,6 +206,8 @@ def close(
     kind = known(ExpectationKind, changed[0])
     if kind is not ExpectationKind.CLIENT:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
+    if kind in FOR_PEOPLE:
+        db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
     if kind is ExpectationKind.WAIT:
         db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
     return kind
