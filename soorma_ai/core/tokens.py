@@ -36,7 +36,7 @@ class KeyToken:
 
 def parse_token(token: str) -> KeyToken | None:
     """Return None for what is no API key of ours."""
-    prefix, _, rest = token.partition("_") if len(token) <= LONGEST else ("", "", "")
+    prefix, _, rest = token.partition("_") if len(token) <= LONGEST and token.isascii() else ("", "", "")
     key_id, _, secret = rest.partition("_")
     return KeyToken(key_id, secret) if prefix == PREFIX and key_id and secret else None
 

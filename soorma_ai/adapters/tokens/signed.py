@@ -62,8 +62,8 @@ class SignedTokens:
 
     async def authenticate(self, token: str) -> Caller:
         """Return whom the token names. Raise Unauthenticated, and TransientError while no keys can be read."""
-        if len(token) > LONGEST_TOKEN:
-            raise Unauthenticated(f"the token has {len(token)} characters; at most {LONGEST_TOKEN} are read")
+        if len(token) > LONGEST_TOKEN or not token.isascii():
+            raise Unauthenticated(f"the token is no text of at most {LONGEST_TOKEN} ASCII characters")
         try:
             key_id: object = jwt.get_unverified_header(token).get("kid")
             key = await self._key(key_id if isinstance(key_id, str) else None)
