@@ -3,14 +3,17 @@
 Steering is not answering: who may answer a question is said by the question (`core.expecting.answers`).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from soorma_ai.core.expecting.answers import may_answer
 from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import NO_USER, Person
+from soorma_ai.domain.registry import TAKEN, AgentKind, EventDefinition, EventRole, RegisteredEvent, Registration
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import Forbidden, NotFound
 
 
@@ -221,6 +224,63 @@ def is_listed(person: Person, asked: Expectation, now: datetime) -> bool:
     """Tell whether a person's list of questions shows this one: it is theirs to see, or names them as who answers."""
     is_named = bool(asked.ask and asked.ask.approvers)
     return _sees(person, asked) or (is_named and is_open_to(person, asked, now))
+
+
+def registration_fault(caller: Caller, one: Registration, known: Sequence[RegisteredEvent]) -> str:
+    """Return why an agent that comes by a token may not register this; empty where it may. `known` is what is
+    registered in its tenant, of agents that are gone too."""
+    rights = caller.agent
+    if rights is None or rights.name != one.agent:
+        allowed = f"agent {rights.name!r}" if rights else "no agent"
+        return f"this token is for {allowed}, and not for {one.agent!r}: make a key with --agent"
+    if one.tenant_id != caller.person.tenant_id:
+        return f"{one.agent} comes for tenant {caller.person.tenant_id!r}: it cannot be one of {one.tenant_id!r}"
+    roles = {role for role, _ in one.events}
+    if one.kind is AgentKind.PLANNER or not roles.isdisjoint((EventRole.TAKES_AS_GOAL, EventRole.AWAITS)):
+        return f"{one.agent} takes goals or waits for events: planners run beside the store, in its process"
+    if unnamed := _names_taken(one) - rights.takes:
+        return f"{one.agent} takes {', '.join(sorted(unnamed))}, which its key does not name: make one with --takes"
+    if unnamed := _names_made(one) - rights.makes:
+        return f"{one.agent} makes {', '.join(sorted(unnamed))}, which its key does not name: make one with --makes"
+    others = [event for event in known if event.agent != one.agent]
+    return next(filter(None, (_loosening(one, definition, others) for definition in _definitions(one))), "")
+
+
+def _loosening(one: Registration, given: EventDefinition, known: Iterable[RegisteredEvent]) -> str:
+    """Return what of others' words about an event this one would weaken. An approval it can only add to."""
+    others = [e for e in known if (e.definition.topic, e.definition.event_name) == (given.topic, given.event_name)]
+    taken = [event.definition for event in others if event.role in TAKEN]
+    what = f"{one.agent} registers {given.event_name!r}"
+    if taken and (given.payload_schema, given.response_schema) not in [_shapes(other) for other in taken]:
+        return f"{what} with other schemas than {others[0].agent}, whose event it is: give the same"
+    if any(other.irreversible for other in taken) and not given.irreversible:
+        return f"{what} as what can be undone, and its owner says that it cannot: give irreversible=True"
+    correlated = [event.definition.correlate for event in others]
+    if correlated and given.correlate is not None and given.correlate not in correlated:
+        return f"{what} for other plans than {others[0].agent} says: leave correlate= out"
+    return ""
+
+
+def _shapes(definition: EventDefinition) -> tuple[JsonObject, JsonObject | None]:
+    return definition.payload_schema, definition.response_schema
+
+
+def _names_taken(one: Registration) -> set[str]:
+    described = {c.consumed_event.event_name for c in one.capabilities if not isinstance(c, str)}
+    heard = {subscription.event_type for subscription in one.subscriptions}
+    return described | heard | {definition.event_name for role, definition in one.events if role in TAKEN}
+
+
+def _names_made(one: Registration) -> set[str]:
+    described = {e.event_name for c in one.capabilities if not isinstance(c, str) for e in c.produced_events}
+    return described | {definition.event_name for role, definition in one.events if role is EventRole.MAKES}
+
+
+def _definitions(one: Registration) -> Iterator[EventDefinition]:
+    yield from (definition for _, definition in one.events)
+    for capability in one.capabilities:
+        if not isinstance(capability, str):
+            yield from (capability.consumed_event, *capability.produced_events)
 
 
 def whose_is(thing: Owned, person: Person) -> Whose:

@@ -1,7 +1,9 @@
 """Who may do what: the table, cell by cell, and what is made of it."""
 
+import re
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
@@ -17,15 +19,28 @@ from soorma_ai.core.authority import (
     is_listed,
     is_open_to,
     only_user,
+    registration_fault,
     verdict,
     whose_is,
 )
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.identity import AgentRights, Caller
 from soorma_ai.domain.people import NO_USER, AnswerDecision, Ask, Person
+from soorma_ai.domain.registry import (
+    AgentCapability,
+    AgentKind,
+    Approval,
+    EventDefinition,
+    EventRole,
+    RegisteredEvent,
+    Registration,
+    Subscription,
+)
 from soorma_ai.errors import Forbidden, NotFound
 
 NOW = datetime(2030, 1, 1, tzinfo=UTC)
+AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
 ANN, BEN, ELSEWHERE = Owner("acme", "ann"), Owner("acme", "ben"), Owner("other", "ann")
 NOBODYS = Owner("acme")
 THINGS = {Whose.OWN: ANN, Whose.OTHERS: BEN, Whose.NOBODYS: NOBODYS, Whose.ELSEWHERE: ELSEWHERE}
@@ -178,3 +193,77 @@ def test_a_question_is_shown_to_those_to_whom_it_escalates_from_then_on() -> Non
     boss, asked = replace(PEOPLE["user"], roles=frozenset({"boss"})), question(BEN, "manager")
     then = NOW + timedelta(hours=1)
     assert (is_listed(boss, asked, NOW), is_listed(boss, asked, then)) == (False, True)
+
+
+PAY = EventDefinition(
+    event_name="pay",
+    payload_schema=AMOUNT,
+    response_schema=AMOUNT,
+    approval=Approval(approvers=("cfo",)),
+    irreversible=True,
+)
+PAID = EventDefinition(event_name="paid", topic="business-facts", correlate={"/order_id": "goal_data.order_id"})
+OWNED = [
+    RegisteredEvent("bank", AgentKind.TOOL, EventRole.TAKES, PAY),
+    RegisteredEvent("orders", AgentKind.PLANNER, EventRole.AWAITS, PAID),
+]
+RIGHTS = AgentRights("till", frozenset({"pay", "count", "counted"}), frozenset({"paid"}))
+TILL = Caller(Person("acme", "ann", frozenset()), RIGHTS)
+
+
+def till(*events: tuple[EventRole, EventDefinition], **more: Any) -> Registration:
+    return Registration(**{"agent": "till", "kind": AgentKind.TOOL, "tenant_id": "acme", "events": events, **more})
+
+
+def takes(**changes: Any) -> tuple[EventRole, EventDefinition]:
+    return EventRole.TAKES, PAY.model_copy(update=changes)
+
+
+def makes(name: str = "paid", **changes: Any) -> tuple[EventRole, EventDefinition]:
+    return EventRole.MAKES, EventDefinition(event_name=name, topic="business-facts", **changes)
+
+
+HEARD = (Subscription(EventTopic.ACTION_REQUESTS, "*"),)
+DESCRIBED = (AgentCapability(task_name="till", consumed_event=PAY.model_copy(update={"event_name": "refund"})),)
+PRODUCED = (AgentCapability(task_name="till", consumed_event=PAY, produced_events=(makes("refunded")[1],)),)
+
+
+@pytest.mark.parametrize(
+    ("one", "fault"),
+    [
+        (till(takes()), ""),
+        (till(takes(approval=None)), ""),
+        (till(takes(approval=Approval(when="payload.amount > 1", approvers=()))), ""),
+        (till((EventRole.TAKES, EventDefinition(event_name="count"))), ""),
+        (till(makes()), ""),
+        (till(makes(correlate={"/order_id": "goal_data.order_id"})), ""),
+        (till(subscriptions=(Subscription(EventTopic.ACTION_RESULTS, "counted"),)), ""),
+        (till(agent="bank"), "this token is for agent 'till', and not for 'bank'"),
+        (till(tenant_id=None), "till comes for tenant 'acme': it cannot be one of None"),
+        (till(tenant_id="other"), "it cannot be one of 'other'"),
+        (till(kind=AgentKind.PLANNER), "planners run beside the store"),
+        (till((EventRole.TAKES_AS_GOAL, EventDefinition(event_name="count"))), "planners run beside the store"),
+        (till((EventRole.AWAITS, PAID)), "planners run beside the store"),
+        (till(takes(event_name="refund")), "till takes refund, which its key does not name"),
+        (till(subscriptions=HEARD), r"till takes \*, which its key does not name"),
+        (till(capabilities=DESCRIBED), "till takes refund, which its key does not name"),
+        (till(makes("refunded")), "till makes refunded, which its key does not name"),
+        (till(capabilities=PRODUCED), "till makes refunded, which its key does not name"),
+        (till(takes(payload_schema={"type": "object"})), "with other schemas than bank"),
+        (till(takes(response_schema=None)), "with other schemas than bank"),
+        (till(takes(irreversible=False)), "its owner says that it cannot"),
+        (till(makes(correlate={"/id": "goal_data.order_id"})), "for other plans than orders says"),
+    ],
+)
+def test_an_agent_that_comes_by_a_token_takes_and_makes_what_its_key_names_and_weakens_nothing(
+    one: Registration, fault: str
+) -> None:
+    found = registration_fault(TILL, one, OWNED)
+    assert re.search(fault, found) if fault else found == ""
+
+
+def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_terms() -> None:
+    nobody = Caller(TILL.person)
+    assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)
+    mine = [replace(OWNED[0], agent="till")]
+    assert registration_fault(TILL, till(takes(irreversible=False, payload_schema={})), mine) == ""
