@@ -5,11 +5,24 @@ from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
-from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store, Upkeep
+from soorma_ai.ports.rows import (
+    AgentRow,
+    AuditRow,
+    DeadLetterRow,
+    Delivery,
+    EventPage,
+    Pruned,
+    Settlement,
+    StoredEvent,
+    Swept,
+    Work,
+)
+from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
     "AgentRow",
+    "Audit",
+    "AuditRow",
     "Authenticator",
     "Bus",
     "Clock",
@@ -18,7 +31,9 @@ __all__ = [
     "Delivery",
     "Embedder",
     "EventLog",
+    "EventPage",
     "Hands",
+    "Keys",
     "Memory",
     "Message",
     "ModelAnswer",

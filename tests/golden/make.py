@@ -53,7 +53,7 @@ class Broker(LocalBus):
 
 
 class Halting(SqliteQueue):
-    """The bus never gets one request, and one decision never comes to be carried out."""
+    """The bus never gets one request, and one decision is written down alone and never comes to be carried out."""
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
         return [row for row in await super().unsent(limit) if row.event.type != "courier.deliver"]

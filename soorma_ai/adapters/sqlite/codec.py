@@ -54,7 +54,9 @@ class Codec(Generic[T]):
 PLAN = Codec(PlanRecord, "plan_id agent status root_plan_id goal_id version answer_key limits next_call")
 STEP = Codec(Step, "plan_id ordinal fingerprint join_id fires event_id")
 STEPS = Codec(list[Step])
-EXPECTATION = Codec(Expectation, "id kind agent tenant_id plan_id root_plan_id event_type event_topic task_id group_id")
+EXPECTATION = Codec(
+    Expectation, "id kind agent tenant_id user_id plan_id root_plan_id event_type event_topic task_id group_id"
+)
 ANSWER = Codec(Answer)
 TASK = Codec(TaskRecord)
 SUB_TASK = Codec(SubTaskInfo)

@@ -11,6 +11,8 @@ letter was brought back.
 whole record, made of both whenever it is read. `step.data_at`: where in the step's event its data stands, instead of
 here. `journal.is_raw`: the value is what the raw text says.
 
+`api_key`: what is revoked is a column, so that no key is read to end it.
+
 `agent.revision` is another one after each change of its body.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
@@ -37,7 +39,7 @@ EXPECTATION = """body TEXT GENERATED ALWAYS AS (
     || ',"tenant_id":' || json_quote(tenant) || ',"plan_id":' || json_quote(plan_id)
     || ',"root_plan_id":' || json_quote(root_plan_id) || ',"event_type":' || json_quote(event_type)
     || ',"event_topic":' || json_quote(event_topic) || ',"task_id":' || json_quote(task_id)
-    || ',"group_id":' || json_quote(group_id) || ',' || substr(rest, 2)
+    || ',"group_id":' || json_quote(group_id) || ',"user_id":' || json_quote(user_id) || ',' || substr(rest, 2)
 ) VIRTUAL"""
 PLAN = """body TEXT GENERATED ALWAYS AS (
     '{"plan_id":' || json_quote(plan_id) || ',"agent":' || json_quote(agent) || ',"status":' || json_quote(status)
@@ -126,6 +128,7 @@ CREATE TABLE expectation (
     task_id TEXT,
     group_id TEXT,
     root_plan_id TEXT,
+    user_id TEXT NOT NULL DEFAULT '',
     {EXPECTATION}
 ) STRICT;
 CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
@@ -145,6 +148,12 @@ CREATE INDEX expectation_question
         tenant, iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0), opened_at, id
     )
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
+CREATE INDEX expectation_own
+    ON expectation (
+        tenant, user_id, iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0),
+        opened_at, id
+    )
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
 CREATE INDEX expectation_held
     ON expectation (tenant, iif(json_valid(rest), json_extract(rest, '$.ask.proposal.request.user_id'), NULL))
     WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
@@ -157,6 +166,17 @@ CREATE TABLE wait_key (
     PRIMARY KEY (tenant, event_type, key, expectation_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wait_key_of ON wait_key (expectation_id);
+
+-- Open questions by the roles that they name as who answers, in the order in which they are listed.
+CREATE TABLE asked_role (
+    tenant TEXT NOT NULL,
+    role TEXT NOT NULL,
+    due REAL NOT NULL,
+    opened_at REAL NOT NULL,
+    expectation_id TEXT NOT NULL,
+    PRIMARY KEY (tenant, role, due, opened_at, expectation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX asked_role_of ON asked_role (expectation_id);
 
 CREATE TABLE early (
     tenant TEXT NOT NULL,
@@ -190,11 +210,13 @@ CREATE TABLE plan (
     rest TEXT NOT NULL,
     session_id TEXT,
     answer_key TEXT,
+    user_id TEXT NOT NULL DEFAULT '',
     limits TEXT,
     next_call TEXT,
     {PLAN}
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
+CREATE INDEX plan_user ON plan (tenant, user_id, seq);
 CREATE TABLE cancellation (plan_id TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_status ON plan (status, seq);
 CREATE INDEX plan_root ON plan (root_plan_id, seq);
@@ -278,6 +300,7 @@ CREATE TABLE session (
     PRIMARY KEY (tenant, session_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_recent ON session (tenant, last_activity DESC, session_id);
+CREATE INDEX session_user ON session (tenant, user_id, session_id);
 
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
@@ -343,6 +366,24 @@ CREATE INDEX untaken_tenant ON untaken (tenant, event_seq) WHERE is_over = 0;
 CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
+
+CREATE TABLE api_key (
+    key_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    made_at REAL NOT NULL,
+    revoked_at REAL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_key_tenant ON api_key (tenant, made_at, key_id);
+
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    at REAL NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_tenant ON audit (tenant, seq);
+CREATE INDEX audit_age ON audit (tenant, at);
 """)
 
 
