@@ -5,10 +5,21 @@ from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
+from soorma_ai.ports.rows import (
+    LONGEST_RUN,
+    AgentRow,
+    DeadLetterRow,
+    Delivery,
+    Pruned,
+    Settlement,
+    StoredEvent,
+    Swept,
+    Work,
+)
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
+    "LONGEST_RUN",
     "AgentRow",
     "Authenticator",
     "Bus",

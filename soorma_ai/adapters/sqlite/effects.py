@@ -6,7 +6,7 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite import consequences, registering
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, tasks, timers
+from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain import effects as asked
 from soorma_ai.domain.events import EventEnvelope
@@ -18,6 +18,8 @@ from soorma_ai.ports import Work
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
+    behind.end(db, work.following, now)
+    behind.count(db, work.in_vain, work.disposition)
     for settlement in work.bill:
         budget.settle(db, settlement)
     apply(db, work.effects, now)

@@ -2,6 +2,7 @@
 that one result of a thousand costs no more than one of two."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from types import MappingProxyType
 
 from soorma_ai.core.task import count, count_anew, is_pending
@@ -37,6 +38,18 @@ class SubTasks:
             return []
 
         return cls(record, some, list)
+
+    def after(self, record: TaskRecord, changed: Mapping[int, SubTaskInfo]) -> "SubTasks":
+        """Return the working copy of what is stored once this record and these changes are, whatever was done to this
+        one since."""
+        again = SubTasks(record, self._read_some, self._read_all)
+        for number, known in sorted(self._known.items()):
+            info = copy(changed.get(number, known))
+            if number not in changed:
+                vars(info).update(self._as_stored[number])
+            again._keep(number, info)
+        again._knows_all = self._knows_all
+        return again
 
     def all(self) -> Mapping[str, SubTaskInfo]:
         """Return all of them by their ids, in the order in which they were asked."""
