@@ -52,8 +52,7 @@ class Work:
     """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
 
     `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
-    behind these and were handled for nothing: each stays where it is, and has been in hand; that counts as an attempt
-    where the delivery's does.
+    behind these and were handled for nothing: each stays where it is, and has been in hand, which is no attempt.
     """
 
     delivery: Delivery

@@ -123,7 +123,7 @@ async def _go_on(hand: Hand, handling: Handling, found: Route) -> Handling:
             if not _may_be_followed(hand, handling):
                 break
     except Exception:
-        # It fails again when it is handled alone, and is disposed of then.
+        # What fails is disposed of when it is handled alone: its pauses and its attempts begin there.
         if turn is not None and not turn.is_put_off:
             handling.in_vain = (turn.delivery,)
     return handling

@@ -98,8 +98,8 @@ async def test_a_conflict_ends_nobody_of_a_run(store: Store) -> None:
 @pytest.mark.parametrize(
     ("how", "attempts"),
     [
-        (Ack(), [2, 1]),
-        (RetryAfter(timedelta(0), "once more"), [2, 2, 1]),
+        (Ack(), [1, 1]),
+        (RetryAfter(timedelta(0), "once more"), [2, 1, 1]),
         (RetryAfter(timedelta(0), "", counts=False), [1, 1, 1]),
     ],
 )

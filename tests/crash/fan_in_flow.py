@@ -24,6 +24,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.ports import ModelQuestion
 from soorma_ai.runtime import flow
 from soorma_ai.testing.scripted import publish, publish_all
 
@@ -40,6 +41,13 @@ def decide(told: str) -> dict[str, Any]:
         return {"action": f"publish:{SUM}", "data": {}}
     step: dict[str, Any] = publish_all(*(publish(PART, n=n) for n in range(WIDTH)))["step"]
     return step
+
+
+class Model(DecidingModel):
+    """Told of results in the order in which they came, it knows a question by what it decides."""
+
+    def name_of(self, question: ModelQuestion, step: dict[str, Any]) -> str:
+        return str(step["action"])
 
 
 def parts(life: Life) -> Tool:
@@ -98,7 +106,7 @@ def watch_runs(life: Life, platform: Platform) -> None:
 async def story(life: Life) -> None:
     flow.LONGEST_SECONDS = 3600.0  # however slow the machine is
     planner = ChoreographyPlanner(
-        "sums", goals=["sum.wanted"], reasoner=DecidingModel(life, decide), limits=Limits(max_actions=WIDTH + 1)
+        "sums", goals=["sum.wanted"], reasoner=Model(life, decide), limits=Limits(max_actions=WIDTH + 1)
     )
     async with life.platform() as platform:
         watch_runs(life, platform)

@@ -6,6 +6,7 @@ import json
 import sqlite3
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from soorma_ai import (
 )
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import LocalProtocolError, StoreUnavailable, VersionConflict
+from soorma_ai.ports import LONGEST_RUN
 from soorma_ai.runtime import flow
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish, publish_all
@@ -53,7 +55,7 @@ TABLES = {
     "remembered items": "SELECT key, ordinal, body FROM memory_item",
     "strays": "SELECT event_id, reason, expectation_id FROM stray",
     "timers": "SELECT id, guards FROM timer",
-    "inbox": "SELECT inbox.agent, event.id, inbox.owner, inbox.state, inbox.reason FROM inbox "
+    "inbox": "SELECT inbox.agent, event.id, inbox.owner, inbox.state, inbox.attempt, inbox.reason FROM inbox "
     "JOIN event ON event.seq = inbox.event_seq WHERE inbox.agent <> 'parts'",
 }
 
@@ -267,6 +269,19 @@ async def one_after_the_other(platform: Platform, clock: VirtualClock) -> None:
     assert answer.data["result"] == {"last": 18}
 
 
+async def left_without_a_next_step(platform: Platform, clock: VirtualClock) -> None:
+    """Each but the last leaves its plan with others that have come."""
+    minds, _ = adding()
+
+    @minds.on_transition()
+    async def waits(transition: TransitionContext, context: PlatformContext) -> None:
+        transition.plan.state["last"] = transition.data.get("n")
+
+    plan, requests = await begun(platform, minds)
+    await at_once(platform, [reply_to(one) for one in requests])
+    assert "no_next_step" in (await ended(platform, plan.plan_id)).reason
+
+
 async def broken_by_one(platform: Platform, clock: VirtualClock) -> None:
     """A handler lets out an error for one of them, and the task fails; what comes then is for nobody."""
     worker = counting()
@@ -299,6 +314,7 @@ STORIES = {
     "a worker that tells of some": counted(chatty=True),
     "a worker that asks for more": one_after_the_other,
     "a handler that breaks": broken_by_one,
+    "a plan without a next step": left_without_a_next_step,
 }
 
 
@@ -333,7 +349,7 @@ async def test_what_is_stored_at_the_end_is_what_comes_of_them_one_by_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     together, longest = await told(tmp_path / "together.db", STORIES[name])
-    assert longest > 1
+    assert 1 < longest <= LONGEST_RUN
     monkeypatch.setattr(flow, "LONGEST_RUN", 1)
     one_by_one, longest = await told(tmp_path / "apart.db", STORIES[name])
     assert longest == 1
@@ -406,8 +422,23 @@ async def test_one_that_fails_ends_its_run_and_is_handled_again_alone(platform: 
                 raise Retry("not now")
 
     lengths = await summed(platform, clock, summing(came, join))
-    assert (came, attempts) == ([0, 1, 2, 3, 4, *range(4, 10)], [1, 2])
-    assert lengths == [4, 1, 5], "what was before it counts; by its second attempt it leads nobody"
+    assert (came, attempts) == ([0, 1, 2, 3, 4, *range(4, 10)], [1, 1])
+    assert lengths == [4, 1, 5], "what was before it counts, and the second time it leads nobody"
+
+
+async def test_the_pauses_and_attempts_of_one_that_fails_begin_when_it_is_alone(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    tried: list[float] = []
+
+    async def join(result: ResultContext, context: PlatformContext) -> None:
+        if result.result["n"] == 4:
+            tried.append(clock.monotonic())
+            if len(tried) < 3:
+                raise Retry("not now", after=timedelta(seconds=60))
+
+    await summed(platform, clock, summing([], join, attempts=2))
+    assert tried[1] - tried[0] < 5 and 60 <= tried[2] - tried[1] < 65
 
 
 async def test_a_handler_that_is_tried_once_is_called_once(platform: Platform, clock: VirtualClock) -> None:

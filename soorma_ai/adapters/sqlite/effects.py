@@ -19,7 +19,7 @@ from soorma_ai.ports import Work
 def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
     behind.end(db, work.following, now)
-    behind.count(db, work.in_vain, work.disposition)
+    behind.note_in_hand(db, work.in_vain)
     for settlement in work.bill:
         budget.settle(db, settlement)
     apply(db, work.effects, now)

@@ -6,7 +6,6 @@ from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
 from soorma_ai.adapters.sqlite.tables.inbox import lost, seqs
-from soorma_ai.domain.effects import Disposition, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.ports import LONGEST_RUN, Delivery
@@ -21,9 +20,8 @@ _END = """
     WHERE seq IN (SELECT value FROM json_each(?)) AND state = 'blocked' AND fence = 0
 """
 
-_COUNT = """
-    UPDATE inbox SET attempt = attempt + ?, fence = fence + 1
-    WHERE seq IN (SELECT value FROM json_each(?)) AND state = 'blocked'
+_NOTE = """
+    UPDATE inbox SET fence = fence + 1 WHERE seq IN (SELECT value FROM json_each(?)) AND state = 'blocked'
 """
 
 _MAY_HAVE_BEEN_IN_HAND = """
@@ -55,11 +53,10 @@ def end(db: sqlite3.Connection, following: Sequence[Delivery], now: datetime) ->
         raise lost(following[0])
 
 
-def count(db: sqlite3.Connection, in_vain: Sequence[Delivery], disposition: Disposition) -> None:
-    """Note that these have been in hand, which is an attempt unless that of the head of their line is none."""
+def note_in_hand(db: sqlite3.Connection, in_vain: Sequence[Delivery]) -> None:
+    """Note that these have been in hand, and are handled alone from now on."""
     if in_vain:
-        counts = disposition.counts if isinstance(disposition, RetryAfter) else True
-        db.execute(_COUNT, (int(counts), seqs(in_vain)))
+        db.execute(_NOTE, (seqs(in_vain),))
 
 
 def count_as_in_hand(db: sqlite3.Connection) -> None:
