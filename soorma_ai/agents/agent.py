@@ -184,6 +184,8 @@ class Agent:
     async def _run(self, handling: Handling, handler: Registered, *given: object) -> Any:
         """Call a handler of this agent's author, by whose tries its delivery goes from now on."""
         handling.tries = handler.tries
+        if handler.tries.attempts == 1:
+            handling.must_be_first()  # one that is called in vain would be called again
         return await self._threads.call(handler.function, *given)
 
     async def _hear(self, handling: Handling, handler: Registered) -> None:

@@ -6,6 +6,7 @@ from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
+    LONGEST_RUN,
     AgentRow,
     AuditRow,
     DeadLetterRow,
@@ -20,6 +21,7 @@ from soorma_ai.ports.rows import (
 from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
+    "LONGEST_RUN",
     "AgentRow",
     "Audit",
     "AuditRow",

@@ -37,6 +37,9 @@ class Queue(Protocol):
 
     Once the store delivers (`Store.deliver`), what a method publishes arrives in the same transaction, and what cannot
     arrive for a fault of its own is a dead letter.
+
+    A delivery that is in hand for the first time may be handled together with those right behind it, LONGEST_RUN in
+    all, which its lease covers. So when the process ends, these count as having been in hand too.
     """
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -67,6 +70,12 @@ class Queue(Protocol):
         is counted alone, and its neighbours are not set aside with it."""
         ...
 
+    async def behind(self, delivery: Delivery, limit: int) -> list[Delivery]:
+        """Return up to `limit` that stand in line right behind one in hand, in order, as they are when they are in hand
+        for the first time: up to the first that has been in hand before, or cannot be read. They stay where they are.
+        """
+        ...
+
     async def begin(self, delivery: Delivery) -> None:
         """Write down, before it runs, that a handler begins that must not run twice. Raise LeaseLost."""
         ...
@@ -81,8 +90,8 @@ class Queue(Protocol):
         ...
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
-        """Commit all of it or nothing, and return what arrived with it. Raise LeaseLost, VersionConflict,
-        LocalProtocolError, StoreUnavailable."""
+        """Commit all of it or nothing, and return what arrived with it. Raise LeaseLost, also for one of `following`
+        that does not stand behind the delivery any more, VersionConflict, LocalProtocolError, StoreUnavailable."""
         ...
 
     async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:

@@ -13,6 +13,9 @@ from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import Registration
 
+# Deliveries of one owner that one transaction may end.
+LONGEST_RUN = 32
+
 
 @dataclass(frozen=True)
 class Delivery:
@@ -47,12 +50,18 @@ class Settlement:
 
 @dataclass(frozen=True)
 class Work:
-    """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost."""
+    """The one transaction of a handling: how the delivery ends, all that it leads to, and what it cost.
+
+    `following` stood right behind the delivery, were handled with it and end as it does, acknowledged. `in_vain` stood
+    behind these and were handled for nothing: each stays where it is, and has been in hand, which is no attempt.
+    """
 
     delivery: Delivery
     disposition: Disposition
     effects: tuple[Effect, ...]
     bill: tuple[Settlement, ...] = ()
+    following: tuple[Delivery, ...] = ()
+    in_vain: tuple[Delivery, ...] = ()
 
 
 @dataclass(frozen=True)

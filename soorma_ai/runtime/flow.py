@@ -1,5 +1,6 @@
 """The flow, all seven words: an event arrives, is routed, a handler gets a context and decides; the decision is
-validated, executed in one transaction, and published."""
+validated, executed in one transaction, and published. What stands in line behind it for the same plan or task may be
+decided in the same way and executed with it: a run."""
 
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from typing import Any
 
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, Disposal, dispose, dispose_in_doubt, dispose_of_spent
 from soorma_ai.core.delivery.route import route
+from soorma_ai.core.delivery.runs import LONGEST_SECONDS, may_be_followed
 from soorma_ai.domain.effects import Ack, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.replies import Failure
@@ -23,7 +25,7 @@ from soorma_ai.errors import (
     TransientError,
     VersionConflict,
 )
-from soorma_ai.ports import Delivery
+from soorma_ai.ports import LONGEST_RUN, Delivery
 from soorma_ai.runtime.handling.doubts import ask_people, last_word
 from soorma_ai.runtime.handling.execute import execute, settle_alone, validate
 from soorma_ai.runtime.handling.hand import Hand
@@ -65,6 +67,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         else:
             await _decide(hand, handling, found)
             await validate(handling)
+            handling = await _go_on(hand, handling, found)
     except Exception as error:
         disposal = _dispose(handling, found, error)
         handling = handling.anew()
@@ -81,6 +84,10 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         await settle_alone(services, hand.bill)
         await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
     except (ProtocolError, ConfigError) as refused:
+        if len(handling.deliveries) > 1:
+            # One of them did it, which is refused when it is handled alone.
+            await execute(handling.anew(), RetryAfter(timedelta(0), str(refused), counts=False))
+            return
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
     except TransientError:
@@ -92,11 +99,40 @@ async def _decide(hand: Hand, handling: Handling, found: Route) -> None:
     """Run the handler; its context ends with it, so that nothing that it left behind records on it any more."""
     try:
         with in_hand(handling):
-            await hand.run(found.decide(handling))
+            await hand.run(found.decide(handling), handling.delivery)
         handling.close()
     except BaseException:
         handling.discard()
         raise
+
+
+async def _go_on(hand: Hand, handling: Handling, found: Route) -> Handling:
+    """Handle those that stand right behind, each on what the one before has come to, as long as all goes well and
+    nothing has to be committed first. Return the handling of the last that went well, which is that of all of them."""
+    if not found.continues or handling.is_again or not _may_be_followed(hand, handling):
+        return handling
+    turn: Handling | None = None
+    try:
+        for delivery in await handling.services.store.queue.behind(handling.delivery, LONGEST_RUN - 1):
+            turn = handling.turn_to(delivery)
+            await _decide(hand, turn, found)
+            await validate(turn)
+            if turn.is_put_off:
+                break
+            handling, turn = turn, None
+            if not _may_be_followed(hand, handling):
+                break
+    except Exception:
+        # What fails is disposed of when it is handled alone: its pauses and its attempts begin there.
+        if turn is not None and not turn.is_put_off:
+            handling.in_vain = (turn.delivery,)
+    return handling
+
+
+def _may_be_followed(hand: Hand, handling: Handling) -> bool:
+    if handling.has_asked or handling.services.clock.monotonic() > hand.begun + LONGEST_SECONDS:
+        return False
+    return not (handling.has_plan and handling.plan.status.is_final) and may_be_followed(handling.recorded)
 
 
 def _dispose(handling: Handling, found: Route | None, error: Exception) -> Disposal:

@@ -20,6 +20,7 @@ import test_store_log
 import test_store_memory
 import test_store_registry
 import test_store_replies
+import test_store_runs
 import test_store_tasks
 import test_store_timers
 import test_store_untaken
@@ -73,7 +74,8 @@ SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_identity,
-    *(test_store_replies, test_store_tasks, test_store_timers, test_store_untaken, test_store_values, test_store_waits),
+    *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
+    test_store_waits,
 )
 
 
@@ -112,6 +114,7 @@ async def test_the_hot_statements_need_no_sorting(store: SqliteStore, statements
         "FROM session WHERE tenant",
         "AND answer_key =",
         "inbox.ready_at <=",
+        "AND inbox.state = 'blocked' ORDER BY",
         "JOIN event ON event.seq = outbox",
         "FROM timer WHERE due",
         "FROM step WHERE plan_id",

@@ -12,7 +12,7 @@ from soorma_ai.adapters.sqlite import arrivals, effects, firing
 from soorma_ai.adapters.sqlite.database import Part
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
-from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox
+from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
@@ -30,6 +30,14 @@ class AcksFirst(SqliteQueue):
         await super().commit(replace(work, effects=()), now)
         _, arrival = await self.database.publish(lambda db: effects.apply(db, work.effects, now), now)
         return arrival
+
+
+class AcksThoseBehindFirst(SqliteQueue):
+    """Those that were handled with the first in line are done before its commit."""
+
+    async def commit(self, work: Work, now: datetime) -> Arrival:
+        await self.database.write(lambda db: behind.end(db, work.following, now))
+        return await super().commit(replace(work, following=()), now)
 
 
 class PublishesOutside(SqliteQueue):
@@ -203,6 +211,7 @@ class Bug:
 
 BUGS = {
     "ack before commit": Bug(with_parts(SqliteStore, queue=AcksFirst)),
+    "ack of a run before its commit": Bug(with_parts(SqliteStore, queue=AcksThoseBehindFirst)),
     "publish outside the transaction": Bug(with_parts(SqliteStore, queue=PublishesOutside)),
     "new key for each attempt": Bug(outside=NewKeyEachTime),
     "no duplicate mark": Bug(with_parts(SqliteStore, queue=KeepsNoMark)),

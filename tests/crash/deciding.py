@@ -27,8 +27,12 @@ class DecidingModel:
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float:
         return 0.001
 
+    def name_of(self, question: ModelQuestion, step: dict[str, Any]) -> str:
+        return hashlib.sha256(repr(question.messages).encode()).hexdigest()[:16]
+
     async def ask(self, question: ModelQuestion) -> ModelAnswer:
-        name = hashlib.sha256(repr(question.messages).encode()).hexdigest()[:16]
+        step = self._step(question.messages[-1].content)
+        name = self.name_of(question, step)
         self.life.outside.note("model", asked=name)
-        value: Any = {"reasoning": name, "step": self._step(question.messages[-1].content)}
+        value: Any = {"reasoning": name, "step": step}
         return ModelAnswer(json.dumps(value), value, "", self.model, 100, 20, 0.001, 1.0)

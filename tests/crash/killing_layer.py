@@ -26,6 +26,6 @@ def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
         if attempts != list(range(1, MAX_ATTEMPTS + 1)):
             case.violations.append(f"attempts counted: {attempts}")
         told = {(row["event"], row["code"]) for row in case.account.notes("reply")}
-        if told != {("label.show.requested", "ok"), ("label.print.requested", "spent")}:
+        if told != {tuple(reply) for reply in program.options.get("replies", ())}:
             case.violations.append(f"replies: {sorted(told)}")
         return case.done(LAYER, program.name)

@@ -12,8 +12,8 @@ import io_error_layer
 import killing_layer
 import syscall_layer
 from bugs import BUGS
-from programs import KILLING, ORDER
-from trial import PATIENCE, Crashless, Stage, Trial
+from programs import FAN_IN, KILLING, ORDER
+from trial import PATIENCE, Crashless, Program, Stage, Trial
 
 Attempt = Callable[[], Trial]
 
@@ -22,16 +22,20 @@ Attempt = Callable[[], Trial]
 class Planted:
     """`shows` is what the violation must say: a bug is not caught by something else that breaks. `hints` are points
     near which it shows; where they do not show it, the others are tried. One that is not `hidden` may show while
-    nobody disturbs the program."""
+    nobody disturbs the program that it is planted into."""
 
     layer: str
     shows: str
     hints: tuple[str, ...] = ()
     hidden: bool = True
+    program: Program = ORDER
 
 
 PLANTED = {
     "ack before commit": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.step",)),
+    "ack of a run before its commit": Planted(
+        failpoint_layer.LAYER, "missing", ("sql.insert.step", "run."), program=FAN_IN
+    ),
     "publish outside the transaction": Planted(failpoint_layer.LAYER, "missing", ("sql.insert.event",)),
     "new key for each attempt": Planted(failpoint_layer.LAYER, "effects: 1 too many", ("charge.told",)),
     "no duplicate mark": Planted(failpoint_layer.LAYER, "was called", hidden=False),
@@ -65,9 +69,12 @@ class Hunt:
 
 
 class Hunter:
-    """`made` are the system calls of the program; empty where there is no strace."""
+    """`crashless` is the undisturbed run of a program, and `made` are the system calls of ORDER; empty where there is
+    no strace."""
 
-    def __init__(self, stage: Stage, crashless: Crashless, made: Mapping[str, int], seed: int) -> None:
+    def __init__(
+        self, stage: Stage, crashless: Callable[[Program], Crashless], made: Mapping[str, int], seed: int
+    ) -> None:
         self._stage = stage
         self._crashless = crashless
         self._made = made
@@ -86,9 +93,10 @@ class Hunter:
         return Hunt(bug, tried, None)
 
     def _must_stay_hidden(self, bug: str) -> None:
-        with self._stage.case(ORDER, bug) as case:
+        program = PLANTED[bug].program
+        with self._stage.case(program, bug) as case:
             case.last_life(patience=PATIENCE)
-            case.judge(self._crashless.end)
+            case.judge(self._crashless(program).end)
             if case.violations:
                 raise AssertionError(f"{bug}: the program breaks even when nobody disturbs it: {case.violations}")
 
@@ -99,7 +107,7 @@ class Hunter:
         match planted.layer:
             case failpoint_layer.LAYER:
                 undisturbed = [] if planted.hidden else [failpoint_layer.Position("")]
-                points = failpoint_layer.positions(self._crashless.passed)
+                points = failpoint_layer.positions(self._crashless(planted.program).passed)
                 order = _hinted(points, planted.hints, rng)
                 yield from self._at(failpoint_layer.trial, chain(undisturbed, order), bug)
             case syscall_layer.LAYER:
@@ -115,7 +123,8 @@ class Hunter:
                 yield partial(killing_layer.trial, self._stage, KILLING, bug)
 
     def _at(self, trial: Callable[..., Trial], positions: Iterable[object], bug: str) -> Iterator[Attempt]:
-        return (partial(trial, self._stage, ORDER, self._crashless.end, position, bug) for position in positions)
+        program = PLANTED[bug].program
+        return (partial(trial, self._stage, program, self._crashless(program).end, where, bug) for where in positions)
 
 
 def _shows(trial: Trial, what: str) -> bool:

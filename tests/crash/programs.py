@@ -160,7 +160,24 @@ RESEARCH_ADVISOR = _example(
     any_order=True,
 )
 
-EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR)
-PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, *EXAMPLES)}
+FAN_IN = Program(
+    "a fan-in by a plan and by a worker",
+    HERE / "fan_in_flow.py",
+    _comes_to([{"sum": 15}], {"part": 12, "count": 6}),
+    _POINTS - {"sql.delete.timer"}
+    | _MODEL
+    | _TASKS
+    | {"count.told", *(f"run.{who}.{when}" for who in ("sums", "clerk") for when in ("before", "after"))},
+    sampled=_SAMPLED,
+    any_order=True,
+)
 
-KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: ())
+EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR)
+PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, *EXAMPLES)}
+
+_TOLD = {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}
+KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: (), options=_TOLD)
+KILLING_IN_A_RUN = Program(
+    "a result that kills among others", HERE / "fan_in_flow.py", lambda end: (), options={"kills": 3}
+)
+THAT_KILL = (KILLING, KILLING_IN_A_RUN)

@@ -26,7 +26,7 @@ import killing_layer
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
-from programs import KILLING, ORDER, PROGRAMS
+from programs import ORDER, PROGRAMS, THAT_KILL
 from trial import Crashless, Program, Stage, Trial
 
 T = TypeVar("T")
@@ -159,7 +159,7 @@ class Proof:
         self._seeded(f"{title}, that last", lambda rng: io_error_layer.lasting(made, lasting, rng), tried)
 
     def _killing_event(self) -> None:
-        self._report(killing_layer.LAYER, lambda: [killing_layer.trial(self._stage, KILLING)])
+        self._report(killing_layer.LAYER, lambda: [killing_layer.trial(self._stage, program) for program in THAT_KILL])
 
     def _doubt(self) -> None:
         everything, size = doubt_layer.all_positions(self._stage), self._wanted.sample
@@ -177,10 +177,7 @@ class Proof:
 
     def _bugs(self) -> None:
         hunter = Hunter(
-            self._stage,
-            self._end_of(ORDER),
-            {} if self._without_strace else self._calls_of(ORDER),
-            self._wanted.seeds[0],
+            self._stage, self._end_of, {} if self._without_strace else self._calls_of(ORDER), self._wanted.seeds[0]
         )
         for bug, planted in PLANTED.items():
             self.tally.planted += 1

@@ -14,7 +14,7 @@ import pytest
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
-from programs import AWAY, BY_A_BROKER, EXAMPLES, KILLING, ORDER, ORDERS
+from programs import AWAY, BY_A_BROKER, EXAMPLES, FAN_IN, ORDER, ORDERS, THAT_KILL
 from proof import Tally, summary, verdict
 from trial import Crashless, Program, Stage, Trial
 
@@ -105,6 +105,16 @@ def test_the_agents_of_an_example_survive_a_kill(stage: Stage, program: Program,
     assert sum(trial.kills for trial in trials) > 3
 
 
+def test_results_that_are_handled_together_survive_a_kill(stage: Stage, rng: random.Random) -> None:
+    undisturbed = stage.crashless(FAN_IN)
+    everything = failpoint_layer.positions(undisturbed.passed)
+    runs = [position for position in everything if position.point.startswith(("run.", "count.told"))]
+    chosen = [*rng.sample(runs, 4), *rng.sample(everything, 2), *failpoint_layer.twice(runs, 2, rng)]
+    trials = failpoint_layer.run(stage, FAN_IN, undisturbed.end, chosen)
+    assert violations(trials) == []
+    assert sum(trial.kills for trial in trials) > 5
+
+
 def test_a_kill_at_any_system_call_changes_nothing(
     stage: Stage, crashless: Crashless, calls: dict[str, int], rng: random.Random
 ) -> None:
@@ -122,15 +132,23 @@ def test_after_an_error_of_the_disk_a_restart_makes_everything_good(
     assert sum(trial.errors > 0 for trial in trials) > len(trials) * 0.7
 
 
-def test_an_event_that_kills_is_set_aside_after_its_attempts(stage: Stage) -> None:
-    assert killing_layer.trial(stage, KILLING).violations == ()
+@pytest.mark.parametrize("program", THAT_KILL, ids=lambda program: program.name)
+def test_an_event_that_kills_is_set_aside_after_its_attempts(stage: Stage, program: Program) -> None:
+    assert killing_layer.trial(stage, program).violations == ()
 
 
 @pytest.mark.parametrize("bug", PLANTED)
 def test_a_planted_bug_is_caught(stage: Stage, crashless: Crashless, bug: str, request: pytest.FixtureRequest) -> None:
     needed = PLANTED[bug].layer in NEEDS_STRACE
     calls: dict[str, int] = request.getfixturevalue("calls") if needed else {}
-    assert Hunter(stage, crashless, calls, SEED).hunt(bug).shown is not None, f"SEED={SEED}"
+    found = {ORDER.name: crashless}
+
+    def undisturbed(program: Program) -> Crashless:
+        if program.name not in found:
+            found[program.name] = stage.crashless(program)
+        return found[program.name]
+
+    assert Hunter(stage, undisturbed, calls, SEED).hunt(bug).shown is not None, f"SEED={SEED}"
 
 
 def test_the_last_line_tells_everything_and_the_exit_code_follows_it() -> None:

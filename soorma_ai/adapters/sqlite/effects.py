@@ -6,7 +6,7 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite import consequences, registering
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import budget, expectations, inbox, memory, plans, tasks, timers
+from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox, memory, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain import effects as asked
 from soorma_ai.domain.events import EventEnvelope
@@ -18,9 +18,11 @@ from soorma_ai.ports import Work
 
 def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.dispose(db, work.delivery, work.disposition, now)
+    behind.end(db, work.following, now)
+    behind.note_in_hand(db, work.in_vain)
     for settlement in work.bill:
         budget.settle(db, settlement)
-    apply(db, work.effects, now, work.delivery.event)
+    apply(db, work.effects, now, [delivery.event for delivery in (work.delivery, *work.following)])
     inbox.move_up(db, work.delivery, work.disposition, now)
 
 
@@ -39,11 +41,12 @@ def send_once(db: Connection, effects: Sequence[asked.Effect], now: datetime) ->
     return True
 
 
-def apply(db: Connection, changes: Sequence[asked.Effect], now: datetime, handled: EventEnvelope | None = None) -> None:
-    """Apply effects in order; `handled` is the event that they are about."""
-    at_hand = {effect.event.id: effect.event for effect in changes if isinstance(effect, asked.Publish)}
-    if handled is not None:
-        at_hand[handled.id] = handled
+def apply(
+    db: Connection, changes: Sequence[asked.Effect], now: datetime, handled: Sequence[EventEnvelope] = ()
+) -> None:
+    """Apply effects in order; `handled` are the events that they are about."""
+    published = (effect.event for effect in changes if isinstance(effect, asked.Publish))
+    at_hand = {event.id: event for event in (*published, *handled)}
     for effect in changes:
         _apply(db, effect, now, at_hand)
 

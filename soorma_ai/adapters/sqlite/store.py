@@ -8,7 +8,7 @@ from pathlib import Path
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import budget, identity, inbox, memory, registry, tasks
+from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, memory, registry, tasks
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
@@ -44,6 +44,7 @@ MOST_ON_THE_LOOP = 256
 class SqliteQueue(Part):
     claim = writing(inbox.claim)
     claim_suspect = writing(inbox.claim_suspect)
+    behind = reading(behind.behind)
     begin = writing(inbox.begin)
     release = writing(inbox.release)
     renew = writing(inbox.renew)
@@ -255,5 +256,6 @@ class SqliteStore:
 
 
 def _recover(db: Connection, now: datetime) -> None:
+    behind.count_as_in_hand(db)
     inbox.release_all(db)
     expected.drop_expired_early(db, now)

@@ -47,13 +47,13 @@ async def validate(handling: Handling) -> None:
     """Check requests against their receivers' schema before they are published (facts are not checked), and hold those
     that a person must approve. What nobody takes is marked, to be looked at when it is handed over."""
     services = handling.services
-    published = [effect for effect in handling.effects if isinstance(effect, Publish)]
+    published = [effect for effect in handling.recorded if isinstance(effect, Publish)]
     for effect in (effect for effect in published if effect.event.topic is EventTopic.ACTION_REQUESTS):
         event, now = effect.event, services.clock.now()
         definition = await handling.request_type(event.type)
         if definition is None:
             marked = replace(effect, event=event.model_copy(update={"unchecked": True}))
-            handling.rewrite(marked if one is effect else one for one in handling.effects)
+            handling.rewrite(marked if one is effect else one for one in handling.recorded)
             continue
         if faults := violations(definition.payload_schema, event.data):
             raise LocalProtocolError(f"request {event.type!r} does not fit its receiver's schema: {describe(faults)}")
@@ -63,7 +63,7 @@ async def validate(handling: Handling) -> None:
         if approval:
             task_id, moment = handling.task_id, Moment(handling.event, handling.agent, now, count())
             waiter = Waiter(handling.agent, event.lineage, event.deadline, task_id=task_id, longest=LONGEST_WAIT)
-            handling.rewrite(hold_recorded(handling.effects, event, definition, approval, waiter, moment))
+            handling.rewrite(hold_recorded(handling.recorded, event, definition, approval, waiter, moment))
 
 
 async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | None:
@@ -78,8 +78,9 @@ async def _goal_data(handling: Handling, plan_id: str | None) -> JsonObject | No
 
 async def execute(handling: Handling, disposition: Disposition) -> None:
     """Commit what was recorded. Raise LeaseLost, VersionConflict, StoreUnavailable; then nothing of it happened."""
-    services = handling.services
-    work = Work(handling.delivery, disposition, handling.effects, handling.bill.settlements)
+    services, (first, *following) = handling.services, handling.deliveries
+    bill, in_vain = handling.bill.settlements, handling.in_vain
+    work = Work(first, disposition, handling.effects, bill, tuple(following), in_vain)
     await patiently(services.clock, lambda: services.store.queue.commit(work, services.clock.now()))
     handling.bill.clear()
     if handling.has_plan and handling.plan.status.is_final:

@@ -27,12 +27,12 @@ class Sheltered(asyncio.Task[T]):
     def __init__(self, work: Coroutine[Any, Any, T], name: str, delivery: Delivery | None = None) -> None:
         super().__init__(work, loop=asyncio.get_running_loop(), name=name)
         self.is_cancelled_inside = False
-        self._delivery = delivery
+        self.delivery = delivery
 
     def cancel(self, msg: Any | None = None) -> bool:
         handling = current_handling()
         if handling is not None:
-            if handling.delivery is not self._delivery or handling.is_closed:
+            if handling.delivery is not self.delivery or handling.is_closed:
                 return False
             self.is_cancelled_inside = True
         return super().cancel(msg)
@@ -50,12 +50,14 @@ class EndReason(Enum):
 
 
 class Hand:
-    """`due` is the moment, by the monotonic clock, at which its handler is to be ended."""
+    """`begun` and `due` are the moments, by the monotonic clock, at which its handling began, and its handler is to be
+    ended."""
 
     def __init__(self, delivery: Delivery, limit: timedelta, clock: Clock) -> None:
         self.delivery = delivery
         self.bill = Bill(delivery.hold)
         self.due = inf
+        self.begun = inf
         self._has_begun = False
         self.has_ended = False
         self._limit = limit
@@ -71,15 +73,17 @@ class Hand:
         return self._task
 
     def begin(self) -> None:
-        self._has_begun = True
+        self._has_begun, self.begun = True, self._clock.monotonic()
 
     def end(self) -> None:
         """Note that it is committed or given back: nothing of it can be ended or lost any more."""
         self.has_ended = True
 
-    async def run(self, handler: Coroutine[Any, Any, None]) -> None:
-        """Run the handler. Raise CancelledError when it is interrupted; whatever else it lets out is raised as an
-        Exception, but for what is Fatal."""
+    async def run(self, handler: Coroutine[Any, Any, None], delivery: Delivery) -> None:
+        """Run the handler of this delivery: its own, or one right behind that. Raise CancelledError when it is
+        interrupted; whatever else it lets out is raised as an Exception, but for what is Fatal."""
+        assert self._task is not None
+        self._task.delivery = delivery
         self._steps = _Steps(handler)
         self.due = self._clock.monotonic() + self._limit.total_seconds()
         try:
@@ -117,15 +121,16 @@ class Hand:
 
     def leave(self) -> None:
         """Go on without the handler, wherever it is."""
-        if self._steps is None:
+        if self._steps is None or self._task is None or self._task.delivery is None:
             return
+        event = self._task.delivery.event
         self._why = self._why or EndReason.INTERRUPTED
         self._steps.is_left, self.due = True, inf
         warn(
             "handler_left_behind",
             agent=self.delivery.agent,
-            event_type=self.delivery.event.type,
-            event_id=self.delivery.event.id,
+            event_type=event.type,
+            event_id=event.id,
             reason="it was cancelled, and did not end",
         )
         self._end()

@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
-from soorma_ai.core.expecting.wakeups import ANSWERED
+from soorma_ai.core.plan.joins import progress_after
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.effects import AppendStep, Close, DropValue, Effect, Expect, Outcome, SavePlan, SaveValue, Spend
+from soorma_ai.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.history import Step
+from soorma_ai.domain.history import JoinProgress, Step
 from soorma_ai.domain.limits import MAX_BACKLOG, Charge, Payer
 from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
@@ -25,6 +25,8 @@ from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, S
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
+from soorma_ai.runtime.handling.copies.recorded import Changes, Recorded
+from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.process.circuits import Circuits
 from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
@@ -53,21 +55,31 @@ class Services:
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
 
 
+class NotFirst(Exception):
+    """Something has to be the first of its run, and is not: it is handled again when it is."""
+
+
 class Handling:
+    """`deliveries` are those that its transaction ends, in order: the first is leased, the last is in hand. `in_vain`
+    are some behind them that were handled too, and will be again."""
+
     def __init__(self, delivery: Delivery, services: Services, bill: Bill) -> None:
         self.delivery = delivery
+        self.deliveries: tuple[Delivery, ...] = (delivery,)
+        self.in_vain: tuple[Delivery, ...] = ()
+        self.is_put_off = False
         self.services = services
         self.bill = bill
         self._request_types: dict[str, EventDefinition | None] = {}
         self._begun_under = delivery.started
-        self._closed_with: tuple[Effect, ...] | None = None
+        self._closed_with: Changes | None = None
         self.taken_up: str | None = None
         self.tries = Tries()
-        self._effects: list[Effect] = []
-        # A redriven delivery makes other events than it made before it died: its requester was told of the failure
-        # under the first ordinal then, and one id may not stand for two contents.
+        self._recorded = Recorded()
+        # A redriven delivery makes other events than before it died: its requester was told of the failure under the
+        # first ordinal then, and one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
-        self._calls = itertools.count()
+        self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
         self.asking = asyncio.Lock()
         self._plan: PlanRecord | None = None
@@ -75,24 +87,49 @@ class Handling:
         self._touched = False
         self._values: PlanValues | None = None
         self._in_hand: PlanInHand | None = None
+        self._progress: dict[str, JoinProgress] = {}
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
+        self.sub_tasks: SubTasks | None = None
 
     def close(self) -> None:
         """End the context: what is recorded by now counts, and nothing can be recorded any more."""
-        self._closed_with = self.effects
+        self._closed_with = self._changes()
 
     def discard(self) -> None:
         """End the context, and nothing of it counts."""
-        self._closed_with = ()
+        self._closed_with, self._recorded = Changes(), Recorded()
 
     def anew(self) -> "Handling":
-        """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known."""
-        again = Handling(self.delivery, self.services, self.bill)
+        """Return the handling of the same delivery with nothing recorded; what is known of its outcome stays known. Of
+        a run it is the first that goes on, and what was handled with it was so in vain."""
+        again = Handling(self.deliveries[0], self.services, self.bill)
         again._begun_under, again.taken_up = self._begun_under, self.taken_up
+        again.in_vain = (*self.deliveries[1:], *self.in_vain)
         return again
+
+    def turn_to(self, delivery: Delivery) -> "Handling":
+        """Return the handling of the delivery right behind, on top of what this one, which is closed, has come to."""
+        assert self._closed_with is not None
+        turn, changes = Handling(delivery, self.services, self.bill), self._closed_with
+        turn.deliveries = (*self.deliveries, delivery)
+        turn._recorded = Recorded((*self._recorded.all, *changes.values))
+        turn._plan, turn._stored_version, turn._touched = self._plan, self._stored_version, bool(changes.plan)
+        turn._values = self._values.after(changes.values) if self._values else None
+        turn._memory = self._memory.copy()
+        turn._progress = self._progress
+        if self.task is not None and self.sub_tasks is not None:
+            turn.task, changed = self._recorded.task_after(self.task)
+            turn.sub_tasks = self.sub_tasks.after(turn.task, changed)
+        return turn
+
+    def must_be_first(self) -> None:
+        """Raise NotFirst behind others of a run: what follows is to be committed at once, or done once."""
+        if len(self.deliveries) > 1:
+            self.is_put_off = True  # whoever takes the error for its own
+            raise NotFirst(f"{self.event.type!r} is handled by itself, when it comes first")
 
     @property
     def is_closed(self) -> bool:
@@ -112,10 +149,10 @@ class Handling:
 
     def checkpoint(self) -> Callable[[], None]:
         """Return what undoes all that is recorded from now on."""
-        recorded, plan, touched = len(self._effects), self._plan, self._touched
+        recorded, plan, touched = len(self._recorded.own), self._plan, self._touched
 
         def roll_back() -> None:
-            del self._effects[recorded:]
+            del self._recorded.own[recorded:]
             self._plan, self._touched, self._values = plan, touched, None
             self._memory = MemoryInHand(self.services.store.memory)
 
@@ -186,26 +223,29 @@ class Handling:
     @property
     def effects(self) -> tuple[Effect, ...]:
         """Effects that one transaction has to apply; the plan's row first, so that a lost race shows at once."""
-        if self._closed_with is not None:
-            return self._closed_with
-        recorded = (*self._effects, *self._memory.changes)
-        changes = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
-        if self._plan is None or not (self._touched or changes):
-            return recorded
+        changes = self._closed_with or self._changes()
+        return (*changes.plan, *self._recorded.all, *changes.memory, *changes.values)
+
+    def _changes(self) -> Changes:
+        memory = self._memory.changes
+        values = self._values.changes(self._plan.plan_id) if self._plan and self._values else ()
+        if self._plan is None or not (self._touched or values):
+            return Changes(memory=memory)
         version = 0 if self._stored_version is None else self._stored_version + 1
-        return (SavePlan(replace(self._plan, version=version), self._stored_version), *recorded, *changes)
+        return Changes((SavePlan(replace(self._plan, version=version), self._stored_version),), memory, values)
 
     @property
     def recorded(self) -> tuple[Effect, ...]:
-        return tuple(self._effects)
+        """Effects of this delivery alone."""
+        return tuple(self._recorded.own)
 
     @property
     def actions_recorded(self) -> int:
-        return sum(effect.actions for effect in self._effects if isinstance(effect, Spend))
+        return self._recorded.actions
 
     @property
     def steps_recorded(self) -> list[Step]:
-        return [effect.step for effect in self._effects if isinstance(effect, AppendStep)]
+        return self._recorded.steps
 
     def record(self, *effects: Effect) -> None:
         """Record effects. What a plan remembers goes into its working copy, which tells at the end what has changed."""
@@ -214,20 +254,27 @@ class Handling:
             if isinstance(effect, SaveValue | DropValue):
                 self.values.apply(effect)
             else:
-                self._effects.append(effect)
+                self._recorded.own.append(effect)
 
     def rewrite(self, effects: Iterable[Effect]) -> None:
-        """Take these in the place of what was recorded; the context has ended."""
-        self._closed_with = tuple(effects)
+        """Take these in the place of what was recorded of this delivery; the context has ended."""
+        self._recorded.own = list(effects)
 
     def moment(self) -> Moment:
         self.must_be_open()
         return Moment(self.event, self.agent, self.services.clock.now(), self._ordinals)
 
     def next_call(self) -> int:
-        """The ordinal of a model call in this handling."""
+        """The ordinal of a model call in this handling. What is asked is committed with nothing before it."""
         self.must_be_open()
-        return next(self._calls)
+        self.must_be_first()
+        self._calls += 1
+        return self._calls - 1
+
+    @property
+    def has_asked(self) -> bool:
+        """Tell whether a model was asked, or its answer found."""
+        return self._calls > 0
 
     def expect_call(self, payer: Payer, charge: Charge) -> None:
         """Remember with the plan in hand, if it is the payer, what to hold for its next call."""
@@ -286,19 +333,14 @@ class Handling:
 
     async def open_now(self) -> list[Expectation]:
         """Return what the plan is waiting for, this handling's own effects included."""
-        return self._still_open(await self.in_hand())
+        return self._recorded.still_open((await self.in_hand()).open)
 
     @property
     def still_open(self) -> list[Expectation]:
         """Return what `open_now` does, where the plan's values have been read."""
         if self._in_hand is None:
             raise LocalProtocolError("what the plan waits for is read with its PlanContext; restore it first")
-        return self._still_open(self._in_hand)
-
-    def _still_open(self, before: PlanInHand) -> list[Expectation]:
-        opened = [effect.expectation for effect in self._effects if isinstance(effect, Expect)]
-        closed = {effect.expectation_id for effect in self._effects if isinstance(effect, Close)}
-        return [expectation for expectation in [*before.open, *opened] if expectation.id not in closed]
+        return self._recorded.still_open(self._in_hand.open)
 
     async def in_flight(self) -> int:
         """Number of things that are open at once; a join is none beside its branches."""
@@ -306,15 +348,7 @@ class Handling:
 
     async def has_more_to_come(self) -> bool:
         """Tell whether something that the plan waited for has come already, and stands in line behind this delivery."""
-        return await self.services.store.queue.pending(self.agent, self.delivery.owner) > 1
-
-    async def closing_event(self) -> EventEnvelope:
-        """The event that closed an expectation: this one, or the one it points at. An event that came before its wait,
-        and that this agent handled then as a subscriber, can come to its owner only by such a wake-up."""
-        event = self.event
-        if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
-            return await self.services.store.events.event(event.causation_id) or event
-        return event
+        return await self.services.store.queue.pending(self.agent, self.delivery.owner) > len(self.deliveries)
 
     async def request_type(self, event_type: str) -> EventDefinition | None:
         """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
@@ -323,6 +357,13 @@ class Handling:
             found = await request_type(registry, self.event.tenant_id, event_type, now)
             self._request_types[event_type] = found
         return self._request_types[event_type]
+
+    async def join_progress(self, join_id: str) -> JoinProgress:
+        """Return how far a join of the plan is, with the steps recorded by now. Only who handles the plan changes that,
+        so it is read once for a run."""
+        if join_id not in self._progress:
+            self._progress[join_id] = await self.services.store.plans.join_progress(self.plan.plan_id, join_id)
+        return progress_after(self._progress[join_id], self.steps_recorded, join_id)
 
     async def steps_at(self, ordinals: Collection[int]) -> list[Step]:
         """Return the plan's steps of these numbers, as far as there are such."""
@@ -333,11 +374,8 @@ class Handling:
 
     async def marked(self, fingerprints: Sequence[str]) -> dict[str, Marked]:
         """Return the plan's steps that carry one of these, by fingerprint; without those that no step carries."""
-        found = await self.services.store.plans.marked(self.plan.plan_id, fingerprints)
-        for step in self.steps_recorded:
-            if (mark := step.fingerprint) in fingerprints and mark is not None:
-                found[mark] = Marked(found[mark].count + 1 if mark in found else 1, step)
-        return found
+        stored = await self.services.store.plans.marked(self.plan.plan_id, fingerprints)
+        return self._recorded.marked(stored, fingerprints)
 
 
 _current: ContextVar[Handling | None] = ContextVar("soorma_current_handling", default=None)

@@ -3,11 +3,12 @@
 from datetime import datetime
 
 from soorma_ai.core.expecting.replies import as_promised, is_reply
+from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.offering.offer import request_in
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import SYSTEM, EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.ports import Registry
+from soorma_ai.ports import EventLog, Registry
 
 
 async def request_type(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition | None:
@@ -15,6 +16,14 @@ async def request_type(registry: Registry, tenant_id: str, event_type: str, now:
     gone. None where nobody ever took it."""
     live = request_in(await registry.live_events(tenant_id, now), event_type)
     return live or request_in(await registry.known_events(tenant_id), event_type)
+
+
+async def closing_event(events: EventLog, event: EventEnvelope) -> EventEnvelope:
+    """Return the event that closed an expectation: this one, or the one it points at. An event that came before its
+    wait, and that its agent handled then as a subscriber, can come to its owner only by such a wake-up."""
+    if event.type == ANSWERED and event.source == SYSTEM and event.causation_id is not None:
+        return await events.event(event.causation_id) or event
+    return event
 
 
 async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope) -> EventEnvelope:

@@ -18,7 +18,7 @@ from soorma_ai.domain.values import JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.requests import read_reply
+from soorma_ai.runtime.handling.requests import closing_event, read_reply
 
 
 class TaskInHand:
@@ -52,11 +52,14 @@ class TaskInHand:
     @classmethod
     async def load(cls, handling: Handling) -> "TaskInHand | None":
         """Return the stored task; None when it has ended."""
+        if handling.task is not None and handling.sub_tasks is not None:  # the one before in the same run left it
+            return cls(handling, handling.task, handling.sub_tasks, stored=True)
         plans, key = handling.services.store.plans, (handling.agent, handling.delivery.owner)
         record = handling.task = await plans.task(*key)
         if record is None:
             return None
         parts = SubTasks(record, partial(plans.sub_tasks, *key), await plans.sub_tasks_later(*key))
+        handling.sub_tasks = parts
         return cls(handling, record, parts, stored=True)
 
     async def delegate(
@@ -89,8 +92,8 @@ class TaskInHand:
 
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
         """Expectation that this delivery closed, and the event that did; None when this task does not wait for it."""
-        event = await self.handling.closing_event()
         store = self.handling.services.store
+        event = await closing_event(store.events, self.handling.event)
         met = await store.plans.met_by(self.record.task_id, event.id)
         return (met, await read_reply(store.registry, met, event)) if met else None
 

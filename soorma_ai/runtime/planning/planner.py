@@ -70,6 +70,8 @@ class PlanningEngine:
         trigger = await continue_turn(handling)
         if trigger is None:
             return
+        if self._author.settings.reasoner is not None:
+            handling.must_be_first()  # a model may be asked
         handling.trigger = trigger
         await handling.read_values()
         machine, transition = MachineInHand(handling), self._author.transition

@@ -16,11 +16,11 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
 from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Proposal
-from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.replies import Failure
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.runtime.handling.handling import Handling
-from soorma_ai.runtime.handling.requests import read_reply
+from soorma_ai.runtime.handling.requests import closing_event, read_reply
 from soorma_ai.runtime.planning.settings import PlannerSettings
 
 # Of what was done before a cancellation, the answers among so many last steps are told.
@@ -56,14 +56,12 @@ async def goal_of(handling: Handling) -> EventEnvelope:
 
 async def continue_turn(handling: Handling) -> Trigger | None:
     """Go on with a plan for what it was waiting for. None: there is nothing to decide (any more)."""
-    event = await handling.closing_event()
-    found = await handling.services.store.plans.came_for(handling.delivery.owner, event.id)
-    if found is None:
-        raise NotFound(f"no plan {handling.delivery.owner} for {handling.event.type!r}")
-    plan, met = found
+    event = await closing_event(handling.services.store.events, handling.event)
+    plan, met = await _came_for(handling, event)
     if plan.status.is_final:
         return None
-    handling.load(plan)
+    if not handling.has_plan:
+        handling.load(plan)
     facts = await _facts(handling, event, met)
     turn = take_turn(plan, facts, handling.moment())
     if facts.met and facts.met.kind is not ExpectationKind.JOIN and facts.met.branch_of is None:
@@ -111,12 +109,23 @@ async def fail_plan(handling: Handling, failure: Failure) -> None:
     handling.apply(fail(handling.plan, failure, await handling.open_now(), handling.moment()))
 
 
+async def _came_for(handling: Handling, event: EventEnvelope) -> tuple[PlanRecord, Expectation | None]:
+    """Return the plan, as one before in the same run has left it, and the expectation that this event closed."""
+    plans, plan_id = handling.services.store.plans, handling.delivery.owner
+    if handling.has_plan:
+        return handling.plan, await plans.met_by(plan_id, event.id)
+    found = await plans.came_for(plan_id, event.id)
+    if found is None:
+        raise NotFound(f"no plan {plan_id} for {handling.event.type!r}")
+    return found
+
+
 async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | None) -> Facts:
     """Read as little as the kind of what came allows: a branch of a hundred reads none of the others."""
     store, plan = handling.services.store, handling.plan
     if plan.cancel_requested is not None:
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
-        done = [step.name for step in last if step.kind is StepKind.REPLIED]
+        done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
         return Facts(handling.event, open_now=await handling.open_now(), done=done)
     if is_stranded(handling.event):
         return Facts(handling.event, open_now=await handling.open_now())
@@ -125,7 +134,7 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
     join_id = None if met is None else met.id if met.kind is ExpectationKind.JOIN else met.branch_of
     if join_id is None:
         return Facts(event, met)
-    return Facts(event, met, progress=await store.plans.join_progress(plan.plan_id, join_id))
+    return Facts(event, met, progress=await handling.join_progress(join_id))
 
 
 async def _fire(handling: Handling, join_id: str) -> Trigger:
@@ -133,7 +142,7 @@ async def _fire(handling: Handling, join_id: str) -> Trigger:
     if join is None:
         raise NotFound(f"join {join_id} of plan {handling.plan.plan_id} is not stored any more")
     stored = await handling.services.store.plans.branches_that_came(handling.plan.plan_id, join.id)
-    came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id)]
+    came = [*stored, *(step for step in handling.steps_recorded if step.join_id == join.id and not step.fires)]
     outcome, trigger = fire(handling.plan, join, came, await handling.open_now(), handling.moment())
     handling.apply(outcome)
     return trigger

@@ -107,7 +107,7 @@ def claim_suspect(
 def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
     query = "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?"
     if db.execute(query, (delivery.seq, delivery.fence)).rowcount == 0:
-        raise _lost(delivery)
+        raise lost(delivery)
 
 
 def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
@@ -209,7 +209,7 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
         (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
     )
     if changed.rowcount == 0:
-        raise _lost(delivery)
+        raise lost(delivery)
     if isinstance(disposition, RetryAfter) and ready_at <= epoch(now):
         db.queued.add(delivery.agent)
 
@@ -304,7 +304,7 @@ def _take(
             db.execute(
                 "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
                 "WHERE seq IN (SELECT value FROM json_each(?))",
-                (epoch(now + lease), json.dumps([delivery.seq for delivery in taken])),
+                (epoch(now + lease), seqs(taken)),
             )
             return taken
     return []
@@ -354,11 +354,15 @@ def _queue_next(db: sqlite3.Connection, agent: str, owner: str) -> None:
         db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
 
 
+def seqs(deliveries: Sequence[Delivery]) -> str:
+    return json.dumps([delivery.seq for delivery in deliveries])
+
+
 def _next_in_line(db: sqlite3.Connection, agent: str, owner: str) -> int | None:
     return db.execute(NEXT_IN_LINE, (agent, owner)).fetchone()[0]
 
 
-def _lost(delivery: Delivery) -> LeaseLost:
+def lost(delivery: Delivery) -> LeaseLost:
     return LeaseLost(
         f"{delivery.agent} holds delivery {delivery.seq} by fence {delivery.fence} no more: "
         "its lease ran out and another claim took it, or it is done"

@@ -22,6 +22,12 @@ class MemoryInHand:
         self._memory = memory
         self._cells: dict[MemoryKey, _Cell] = {}
 
+    def copy(self) -> "MemoryInHand":
+        """Return one that goes on from here, and leaves this as it is."""
+        again = MemoryInHand(self._memory)
+        again._cells = {at: replace(cell) for at, cell in self._cells.items()}
+        return again
+
     async def look(self, at: MemoryKey) -> Remembered:
         cell = self._cells.setdefault(at, _Cell())
         known = cell.change

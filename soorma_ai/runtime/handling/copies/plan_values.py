@@ -1,6 +1,6 @@
 """Working copy of what a plan remembers by keys: results, free state, its state machine, and a pause."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 
 from soorma_ai.domain.effects import DropValue, SaveValue
@@ -22,6 +22,16 @@ class PlanValues:
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
+
+    def after(self, changes: Iterable[SaveValue | DropValue]) -> "PlanValues":
+        """Return the working copy of what is stored once these changes are, whatever was done to this one since."""
+        stored = dict(self._stored)
+        for change in changes:
+            if isinstance(change, SaveValue):
+                stored[change.kind, change.key] = change.value
+            else:
+                stored.pop((change.kind, change.key), None)
+        return PlanValues([PlanValue(*at, value) for at, value in stored.items()])
 
     def declare(self, machine: Mapping[str, StateConfig]) -> None:
         self.machine = dict(machine)

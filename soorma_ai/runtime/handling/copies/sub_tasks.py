@@ -2,6 +2,7 @@
 that one result of a thousand costs no more than one of two."""
 
 from collections.abc import Awaitable, Callable, Mapping
+from copy import copy
 from types import MappingProxyType
 
 from soorma_ai.core.task import count, count_anew, is_pending
@@ -23,6 +24,7 @@ class SubTasks:
         self._record = record
         self._read_some = read_some
         self._read_all = read_all
+        self._to_be_stored: Mapping[int, SubTaskInfo] = {}
         self._known: dict[int, SubTaskInfo] = {}
         self._as_stored: dict[int, dict[str, object]] = {}
         self._had_ended: dict[int, bool] = {}
@@ -37,6 +39,13 @@ class SubTasks:
             return []
 
         return cls(record, some, list)
+
+    def after(self, record: TaskRecord, changed: Mapping[int, SubTaskInfo]) -> "SubTasks":
+        """Return the working copy of what is stored once this record and these changes are, whatever was done to this
+        one since."""
+        again = SubTasks(record, self._read_some, self._read_all)
+        again._to_be_stored = {**self._to_be_stored, **changed}
+        return again
 
     def all(self) -> Mapping[str, SubTaskInfo]:
         """Return all of them by their ids, in the order in which they were asked."""
@@ -90,8 +99,9 @@ class SubTasks:
                 self._keep(number, info)
 
     def _keep(self, number: int, info: SubTaskInfo) -> None:
-        """Keep one as it is stored, unless it is known already, and may have changed here."""
+        """Keep one as it is stored, or is about to be, unless it is known already, and may have changed here."""
         if number not in self._known:
+            info = copy(self._to_be_stored[number]) if number in self._to_be_stored else info
             self._known[number] = self._by_id[info.sub_task_id] = info
             # Where all are looked at for every result, this is done to all: in the cheapest way.
             self._as_stored[number], self._had_ended[number] = vars(info).copy(), info.has_ended

@@ -1,0 +1,70 @@
+"""Effects that a handling records, on top of those of the handlings before it in the same run: none is stored yet."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from soorma_ai.domain.effects import (
+    AppendStep,
+    Close,
+    DropValue,
+    Effect,
+    Expect,
+    SavePlan,
+    SaveSubTask,
+    SaveTask,
+    SaveValue,
+    Spend,
+)
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import Step
+from soorma_ai.domain.memory import MemoryChange
+from soorma_ai.domain.plans import Marked
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+
+
+@dataclass(frozen=True)
+class Changes:
+    """Changes of the working copies of a handling; `plan` is its row, if that has changed. Those of a run are in those
+    of its last handling, but for `values`."""
+
+    plan: tuple[SavePlan, ...] = ()
+    memory: tuple[MemoryChange, ...] = ()
+    values: tuple[SaveValue | DropValue, ...] = ()
+
+
+class Recorded:
+    """`own` are the effects of this handling alone."""
+
+    def __init__(self, before: Iterable[Effect] = ()) -> None:
+        self.before = tuple(before)
+        self.own: list[Effect] = []
+
+    @property
+    def all(self) -> tuple[Effect, ...]:
+        return (*self.before, *self.own)
+
+    @property
+    def actions(self) -> int:
+        return sum(effect.actions for effect in self.all if isinstance(effect, Spend))
+
+    @property
+    def steps(self) -> list[Step]:
+        return [effect.step for effect in self.all if isinstance(effect, AppendStep)]
+
+    def still_open(self, stored: Sequence[Expectation]) -> list[Expectation]:
+        opened = [effect.expectation for effect in self.all if isinstance(effect, Expect)]
+        closed = {effect.expectation_id for effect in self.all if isinstance(effect, Close)}
+        return [expectation for expectation in [*stored, *opened] if expectation.id not in closed]
+
+    def marked(self, stored: Mapping[str, Marked], fingerprints: Sequence[str]) -> dict[str, Marked]:
+        found = dict(stored)
+        for step in self.steps:
+            if (mark := step.fingerprint) in fingerprints and mark is not None:
+                found[mark] = Marked(found[mark].count + 1 if mark in found else 1, step)
+        return found
+
+    def task_after(self, task: TaskRecord) -> tuple[TaskRecord, dict[int, SubTaskInfo]]:
+        """Return the task as this handling leaves it, and those of its sub-tasks that it has changed, by number."""
+        saved = [effect.task for effect in self.own if isinstance(effect, SaveTask)]
+        changed = {effect.ordinal: effect.sub_task for effect in self.own if isinstance(effect, SaveSubTask)}
+        return saved[-1] if saved else task, changed

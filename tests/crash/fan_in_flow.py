@@ -1,0 +1,120 @@
+"""Parts that are asked for at once, by a plan and by a worker's task, and answered at once: their results stand in
+line, and are handled in runs. What the worker does for each of them is booked outside.
+
+The option `kills` is the number of a part whose result kills the process when the worker handles it.
+"""
+
+import asyncio
+import os
+import signal
+from typing import Any
+
+from deciding import DecidingModel
+from life import Life, live
+
+from soorma_ai import (
+    ChoreographyPlanner,
+    DelegationSpec,
+    InvocationContext,
+    Limits,
+    Platform,
+    PlatformContext,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.ports import ModelQuestion
+from soorma_ai.runtime import flow
+from soorma_ai.testing.scripted import publish, publish_all
+
+WIDTH = 6
+PART, SUM = "part.requested", "sum.requested"
+# So that all that were asked at once are in hand, and end in one group of commits.
+LONG_ENOUGH = 0.02
+
+
+def decide(told: str) -> dict[str, Any]:
+    if f"You published {SUM}" in told:
+        return {"action": "complete", "result": {"sum": sum(range(WIDTH))}}
+    if "have come to an end" in told:
+        return {"action": f"publish:{SUM}", "data": {}}
+    step: dict[str, Any] = publish_all(*(publish(PART, n=n) for n in range(WIDTH)))["step"]
+    return step
+
+
+class Model(DecidingModel):
+    """Told of results in the order in which they came, it knows a question by what it decides."""
+
+    def name_of(self, question: ModelQuestion, step: dict[str, Any]) -> str:
+        return str(step["action"])
+
+
+def parts(life: Life) -> Tool:
+    tool = Tool("parts")
+
+    @tool.on_invoke(PART)
+    async def make(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        await asyncio.sleep(LONG_ENOUGH)
+        life.outside.effect("part", request.idempotency_key, n=request.data["n"])
+        return {"n": request.data["n"]}
+
+    return tool
+
+
+def clerk(life: Life) -> Worker:
+    worker = Worker("clerk")
+
+    @worker.on_task(SUM)
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        specs = [DelegationSpec(PART, {"n": n}, "part.done") for n in range(WIDTH)]
+        task.state["parts"], task.state["came"] = await task.delegate_parallel(specs), 0
+
+    @worker.on_result("part.done")
+    async def join(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        if result.result["n"] == life.options.get("kills"):
+            life.outside.note("killed", attempt=task.attempt)
+            os.kill(os.getpid(), signal.SIGKILL)
+        life.outside.effect("count", context.idempotency_key, n=result.result["n"])
+        task.state["came"] += 1
+        found = await task.aggregate_parallel_results(task.state["parts"])
+        if found is not None:
+            total = sum(part["result"]["n"] for part in found.values())
+            await task.complete({"sum": total, "came": task.state["came"]})
+
+    return worker
+
+
+def watch_runs(life: Life, platform: Platform) -> None:
+    """Make each commit of a run two points."""
+    queue = platform.services.store.queue
+    commit = queue.commit
+
+    async def watched(work: Any, now: Any) -> Any:
+        what = f"run.{work.delivery.agent}"
+        if work.following:
+            life.point(f"{what}.before")
+        arrival = await commit(work, now)
+        if work.following:
+            life.point(f"{what}.after")
+        return arrival
+
+    queue.commit = watched  # type: ignore[method-assign]
+
+
+async def story(life: Life) -> None:
+    flow.LONGEST_SECONDS = 3600.0  # however slow the machine is
+    planner = ChoreographyPlanner(
+        "sums", goals=["sum.wanted"], reasoner=Model(life, decide), limits=Limits(max_actions=WIDTH + 1)
+    )
+    async with life.platform() as platform:
+        watch_runs(life, platform)
+        await platform.start(parts(life), clerk(life), planner)
+        life.point("submit.before")
+        plan = await platform.submit("sum.wanted", {}, idempotency_key="sum")
+        await plan.result()
+
+
+if __name__ == "__main__":
+    live(story)

@@ -1,0 +1,144 @@
+"""What may be handled before the commit of what stood before it, and what it goes on from."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.delivery.runs import may_be_followed
+from soorma_ai.domain.effects import (
+    AppendStep,
+    Close,
+    DropValue,
+    Effect,
+    EndTask,
+    Expect,
+    Publish,
+    SaveSubTask,
+    SaveTask,
+    SaveValue,
+    Schedule,
+    Spend,
+)
+from soorma_ai.domain.events import EventTopic, Lineage
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.plans import Marked, PlanValue, ValueKind
+from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
+from soorma_ai.runtime.handling.copies.plan_values import PlanValues
+from soorma_ai.runtime.handling.copies.recorded import Recorded
+from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
+from unit.kit import NOW, event, expectation
+
+
+def step(ordinal: int, fingerprint: str | None = None) -> AppendStep:
+    return AppendStep(Step("plan-1", ordinal, StepKind.REPLIED, NOW, fingerprint=fingerprint))
+
+
+TASK = TaskRecord(
+    task_id="task-1",
+    agent="clerk",
+    event_type="order.requested",
+    data={},
+    lineage=Lineage(tenant_id="default"),
+    answer_key="task-1",
+    answer_event="order.done",
+    answer_topic=EventTopic.ACTION_RESULTS,
+    created_at=NOW,
+    state={},
+)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "expected"),
+    [
+        ([], True),
+        ([step(1), step(2)], True),
+        ([SaveTask(TASK, 0), SaveSubTask("clerk", "task-1", 0, SubTaskInfo("s", "a", "b"))], True),
+        ([step(1), Publish(event("part.asked"))], False),
+        ([Expect(expectation(id="q-1"))], False),
+        ([Close("q-1", ExpectationStatus.CLOSED, NOW)], False),
+        ([Spend("plan-1", 1, None)], False),
+        ([Schedule("t-1", NOW, event("tick"))], False),
+        ([EndTask("clerk", "task-1")], False),
+    ],
+)
+def test_what_is_for_others_to_see_is_committed_before_anything_else_is_handled(
+    recorded: list[Effect], expected: bool
+) -> None:
+    assert may_be_followed(recorded) is expected
+
+
+def test_what_was_recorded_before_is_seen_and_is_no_part_of_what_is_recorded_now() -> None:
+    first = Recorded([step(1, "a"), Expect(expectation(id="q-1")), Spend("plan-1", 2, None)])
+    first.own += [step(2, "a"), Close("q-0", ExpectationStatus.CLOSED, NOW), Spend("plan-1", 1, None)]
+    assert ([one.ordinal for one in first.steps], first.actions, len(first.own)) == ([1, 2], 3, 3)
+    assert [one.id for one in first.still_open([expectation(id="q-0"), expectation(id="q-2")])] == ["q-2", "q-1"]
+    stored = {"a": Marked(1, step(0, "a").step)}
+    assert first.marked(stored, ["a", "b"]) == {"a": Marked(3, step(2, "a").step)}
+    assert stored["a"].count == 1
+    then = Recorded(first.all)
+    assert (then.actions, then.own) == (3, [])
+
+
+def value(key: str, value: Any, kind: ValueKind = ValueKind.STATE) -> PlanValue:
+    return PlanValue(kind, key, value)
+
+
+def test_values_go_on_from_what_is_stored_then_and_not_from_what_was_left_behind() -> None:
+    values = PlanValues([value("kept", [1]), value("changed", {"n": 1}), value("dropped", 1)])
+    values.state["changed"] = {"n": 2}
+    values.state["new"] = [1]
+    values.results["part"] = 7
+    del values.state["dropped"]
+    changes = values.changes("plan-1")
+    values.state["new"] = "too late"
+    values.state["kept"] = "too late"
+    then = values.after(changes)
+    assert then.state == {"kept": [1], "changed": {"n": 2}, "new": [1]}
+    assert then.results == {"part": 7}
+    assert then.changes("plan-1") == ()
+    then.state["new"] = [1, 2]
+    del then.state["kept"]
+    assert then.changes("plan-1") == (
+        SaveValue("plan-1", ValueKind.STATE, "new", [1, 2]),
+        DropValue("plan-1", ValueKind.STATE, "kept"),
+    )
+
+
+def sub_tasks(count: int) -> tuple[TaskRecord, SubTasks]:
+    """Of one group, all of which are stored; none is read by its number."""
+    new = SubTasks.none(TASK)
+    for number in range(count):
+        new.add(SubTaskInfo(f"s-{number}", "part.asked", "part.done", parallel_group_id="g"))
+    stored = [SubTaskInfo(**vars(info)) for info in new.all().values()]
+
+    async def some(first: int, last: int) -> list[SubTaskInfo]:
+        return stored[first : last + 1]
+
+    record = new.counted()
+    return record, SubTasks(record, some, lambda: stored)
+
+
+async def receive(parts: SubTasks, number: int) -> SubTaskInfo:
+    info = await parts.look_up(number, f"s-{number}")
+    assert info is not None
+    info.status, info.result = "completed", {"n": number}
+    return info
+
+
+async def test_sub_tasks_go_on_from_what_is_stored_then() -> None:
+    record, parts = sub_tasks(3)
+    for number in (2, 0):
+        left_behind = await receive(parts, number)
+        changes, record = parts.changes(), parts.counted()
+        assert list(changes) == [number]
+        after = parts.after(record, {n: SubTaskInfo(**vars(info)) for n, info in changes.items()})
+        left_behind.result = {"n": "too late"}
+        parts = after
+        assert (parts.changes(), parts.counted()) == ({}, record)
+        assert await parts.group("g") == []
+    assert record.pending == 1
+    await receive(parts, 1)
+    assert [info.result for info in await parts.group("g")] == [{"n": 0}, {"n": 1}, {"n": 2}]
+    assert list(parts.all()) == ["s-0", "s-1", "s-2"]
+    assert parts.counted().pending == 0
