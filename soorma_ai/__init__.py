@@ -111,9 +111,9 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan LimitExceeded LocalProtocolError "
-        "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry SoormaError "
-        "Unauthenticated"
+        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan LimitExceeded "
+        "LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry "
+        "SoormaError Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",
