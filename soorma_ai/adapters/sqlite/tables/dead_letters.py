@@ -18,13 +18,10 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound, RemoteProtocolError
 from soorma_ai.ports import DeadLetterRow
 
-# Whose an event is that says so itself; NULL of one that cannot be read.
-_USER = "iif(json_valid(event.body), json_extract(event.body, '$.userid'), NULL)"
-
 _SELECT = f"""
     SELECT inbox.seq, inbox.agent, inbox.state, inbox.reason, inbox.attempt, inbox.redriven,
         coalesce(inbox.ended_at, event.time), event.seq, CAST(event.body AS BLOB),
-        plan.plan_id, plan.root_plan_id, plan.status, coalesce(plan.user_id, {_USER}, ''),
+        plan.plan_id, plan.root_plan_id, plan.status, coalesce(plan.user_id, {log.USER}, ''),
         EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = event.seq)
     FROM inbox JOIN event ON event.seq = inbox.event_seq LEFT JOIN plan ON plan.plan_id = inbox.owner
 """
@@ -52,7 +49,7 @@ def listed(
 ) -> list[DeadLetterRow]:
     found = db.execute(
         f"{_SELECT} WHERE inbox.state = 'dead' AND (:tenant IS NULL OR event.tenant = :tenant) "
-        f"AND (:user IS NULL OR coalesce(plan.user_id, {_USER}) = :user) "
+        f"AND (:user IS NULL OR coalesce(plan.user_id, {log.USER}) = :user) "
         "ORDER BY inbox.seq DESC LIMIT :limit",
         {"tenant": tenant_id, "limit": limit, "user": user_id},
     ).fetchall()

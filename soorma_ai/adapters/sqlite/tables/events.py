@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -23,6 +23,10 @@ UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
 # Of all events of a tenant, for one page of those that are one user's.
 MOST_LOOKED_AT = 5_000
+# Whose an event is, NULL of one that cannot be read. An event that does not say it has the user of the envelope.
+USER = f"""iif(
+    json_valid(event.body), ifnull(json_extract(event.body, '$.userid'), '{Lineage.user_id}'), NULL
+)"""
 
 
 def publish(db: Connection, event: EventEnvelope) -> bool:
@@ -227,7 +231,7 @@ _LOOKED_AT = """
 """
 _OWN = f"""
     {_SELECT} WHERE tenant = :tenant AND seq > :after AND seq <= :last
-        AND iif(json_valid(body), json_extract(body, '$.userid'), NULL) = :user
+        AND {USER} = :user
     ORDER BY seq LIMIT :limit
 """
 
