@@ -153,7 +153,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements_of("api_key", "audit", "asked_role"),
         *statements("""
             ALTER TABLE plan ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
-            UPDATE plan SET user_id = ifnull(json_extract(body, '$.lineage.user_id'), '') WHERE json_valid(body);
+            UPDATE plan SET user_id = ifnull(json_extract(body, '$.lineage.user_id'), 'local') WHERE json_valid(body);
             CREATE INDEX plan_user ON plan (tenant, user_id, seq);
             CREATE INDEX session_user ON session (tenant, user_id, session_id);
 
@@ -161,11 +161,11 @@ STEPS: dict[int, tuple[str, ...]] = {
             UPDATE expectation SET user_id = coalesce(
                 (SELECT plan.user_id FROM plan WHERE plan.plan_id = expectation.plan_id),
                 (
-                    SELECT json_extract(event.body, '$.userid') FROM event
+                    SELECT ifnull(json_extract(event.body, '$.userid'), 'local') FROM event
                     WHERE event.id IN (expectation.task_id, expectation.id) AND json_valid(event.body) LIMIT 1
                 ),
                 json_extract(body, '$.ask.proposal.request.user_id'),
-                ''
+                iif(json_extract(body, '$.ask.proposal.request') IS NULL, '', 'local')
             ) WHERE (status = 'open' OR kind = 'client' OR group_id IS NOT NULL) AND json_valid(body);
             CREATE INDEX expectation_own
                 ON expectation (

@@ -18,8 +18,6 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound, RemoteProtocolError
 from soorma_ai.ports import DeadLetterRow
 
-# Whose an event is that says so itself; NULL of one that cannot be read.
-
 _SELECT = f"""
     SELECT inbox.seq, inbox.agent, inbox.state, inbox.reason, inbox.attempt, inbox.redriven,
         coalesce(inbox.ended_at, event.time), event.seq, CAST(event.body AS BLOB),

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
@@ -23,6 +23,10 @@ UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
 # Of all events of a tenant, for one page of those that are one user's.
 MOST_LOOKED_AT = 5_000
+# Whose an event is, NULL of one that cannot be read. An event that does not say it has the user of the envelope.
+USER = f"""iif(
+    json_valid(event.rest), ifnull(json_extract(event.rest, '$.userid'), '{Lineage.user_id}'), NULL
+)"""
 
 # Fields that a row has as columns.
 _COLUMNS = frozenset({"id", "type", "topic", "tenant_id", "plan_id", "root_plan_id"})
@@ -227,9 +231,6 @@ UNSENT = """
 """
 
 _SELECT = "SELECT seq, CAST(body AS BLOB) FROM event"
-
-# Whose an event is, of which `rest` does not say what is so by default. NULL: it cannot be read.
-USER = "iif(json_valid(event.rest), ifnull(json_extract(event.rest, '$.userid'), 'local'), NULL)"
 
 _LOOKED_AT = """
     SELECT count(*), max(seq) FROM (

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sqlite.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
 
 _WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
-_OWN = f":user IS NULL OR {log.USER} = :user"
+_OWN = f":user IS NULL OR {USER} = :user"
 _UNTAKEN = f"""
     SELECT untaken.event_seq, untaken.expires FROM untaken WHERE {_WAITS}
         AND (:user IS NULL OR EXISTS (SELECT 1 FROM event WHERE event.seq = untaken.event_seq AND ({_OWN})))
