@@ -26,10 +26,10 @@ class Webhook(Agent):
     """Posts every event of these types to a URL, once or more often, in no sure order: its `webhook-id` is the event's,
     by which a receiver knows what it has had.
 
-    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. An event that the URL
-    does not take is tried again after growing pauses, over two days, and then is a dead letter. 410 means that nobody
-    wants it any more: a dead letter at once. Addresses that are not public are refused unless `allow_private`;
-    redirections are not followed.
+    `events` are types by topic, as {"business-facts": ["order.*"]}. `secret` begins with `whsec_`. An event that is not
+    taken is tried again after growing pauses, over two days, and then is a dead letter. 410 means that nobody wants it
+    any more: a dead letter at once. Addresses that are not public are refused unless `allow_private`; redirections are
+    not followed.
     """
 
     def __init__(

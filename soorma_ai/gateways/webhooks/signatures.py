@@ -1,6 +1,6 @@
 """Signatures of webhooks, by the kinds of those who send them. Each is an HMAC with SHA-256 over the bytes that came.
 
-What is too old is refused where the moment is signed with it, so that what somebody has listened to cannot be sent again
+What is too old is refused where the moment is signed with it, so that what was listened to cannot be sent again
 for long; within that time it is the same delivery by its id.
 """
 
