@@ -44,9 +44,9 @@ class Received:
 class Hook(Agent):
     """Takes posts that `verifier` knows, and publishes what `to_event` makes of them: a `Came`, or None for nothing.
 
-    It is a producer by its name of the facts in `events_produced`. With `for_agent` what comes is that agent's word, and
-    so may answer what was asked of it. A post that comes again, by its sender's id, is the same event. What it starts
-    belongs to its tenant, and to nobody there.
+    It is a producer, by its name, of the facts in `events_produced`. With `for_agent` what comes is the word of that
+    agent, and may answer what was asked of it. A post that comes again, by its sender's id, is the same event. What it
+    starts belongs to its tenant, and to nobody there.
     """
 
     def __init__(
