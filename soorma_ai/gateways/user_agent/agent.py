@@ -56,7 +56,7 @@ class Channel(Protocol):
 class UserAgent(Agent):
     """Brings each question to people by one channel; start one for each channel that there is.
 
-    `who` are those who are asked, by the question: a channel shows it as it is kept, and never what an event says of it.
+    `who` are those who are asked, by the question: a channel shows it as it is kept, not what an event says of it.
     A question that is closed by then is not brought any more. Each recipient is told once or more often.
     """
 
