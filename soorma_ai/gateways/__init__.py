@@ -1,0 +1,1 @@
+"""Doors to other worlds, each built of agents and of the platform's own calls."""

@@ -1,0 +1,107 @@
+"""The agent that brings questions to people, and their answers back."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from typing_extensions import Unpack
+
+from soorma_ai.agents.agent import Agent, AgentOptions
+from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import ExpectationStatus, Wait
+from soorma_ai.domain.people import AnswerOutcome, Person
+from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.errors import ConfigError, LocalProtocolError, Retry
+from soorma_ai.gateways.user_agent.links import Links
+from soorma_ai.gateways.webhooks.outgoing import PAUSES
+from soorma_ai.runtime.client.client import Client
+
+NAME = "user-agent"
+# A question without a deadline can be answered by its link for so long.
+LINK_LASTS = timedelta(days=30)
+
+
+@dataclass(frozen=True)
+class Recipient:
+    """Somebody who is asked, and where: `address` is what the channel understands."""
+
+    person: Person
+    address: str = ""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question for one person, as it is brought `at` this moment, with the link by which they answer it, if links are
+    made."""
+
+    wait: Wait
+    recipient: Recipient
+    at: datetime
+    link: str | None = None
+
+    @property
+    def subject(self) -> str:
+        about = self.wait.proposed_event or self.wait.expected_event
+        return f"{self.wait.agent} asks about {about}: {self.wait.reason}"
+
+
+class Channel(Protocol):
+    async def __call__(self, question: Question) -> None:
+        """Bring a question to its recipient. Whatever is raised is tried again later, over two days."""
+        ...
+
+
+class UserAgent(Agent):
+    """Brings each question to people by one channel; start one for each channel that there is.
+
+    `who` are those who are asked, by the question: a channel shows it as it is kept, not what an event says of it.
+    A question that is closed by then is not brought any more. Each recipient is told once or more often.
+    """
+
+    def __init__(
+        self,
+        channel: Channel,
+        who: Callable[[Wait], Sequence[Recipient]],
+        *,
+        name: str = NAME,
+        links: Links | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__(name, "Brings questions to people.", **options)
+        self._channel = channel
+        self._who = who
+        self._links = links
+        self.on_event(HUMAN_INPUT, EventTopic.NOTIFICATION_EVENTS, attempts=len(PAUSES) + 1)(self.bring)
+
+    async def bring(self, event: EventEnvelope, context: PlatformContext) -> None:
+        """Bring the question that this event announces to all who are asked."""
+        asked = await context.handling.services.store.plans.expectation(str(event.data.get("wait_id", "")))
+        if asked is None or asked.tenant_id != event.tenant_id or asked.status is not ExpectationStatus.OPEN:
+            return
+        wait = Wait.of(asked)
+        if wait is None:
+            return
+        now = context.handling.services.clock.now()
+        for recipient in self._who(wait):
+            until = wait.deadline or now + LINK_LASTS
+            link = self._links.link(wait.wait_id, recipient.person, until) if self._links else None
+            try:
+                await self._channel(Question(wait, recipient, now, link))
+            except Exception as error:
+                pause = PAUSES[min(context.attempt, len(PAUSES)) - 1]
+                raise Retry(
+                    f"{recipient.address or recipient.person.user_id} was not told: {error!r}", after=pause
+                ) from error
+
+    async def answer(
+        self, token: str, payload: Mapping[str, Any], *, decision: str | None = None, note: str = ""
+    ) -> AnswerOutcome:
+        """Answer as the person whom the link of this `token` is for. Raise Unauthenticated, and as `Client.answer`."""
+        if self._links is None:
+            raise ConfigError(f"{self.name!r} makes no links; give it links=Links(secret, base_url)")
+        if self._services is None:
+            raise LocalProtocolError(f"{self.name!r} is not started; start it beside the other agents")
+        wait_id, person = self._links.read(token, self._services.clock.now())
+        return await Client(self._services, person).answer(wait_id, payload, decision=decision, note=note)

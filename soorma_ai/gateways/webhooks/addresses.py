@@ -1,0 +1,49 @@
+"""Where a webhook may connect to: to addresses of the public Internet alone, unless more is allowed.
+
+A name is looked up once, for the connection itself, so that it cannot be one address when it is looked at and another
+when it is used.
+"""
+
+import asyncio
+import ipaddress
+import socket
+
+import httpx
+
+from soorma_ai.errors import ConfigError
+
+
+def is_public(address: str) -> bool:
+    """Tell whether anybody on the Internet may be meant. What wraps an IPv4 address is as public as that is."""
+    found = ipaddress.ip_address(address.partition("%")[0])
+    if isinstance(found, ipaddress.IPv6Address):
+        inner = found.ipv4_mapped or found.sixtofour or (found.teredo[1] if found.teredo else None)
+        if inner is None and found in _NAT64:
+            inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
+        if inner is not None:
+            found = inner
+    return found.is_global and not found.is_multicast
+
+
+_NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+
+
+class PublicOnly(httpx.AsyncBaseTransport):
+    """Connects to public addresses only. Certificates are checked for the name that was asked for."""
+
+    def __init__(self, inner: httpx.AsyncBaseTransport) -> None:
+        self._inner = inner
+
+    async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
+        """Raise ConfigError where the name means an address that is not public, in whatever way it is spelled."""
+        host = request.url.host
+        found = await asyncio.get_running_loop().getaddrinfo(host, request.url.port or 443, type=socket.SOCK_STREAM)
+        addresses = [str(address[0]) for *_, address in found]
+        if hidden := [address for address in addresses if not is_public(address)]:
+            raise ConfigError(f"{host} is {hidden[0]}, which is no public address; allow_private=True allows it")
+        request.extensions = {**request.extensions, "sni_hostname": host}
+        request.url = request.url.copy_with(host=addresses[0])
+        return await self._inner.handle_async_request(request)
+
+    async def aclose(self) -> None:
+        await self._inner.aclose()

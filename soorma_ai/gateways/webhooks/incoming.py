@@ -1,0 +1,123 @@
+"""What another system posts here, as an event."""
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+from urllib.parse import parse_qsl
+
+from typing_extensions import Unpack
+
+from soorma_ai.agents.agent import Agent, AgentOptions
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.gateways.webhooks.signatures import Post, Verifier
+from soorma_ai.runtime.client.intake import take_in
+
+DEFAULT_TENANT = "default"
+NOBODY = ""
+
+_FORM = "application/x-www-form-urlencoded"
+
+
+@dataclass(frozen=True)
+class Came:
+    """The event that a post is. `correlation_id` or `plan_id` say who waits for it, and `topic` where it is a reply."""
+
+    event_type: str
+    data: JsonObject
+    correlation_id: str | None = None
+    plan_id: str | None = None
+    topic: EventTopic | str = EventTopic.BUSINESS_FACTS
+
+
+@dataclass(frozen=True)
+class Received:
+    """What became of a post: `event_id` is None for what is no event. `answer` is what its sender wants to hear."""
+
+    event_id: str | None
+    answer: JsonObject
+
+
+class Hook(Agent):
+    """Takes posts that `verifier` knows, and publishes what `to_event` makes of them: a `Came`, or None for nothing.
+
+    It is a producer, by its name, of the facts in `events_produced`. With `for_agent` what comes is the word of that
+    agent, and may answer what was asked of it. A post that comes again, by its sender's id, is the same event. What it
+    starts belongs to its tenant, and to nobody there.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        verifier: Verifier,
+        to_event: Callable[[JsonObject], Came | None],
+        *,
+        for_agent: str | None = None,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__(name, "Takes what another system posts.", **options)
+        if not name.replace("-", "").replace("_", "").isalnum() or not name.isascii():
+            raise ConfigError(f"a hook is called by its name in a URL: give letters, digits, - and _, not {name!r}")
+        self._verifier = verifier
+        self._to_event = to_event
+        self._source = for_agent or name
+
+    async def receive(self, post: Post) -> Received:
+        """Raise Unauthenticated for who is not known, RemoteProtocolError for what cannot be read, LocalProtocolError
+        for an event that this hook does not make, or the same id with other content."""
+        services = self._services
+        if services is None:
+            raise LocalProtocolError(f"hook {self.name!r} is not started; start it beside the other agents")
+        now = services.clock.now()
+        sender_id = self._verifier.verify(post, now)
+        told = read(post)
+        if told.get("type") == "url_verification" and isinstance(told.get("challenge"), str):
+            return Received(None, {"challenge": told["challenge"]})
+        came = self._to_event(told)
+        if came is None:
+            return Received(None, {})
+        event = self._event(came, sender_id, now)
+        await take_in(services, event)
+        return Received(event.id, {"event_id": event.id})
+
+    def _event(self, came: Came, sender_id: str, now: datetime) -> EventEnvelope:
+        topic = topic_of(came.topic)
+        is_reply = topic is EventTopic.ACTION_RESULTS and self._source != self.name
+        is_fact = (topic, came.event_type) in [(one.topic, one.event_name) for one in self._made]
+        if not (is_reply or is_fact):
+            raise LocalProtocolError(
+                f"hook {self.name!r} does not make {came.event_type!r} on {topic}: name it in events_produced, or bind "
+                "the hook by for_agent= to the agent whose replies it brings"
+            )
+        tenant = self.tenant_id or DEFAULT_TENANT
+        return new_event(
+            Lineage(tenant_id=tenant, user_id=NOBODY, plan_id=came.plan_id),
+            event_id=derived_id("hook", tenant, self.name, sender_id),
+            source=self._source,
+            topic=topic,
+            type=came.event_type,
+            data=json_object(f"the data of {came.event_type!r}", came.data),
+            time=now,
+            correlation_id=came.correlation_id,
+        )
+
+
+def read(post: Post) -> JsonObject:
+    """Return what was posted, as JSON or as a form. Raise RemoteProtocolError."""
+    if post.headers.get("content-type", "").partition(";")[0].strip().lower() == _FORM:
+        try:
+            pairs = parse_qsl(post.body.decode(), keep_blank_values=True, strict_parsing=True, max_num_fields=1_000)
+        except ValueError as error:
+            raise RemoteProtocolError(f"what was posted is no form: {error}") from error
+        form: dict[str, Json] = dict(pairs)
+        return form
+    try:
+        told: object = json.loads(post.body)
+    except (ValueError, RecursionError) as error:
+        raise RemoteProtocolError(f"what was posted is no JSON: {error}") from error
+    if not isinstance(told, dict):
+        raise RemoteProtocolError(f"what was posted is {type(told).__name__}, and an object was expected")
+    return json_object("what was posted", cast("dict[str, object]", told))

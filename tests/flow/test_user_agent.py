@@ -1,0 +1,184 @@
+"""Questions that are brought to people, and answered by the links that they got."""
+
+import io
+import json
+from datetime import timedelta
+from email import message_from_bytes
+from typing import Any
+
+import httpx
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import Envelope
+from kit import is_idle, payments, planner, until
+from test_webhooks import SECRET, SIGNER, Receiver
+
+from soorma_ai import Approval, Platform, Wait
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import ConfigError, LocalProtocolError, Unauthenticated
+from soorma_ai.gateways.user_agent import Console, Links, Mail, Post, Question, Recipient, UserAgent
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+LINKS = Links("a secret of at least 32 characters", "https://soorma.example.com")
+ANN = Recipient(Person("default", "ann", frozenset({"manager"})), "ann@example.com")
+BOB = Recipient(Person("default", "bob", frozenset()), "bob@example.com")
+CHARGE = publish("payment.charge.requested", amount=12000)
+
+
+def ask_ann(wait: Wait) -> list[Recipient]:
+    return [ANN]
+
+
+class Heard:
+    """A channel that fails so many times, and then remembers what it brought."""
+
+    def __init__(self, failures: int = 0) -> None:
+        self.failures = failures
+        self.questions: list[Question] = []
+
+    async def __call__(self, question: Question) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise OSError("the mail server is away")
+        self.questions.append(question)
+
+
+async def held(platform: Platform, *agents: Any) -> Any:
+    """Return a plan whose payment waits for a manager."""
+    minds = planner([CHARGE, complete({"paid": 1}), complete({"paid": 0})])
+    await platform.start(*agents, minds, payments(Approval(approvers=("manager",), timeout=timedelta(days=2))))
+    return await platform.submit("order.received", {"order_id": "A1"})
+
+
+def token_of(question: Question) -> str:
+    return str(question.link).rpartition("/")[2]
+
+
+async def test_a_gate_is_brought_as_it_is_kept_and_opened_by_the_link(platform: Platform) -> None:
+    channel = Heard()
+    agent = UserAgent(channel, ask_ann, links=LINKS)
+    plan = await held(platform, agent)
+    await until(platform, lambda: channel.questions)
+    (question,) = channel.questions
+    assert question.wait.proposed_data == {"amount": 12000}
+    assert await agent.answer(token_of(question), {"approved": True}) == "accepted"
+    assert await plan.result(timeout=5) == {"paid": 1}
+    (given,) = [one.answer for one in (await platform.plan(plan.plan_id)).expectations if one.answer]
+    assert given.user_id == "ann"
+    assert await agent.answer(token_of(question), {"approved": False}) == "duplicate"
+
+
+async def test_a_link_gives_nobody_a_role_that_they_do_not_have(platform: Platform, clock: VirtualClock) -> None:
+    channel = Heard()
+    agent = UserAgent(channel, lambda wait: [BOB], links=LINKS)
+    await held(platform, agent)
+    await until(platform, lambda: channel.questions)
+    outcome = await agent.answer(token_of(channel.questions[0]), {"approved": True})
+    assert (outcome, "manager" in outcome.detail) == ("invalid", True)
+    with pytest.raises(Unauthenticated):
+        await agent.answer("made.up", {"approved": True})
+    await clock.advance(timedelta(days=2))
+    with pytest.raises(Unauthenticated, match="ended"):
+        await agent.answer(token_of(channel.questions[0]), {"approved": True})
+
+
+async def test_what_could_not_be_brought_is_brought_later_and_what_was_answered_meanwhile_is_not(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    slow, never = Heard(failures=1), Heard(failures=99)
+    await held(platform, UserAgent(slow, ask_ann), UserAgent(never, ask_ann, name="mail"))
+    await until(platform, lambda: not slow.failures and never.failures == 98)
+    (wait,) = await platform.waits()
+    queue, announced = platform.services.store.queue, await announcement(platform)
+    await until(platform, lambda: queue.resting("user-agent", announced, clock.now()))
+    await until(platform, lambda: queue.resting("mail", announced, clock.now()))
+    await clock.advance(6)
+    await until(platform, lambda: slow.questions)
+    assert slow.questions[0].link is None
+    await platform.answer(wait.wait_id, {"approved": True})
+    await clock.advance(timedelta(days=1))
+    await until(platform, lambda: is_idle(platform))
+    assert never.failures >= 96 and never.questions == []
+
+
+async def announcement(platform: Platform) -> str:
+    events = await platform.services.store.events.events(limit=99)
+    return next(row.event.id for row in events if row.event.type == "notification.human_input")
+
+
+async def test_a_question_is_posted_signed(platform: Platform, clock: VirtualClock) -> None:
+    receiver = Receiver(200)
+    try:
+        await held(platform, UserAgent(Post(receiver.url, SECRET, allow_private=True), ask_ann, links=LINKS))
+        await until(platform, lambda: receiver.posts)
+        (post,) = receiver.posts
+        told = json.loads(post.body)
+        assert SIGNER.verify(post, clock.now()) == f"{told['wait_id']}:ann"
+        assert (told["proposed_data"], told["to"]["address"]) == ({"amount": 12000}, "ann@example.com")
+        with pytest.raises(ConfigError, match="no public address"):
+            await Post(receiver.url, SECRET)(question())
+        receiver.statuses = [500]
+        with pytest.raises(httpx.HTTPStatusError):
+            await Post(receiver.url, SECRET, allow_private=True)(question())
+    finally:
+        receiver.close()
+
+
+def question(message: str = "May this be paid?", reason: str = "confirmation") -> Question:
+    wait = Wait(
+        wait_id="w-1",
+        plan_id=None,
+        agent="orders",
+        tenant_id="default",
+        reason=reason,
+        message=message,
+        expected_event="x.said",
+        response_schema={},
+        allowed_decisions=(),
+        approvers=(),
+        opened_at=VirtualClock().now(),
+        deadline=None,
+        on_expiry="reject",  # type: ignore[arg-type]
+        proposed_event=None,
+        proposed_data=None,
+        digest=None,
+    )
+    return Question(wait, ANN, VirtualClock().now(), "https://x/y")
+
+
+class Mailbox:
+    def __init__(self) -> None:
+        self.messages: list[Any] = []
+
+    async def handle_DATA(self, server: object, session: object, envelope: Envelope) -> str:
+        self.messages.append(message_from_bytes(envelope.content or b""))  # type: ignore[arg-type]
+        return "250 taken"
+
+
+async def test_a_question_is_sent_by_mail_and_brings_no_header_of_its_own(unused_tcp_port: int) -> None:
+    mailbox = Mailbox()
+    server = Controller(mailbox, hostname="127.0.0.1", port=unused_tcp_port)
+    server.start()
+    try:
+        mail = Mail("127.0.0.1", "soorma@example.com", unused_tcp_port, plain=True)
+        await mail(question("May this be paid? äöü", "now\r\nBcc: everybody@example.com"))
+    finally:
+        server.stop()
+    (message,) = mailbox.messages
+    assert (message["To"], message["From"], message["Bcc"]) == ("ann@example.com", "soorma@example.com", None)
+    body = message.get_payload(decode=True).decode()
+    assert "May this be paid? äöü" in body and "https://x/y" in body
+
+
+async def test_a_terminal_is_told_nothing_that_it_would_obey() -> None:
+    to = io.StringIO()
+    await Console(to)(question("Pay\x1b[2J now?"))
+    assert "\x1b" not in to.getvalue() and "now?" in to.getvalue()
+
+
+async def test_without_links_or_before_it_is_started_nobody_answers_by_one(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match="makes no links"):
+        await UserAgent(Heard(), ask_ann).answer("x", {})
+    with pytest.raises(LocalProtocolError, match="not started"):
+        await UserAgent(Heard(), ask_ann, links=LINKS).answer("x", {})
