@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import Any, cast
+from typing import Any
 
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.gates import gate_id
@@ -12,7 +12,7 @@ from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
-from soorma_ai.domain.people import Answer, AnswerOutcome, Person
+from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import ANNOUNCEMENTS
@@ -20,7 +20,15 @@ from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_stora
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, reply_of, request_of, take_answer, take_in, take_request
+from soorma_ai.runtime.client.intake import (
+    check_data,
+    own_question,
+    reply_of,
+    request_of,
+    take_answer,
+    take_in,
+    take_request,
+)
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
@@ -29,9 +37,11 @@ from soorma_ai.runtime.handling.process.signals import Notice, until
 from soorma_ai.runtime.handling.requests import read_reply, request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
+from soorma_ai.runtime.views.events import Log
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
+REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
 
@@ -52,7 +62,7 @@ class Client:
         """Return the same calls for somebody whose identity you have established."""
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
-        return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
+        return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
 
     async def submit(
         self,
@@ -92,15 +102,26 @@ class Client:
         Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
         where a person must approve it first; who may do that says so with `approve`.
         """
-        definition = await self._request_type(event_type)
-        event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
-        given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
-        event = request_of(definition, given, event_id, lineage, now, None)
-        waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
-        expectation = expectation_of(waiter, reply_of(event), event.time)
+        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
             await take_request(self.services, self.person, event, definition, expectation, approve=approve)
-            return await self._reply_within(expectation, answered, at_most, is_new=idempotency_key is None)
+            return await self._reply_within(expectation, answered, seconds(timeout), is_new=idempotency_key is None)
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = REPLIES_KEPT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
+        `timeout` from now. Raise Held as `request` does."""
+        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
+        await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+        return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
@@ -159,6 +180,13 @@ class Client:
         """Return open questions to people, the most urgent first."""
         found = await self.services.store.plans.questions(self.person.tenant_id, limit)
         return [wait for wait in map(Wait.of, found) if wait]
+
+    async def wait(self, wait_id: str) -> Wait:
+        """Return a question to people, also one that is closed by now. Raise NotFound."""
+        found = Wait.of(await own_question(self.services.store, self.person, wait_id))
+        if found is None:
+            raise NotFound(f"{wait_id} asks nobody")
+        return found
 
     async def answer(
         self,
@@ -226,6 +254,10 @@ class Client:
     @property
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person.tenant_id)
+
+    @property
+    def log(self) -> Log:
+        return Log(self.services, self.person)
 
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
@@ -305,6 +337,20 @@ class Client:
             raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
         return definition
 
+    async def _question(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        timeout: float | timedelta,
+        idempotency_key: str | None,
+        session_id: str | None,
+    ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
+        definition = await self._request_type(event_type)
+        event_id, until_then = self._event_id(event_type, idempotency_key), timedelta(seconds=seconds(timeout))
+        given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
+        event = request_of(definition, given, event_id, lineage, now, None)
+        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
+
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:
             return self.services.clock.new_id()
@@ -352,12 +398,3 @@ class Client:
 
     def _now(self) -> datetime:
         return self.services.clock.now()
-
-
-def _roles(given: object) -> frozenset[str]:
-    if isinstance(given, str):
-        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
-    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
-    if listed is None or not all(isinstance(role, str) for role in listed):
-        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
-    return frozenset(str(role) for role in listed)

@@ -182,15 +182,18 @@ def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) ->
         )
 
 
-async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
-    """Judge and record what a person says about a question: the first valid answer wins.
+async def own_question(store: Store, person: Person, wait_id: str) -> Expectation:
+    """Return what people are asked. Raise NotFound for what is no question, or one of another tenant."""
+    asked = await store.plans.expectation(wait_id)
+    if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
+        raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
+    return asked
 
-    Raise NotFound for what is no question, or one of another tenant.
-    """
+
+async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """Judge and record what a person says about a question: the first valid answer wins. Raise NotFound."""
     while True:
-        asked = await store.plans.expectation(wait_id)
-        if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
-            raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
+        asked = await own_question(store, person, wait_id)
         outcome = judge_answer(asked, given, person, now)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome
