@@ -5,7 +5,17 @@ from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Delivery, Pruned, Settlement, StoredEvent, Swept, Work
+from soorma_ai.ports.rows import (
+    AgentRow,
+    DeadLetterRow,
+    Delivery,
+    EventPage,
+    Pruned,
+    Settlement,
+    StoredEvent,
+    Swept,
+    Work,
+)
 from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
@@ -18,6 +28,7 @@ __all__ = [
     "Delivery",
     "Embedder",
     "EventLog",
+    "EventPage",
     "Hands",
     "Memory",
     "Message",

@@ -91,6 +91,15 @@ class StoredEvent:
 
 
 @dataclass(frozen=True)
+class EventPage:
+    """Events in order of arrival. The next page begins behind `after`; `is_end`: there was no more when it was read."""
+
+    events: tuple[StoredEvent, ...]
+    after: int
+    is_end: bool
+
+
+@dataclass(frozen=True)
 class AgentRow:
     agent: str
     tenant_id: str | None

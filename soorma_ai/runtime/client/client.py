@@ -18,7 +18,7 @@ from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, Registe
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
-from soorma_ai.ports import Pruned
+from soorma_ai.ports import EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
 from soorma_ai.runtime.client.intake import (
     check_data,
@@ -37,7 +37,7 @@ from soorma_ai.runtime.handling.process.signals import Notice, until
 from soorma_ai.runtime.handling.requests import read_reply, request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.events import Log
+from soorma_ai.runtime.views.events import events_of, only_user
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -255,10 +255,6 @@ class Client:
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person.tenant_id)
 
-    @property
-    def log(self) -> Log:
-        return Log(self.services, self.person)
-
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
         return await reading.plan_details(self.services, self.person.tenant_id, plan_id)
@@ -269,6 +265,13 @@ class Client:
         `soorma_ai.terminal.story.print_trace` prints it.
         """
         return await reading.trace_of(self.services, self.person.tenant_id, plan_id)
+
+    async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage:
+        """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
+        Raise NotFound."""
+        root = None if plan_id is None else (await self._own_plan(plan_id)).root_plan_id
+        user = only_user(self.person) if root is None else None
+        return await events_of(self.services, self.person.tenant_id, after, limit, root_plan_id=root, user_id=user)
 
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
@@ -338,16 +341,11 @@ class Client:
         return definition
 
     async def _question(
-        self,
-        event_type: str,
-        data: Mapping[str, Any],
-        timeout: float | timedelta,
-        idempotency_key: str | None,
-        session_id: str | None,
+        self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await self._request_type(event_type)
-        event_id, until_then = self._event_id(event_type, idempotency_key), timedelta(seconds=seconds(timeout))
-        given, lineage, now = check_data(definition, data), self._lineage(session_id), self._now()
+        event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        given, lineage, now = check_data(definition, data), self._lineage(session), self._now()
         event = request_of(definition, given, event_id, lineage, now, None)
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
 
