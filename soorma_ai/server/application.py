@@ -31,6 +31,7 @@ from soorma_ai.server.streams import EventStream
 from soorma_ai.server.surroundings import Surroundings
 
 MOST_BYTES = 2**20
+BODY_SECONDS = 30.0
 MOST_STREAMS = 2_000
 MOST_FIELDS = 50
 LONGEST_KEY = 200
@@ -168,11 +169,16 @@ class Desk:
             raise self._too_long()
         chunks: list[bytes] = []
         size = 0
-        async for chunk in request.stream():
-            size += len(chunk)
-            if size > self._most_bytes:
-                raise self._too_long()
-            chunks.append(chunk)
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > self._most_bytes:
+                        raise self._too_long()
+                    chunks.append(chunk)
+        except TimeoutError as error:
+            said = f"the body did not come in {BODY_SECONDS:.0f} s"
+            raise Refused(problem(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", said)) from error
         return b"".join(chunks)
 
     def _too_long(self) -> Refused:
