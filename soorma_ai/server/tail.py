@@ -72,6 +72,7 @@ class Tail:
                 del self._followers[key]
             if not self._followers:
                 self._reading.cancel()
+                self._forget(0)
 
     @property
     def followers(self) -> int:
@@ -102,9 +103,8 @@ class Tail:
         watcher = services.signals.watch()
         try:
             newest = await services.store.events.events(limit=1, newest=True)
-            self._rows.clear()
-            self._bytes, self._begin = 0, newest[-1].seq if newest else 0
-            self._end = self._begin
+            self._forget(newest[-1].seq if newest else 0)
+            self.wake_all()  # of what came since they looked into the store, nothing is kept
             while True:
                 services.signals.check()
                 rows = await services.store.events.events(after=self._end, limit=_BATCH)
@@ -118,6 +118,11 @@ class Tail:
             self.wake_all()
         finally:
             services.signals.unwatch(watcher)
+
+    def _forget(self, place: int) -> None:
+        """Keep what is behind this place; 0 keeps nothing, so that all is read in the store."""
+        self._rows.clear()
+        self._bytes, self._begin, self._end = 0, place, place
 
     def _take(self, rows: Sequence[StoredEvent]) -> None:
         woken: set[asyncio.Event] = set()

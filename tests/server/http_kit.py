@@ -1,11 +1,12 @@
 """A client that holds every answer of the server against its own document, and the small applications of the tests."""
 
+import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from functools import cache
-from typing import Any, Unpack
+from typing import Any, Self, Unpack
 
 import httpx
 import jsonschema_rs
@@ -111,3 +112,72 @@ def events_in(text: str) -> list[dict[str, str]]:
         if "data" in fields:
             found.append(fields)
     return found
+
+
+class OpenStream:
+    """A stream of an application, whose reader takes one chunk after the other, or none."""
+
+    def __init__(self, served: Starlette, path: str, *, reads: bool = True, **headers: str) -> None:
+        path, _, query = path.partition("?")
+        named = {"host": "127.0.0.1:8700", **{name.replace("_", "-"): value for name, value in headers.items()}}
+        self._scope: dict[str, Any] = {
+            "type": "http",
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "root_path": "",
+            "scheme": "http",
+            "query_string": query.encode(),
+            "headers": [(name.encode(), value.encode()) for name, value in named.items()],
+            "client": ("127.0.0.1", 5000),
+            "server": ("127.0.0.1", 8700),
+            "http_version": "1.1",
+        }
+        self._served = served
+        self._has_asked = False
+        self._left = asyncio.Event()
+        self._may_read = asyncio.Event()
+        if reads:
+            self._may_read.set()
+        self._came = asyncio.Event()
+        self.status = 0
+        self.text = ""
+
+    async def __aenter__(self) -> Self:
+        self._running = asyncio.create_task(self._served(self._scope, self._receive, self._send))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._left.set()
+        await asyncio.wait_for(self._running, 5)
+
+    async def ended(self) -> None:
+        await asyncio.wait_for(self._running, 5)
+
+    @property
+    def events(self) -> list[dict[str, str]]:
+        return events_in(self.text)
+
+    async def until(self, condition: Callable[[], Any]) -> None:
+        async with asyncio.timeout(5):
+            while not condition():
+                self._came.clear()
+                await self._came.wait()
+
+    def read(self) -> None:
+        self._may_read.set()
+
+    async def _receive(self) -> dict[str, Any]:
+        if not self._has_asked:
+            self._has_asked = True
+            return {"type": "http.request", "body": b"", "more_body": False}
+        await self._left.wait()
+        return {"type": "http.disconnect"}
+
+    async def _send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+        else:
+            await self._may_read.wait()
+            self.text += message.get("body", b"").decode()
+        self._came.set()
