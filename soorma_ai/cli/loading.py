@@ -30,7 +30,7 @@ def load_authenticator(place: str) -> Authenticator:
     """Return what says who a token stands for: an object with `authenticate`, or a function that returns one."""
     wanted = "an object with `async def authenticate(token) -> Caller`, or a function that returns one"
     found = _find(place, wanted)
-    if not hasattr(found, "authenticate") and callable(found):
+    if callable(found) and (isinstance(found, type) or not hasattr(found, "authenticate")):
         found = cast(Callable[[], object], found)()
     if not callable(getattr(found, "authenticate", None)):
         raise ConfigError(f"{place} is {clip(one_line(repr(found)), 80)}; it must be {wanted}")

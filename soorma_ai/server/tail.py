@@ -70,8 +70,9 @@ class Tail:
             self._followers[key].discard(woken)
             if not self._followers[key]:
                 del self._followers[key]
-            if not self._followers:
+            if not self._followers and self._reading is not None:
                 self._reading.cancel()
+                self._reading = None
                 self._forget(0)
 
     @property
