@@ -1,9 +1,9 @@
 """The OpenAPI 3.1 document of a table of operations. Pure: operations in, the document out."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from http import HTTPStatus
-from typing import Any
+from typing import Any, cast
 
 from pydantic import BaseModel, TypeAdapter
 
@@ -12,6 +12,18 @@ from soorma_ai.server.operation import AnyOperation, Nothing
 from soorma_ai.server.problems import MEDIA_TYPE, Problem
 
 VERSION = "1"
+_SENT_EVENTS: JsonObject = {
+    "schema": {
+        "type": "object",
+        "properties": {
+            "id": {"type": "string", "description": "The place in the log, to go on behind."},
+            "event": {"type": "string"},
+            "data": {"type": "string", "contentMediaType": "application/cloudevents+json"},
+        },
+    }
+}
+# As ISO 8601 writes a span, fractions of seconds and signs too, which JSON Schema's `duration` does not allow.
+_SPAN: JsonObject = {"type": "string", "pattern": "^-?P[0-9DTHMS.]+$", "description": "A span of time by ISO 8601."}
 _REF = "#/components/schemas/{model}"
 # What every operation may answer.
 ALWAYS = (
@@ -80,7 +92,7 @@ class Schemas:
         inputs: list[Any] = [(key, mode, TypeAdapter(kind)) for key, (kind, mode) in unique.items()]
         found, rest = TypeAdapter.json_schemas(inputs, ref_template=_REF)
         self._schemas: dict[str, JsonObject] = {str(key): schema for (key, _), schema in found.items()}
-        self.definitions: Mapping[str, JsonObject] = rest.get("$defs", {})
+        self.definitions = cast("dict[str, JsonObject]", _with_spans(rest.get("$defs", {})))
 
     def of(self, kind: object, mode: str) -> JsonObject:
         return self._schemas[self._key(kind, mode)]
@@ -92,6 +104,15 @@ class Schemas:
 
     def _key(self, kind: object, mode: str) -> str:
         return f"{mode} {kind!r}"
+
+
+def _with_spans(schema: Json) -> Json:
+    """Return definitions in which spans of time are described as they are written."""
+    if isinstance(schema, dict):
+        if schema.get("format") == "duration":
+            return {**{key: value for key, value in schema.items() if key != "format"}, **_SPAN}
+        return {key: _with_spans(value) for key, value in schema.items()}
+    return [_with_spans(one) for one in schema] if isinstance(schema, list) else schema
 
 
 def _parameters(operation: AnyOperation, schemas: Schemas) -> Iterable[Json]:
@@ -147,8 +168,7 @@ def _responses(operation: AnyOperation, schemas: Schemas) -> JsonObject:
 
 def _answer(operation: AnyOperation, schemas: Schemas, status: HTTPStatus, kind: object) -> Json:
     if operation.streams and status is HTTPStatus.OK:
-        text: JsonObject = {"schema": {"type": "string"}}
-        return {"description": "Server-sent events, each a CloudEvent.", "content": {"text/event-stream": text}}
+        return {"description": "Server-sent events, each a CloudEvent.", "content": {"text/event-stream": _SENT_EVENTS}}
     if kind is None:
         return {"description": status.phrase}
     schema = schemas.of(kind, "serialization")

@@ -70,10 +70,8 @@ class Tail:
             self._followers[key].discard(woken)
             if not self._followers[key]:
                 del self._followers[key]
-            if not self._followers and self._reading is not None:
-                self._reading.cancel()
-                self._reading = None
-                self._forget(0)
+            if not self._followers:
+                self._stop()
 
     @property
     def followers(self) -> int:
@@ -119,6 +117,12 @@ class Tail:
             self.wake_all()
         finally:
             services.signals.unwatch(watcher)
+
+    def _stop(self) -> None:
+        if self._reading is not None:
+            self._reading.cancel()
+            self._reading = None
+        self._forget(0)
 
     def _forget(self, place: int) -> None:
         """Keep what is behind this place; 0 keeps nothing, so that all is read in the store."""
