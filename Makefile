@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes
+EXTRAS := llm,cassettes,server
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -42,7 +42,7 @@ endef
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers machine fanin worst crash bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash bench clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -75,6 +75,9 @@ oracle-all: .make/dev ## the same by every wire, in every form, at two rates and
 oracle-strangers: .make/dev ## the same among 2,000 events of others, and where nothing is hidden among 300: PLANS, RATE, SEED
 	@$(MAKE) oracle STRANGERS=2000 OFFER_TOKENS=4000
 	@$(MAKE) oracle STRANGERS=300 OFFER_TOKENS=12000 ARGS=--nothing-hidden
+
+schema: .make/dev ## all that can be asked over HTTP, and what cannot: ARGS="--examples 20 --seed 7"
+	@$(PYTHON) tests/acceptance/schema_run.py $(ARGS)
 
 machine: .make/dev ## histories after each step of which all invariants hold: EXAMPLES of them, by default 1000
 	@SOORMA_MACHINE_EXAMPLES=$(if $(EXAMPLES),$(EXAMPLES),1000) $(PYTHON) -m pytest tests/machine/test_invariants.py $(ARGS)

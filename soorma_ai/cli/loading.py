@@ -9,6 +9,7 @@ from typing import cast
 from soorma_ai.agents.agent import Agent
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError
+from soorma_ai.ports import Authenticator
 from soorma_ai.terminal.escapes import one_line
 
 WANTED = "an Agent, a sequence of Agents, or a function that returns them"
@@ -19,17 +20,33 @@ def load_agents(place: str) -> tuple[Agent, ...]:
 
     Raise ConfigError; what the module itself raises goes on.
     """
+    found = _find(place, WANTED)
+    if not isinstance(found, Agent) and callable(found):
+        found = cast(Callable[[], object], found)()
+    return _agents(found, place)
+
+
+def load_authenticator(place: str) -> Authenticator:
+    """Return what says who a token stands for: an object with `authenticate`, or a function that returns one."""
+    wanted = "an object with `async def authenticate(token) -> Caller`, or a function that returns one"
+    found = _find(place, wanted)
+    if callable(found) and (isinstance(found, type) or not hasattr(found, "authenticate")):
+        found = cast(Callable[[], object], found)()
+    if not callable(getattr(found, "authenticate", None)):
+        raise ConfigError(f"{place} is {clip(one_line(repr(found)), 80)}; it must be {wanted}")
+    return cast(Authenticator, found)
+
+
+def _find(place: str, wanted: str) -> object:
     module_name, colon, path = place.partition(":")
     if not (module_name and colon and path):
         raise ConfigError(f"{place!r} is no MODULE:APP; give the module and the name in it, as in shop.app:agents")
     found: object = _module(module_name)
     for name in path.split("."):
         if not hasattr(found, name):
-            raise ConfigError(f"{module_name} has no {path!r}; give the name of {WANTED}")
+            raise ConfigError(f"{module_name} has no {path!r}; give the name of {wanted}")
         found = getattr(found, name)
-    if not isinstance(found, Agent) and callable(found):
-        found = cast(Callable[[], object], found)()
-    return _agents(found, place)
+    return found
 
 
 def _module(name: str) -> object:

@@ -12,6 +12,7 @@ from soorma_ai.terminal.escapes import one_line
 # The module of `commands`, and the line of help, for each.
 _COMMANDS = {
     "run": ("run", "Run agents, and pursue a goal with them if one is given."),
+    "serve": ("serve", "Run agents, and serve their platform over HTTP."),
     "plans": ("plans", "List, show and cancel plans."),
     "why": ("why", "Show what a model decided in a plan, and what it was told."),
     "inbox": ("inbox", "List what waits for a person, the most urgent first."),

@@ -1,13 +1,15 @@
 """People: the questions that they are asked, and the answers that they give."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import cast
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import LocalProtocolError
 
 # The user of what nobody began, and of what nobody can tell whose it is. No person has this name.
 NO_USER = ""
@@ -111,3 +113,13 @@ class Person:
     tenant_id: str = "default"
     user_id: str = "local"
     roles: frozenset[str] | None = None
+
+
+def roles_of(given: object) -> frozenset[str]:
+    """Return the names of roles as they were given. Raise LocalProtocolError for anything but a collection of names."""
+    if isinstance(given, str):
+        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
+    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
+    if listed is None or not all(isinstance(role, str) for role in listed):
+        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
+    return frozenset(str(role) for role in listed)

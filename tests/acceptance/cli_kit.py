@@ -59,20 +59,23 @@ class Shop:
             return self("run", "orders:agents", goal, "--answer", "ask", typed=keyboard)
 
     @contextmanager
-    def background(self, *command: str, ready: str) -> Generator[subprocess.Popen[str]]:
-        """Runs until the block ends; the block begins when the process has printed a line with `ready`."""
+    def background(
+        self, *command: str, ready: str, told: list[str] | None = None, folder: Path = APPS
+    ) -> Generator[subprocess.Popen[str]]:
+        """Runs until the block ends; the block begins when the process has printed a line with `ready`. What it had
+        printed by then is `told`."""
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=APPS, env=self._environment
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=self._environment
         )
         assert process.stdout is not None
         try:
-            told = ""
+            told = [] if told is None else told
             for line in process.stdout:
-                told += line
+                told.append(line)
                 if ready in line:
                     break
             else:
-                raise AssertionError(f"{command} ended before it was ready: {told}")
+                raise AssertionError(f"{command} ended before it was ready: {''.join(told)}")
             yield process
         finally:
             process.kill()

@@ -1,7 +1,6 @@
 """`soorma run`: agents in this process, and a goal for them."""
 
 import asyncio
-import logging
 import sys
 from collections.abc import Sequence
 from contextlib import AsyncExitStack, suppress
@@ -11,20 +10,19 @@ from typing import Any
 
 import click
 
-from soorma_ai.adapters.owner.lock import AlreadyOwned
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.follow.pursuit import pursue, waits_of
 from soorma_ai.cli.follow.responders import Always, AtTheKeyboard, Responder
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.options import Access, JsonObjectParam, as_json, with_access, with_person
-from soorma_ai.cli.store_access import MOST_TRIES, PAUSE_SECONDS, PURPOSE
+from soorma_ai.cli.running import log_to_stderr, open_platform
 from soorma_ai.cli.view.waits import print_commands, print_wait
 from soorma_ai.domain.people import AnswerDecision, Person
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.errors import NotFound
-from soorma_ai.platform import Platform, stop_by_signal
+from soorma_ai.platform import stop_by_signal
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.terminal.escapes import one_line, printable
+from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, DIM, Printer, print_json
 from soorma_ai.terminal.wording import short_id
 
@@ -83,7 +81,7 @@ def run(
     APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
     Without GOAL they run until Ctrl-C or SIGTERM.
     """
-    _log_to_stderr()
+    log_to_stderr()
     agents = load_agents(app)
     if goal is None and (data is not None or key is not None or answers is not None or not waits_for_end):
         raise click.UsageError("--data, --key, --answer and --no-wait need a GOAL")
@@ -97,7 +95,7 @@ def run(
 async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None, person: Person) -> int:
     stop = stop_by_signal()
     async with AsyncExitStack() as stack:
-        platform = await _open_platform(stack, access, agents)
+        platform = await open_platform(stack, access, agents)
         await platform.start(*agents)
         if goal is not None:
             return await _pursue(Client(platform.services, person), goal, access, stop)
@@ -170,32 +168,3 @@ async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -
     answered = "its questions are answered and " if waits else ""
     progress.line((f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run", DIM))
     return WAITS if waits else STOPPED
-
-
-async def _open_platform(stack: AsyncExitStack, access: Access, agents: Sequence[Agent]) -> Platform:
-    """Open a platform, after another `soorma` command that owns the file for a moment. Raise AlreadyOwned."""
-    purpose = ", ".join(agent.name for agent in agents)
-    for _ in range(MOST_TRIES):
-        try:
-            return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
-        except AlreadyOwned as other:
-            if other.info.purpose != PURPOSE:
-                raise
-        await asyncio.sleep(PAUSE_SECONDS)
-    return await stack.enter_async_context(Platform(access.store_url, purpose=purpose))
-
-
-class _ForTerminals(logging.Formatter):
-    """Format each record as one line, but for the traceback of a bug."""
-
-    def formatMessage(self, record: logging.LogRecord) -> str:
-        return one_line(f"{record.levelname.lower()}: {record.message}")
-
-    def format(self, record: logging.LogRecord) -> str:
-        return printable(super().format(record))
-
-
-def _log_to_stderr() -> None:
-    handler = logging.StreamHandler()
-    handler.setFormatter(_ForTerminals())
-    logging.basicConfig(level=logging.WARNING, handlers=[handler])

@@ -9,12 +9,12 @@ from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
-from soorma_ai.domain.events import CLIENT, EventTopic, Lineage, new_event, topic_of
-from soorma_ai.domain.expectations import ExpectationKind, Wait
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
-from soorma_ai.domain.people import Answer, AnswerOutcome, Person
+from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.states import ANNOUNCEMENTS
@@ -38,6 +38,7 @@ from soorma_ai.runtime.views.audit import Outcome, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
+REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
 
@@ -64,7 +65,7 @@ class Client:
         """Return the same calls for somebody whose identity you have established."""
         must_be_text("tenant_id", tenant_id)
         must_be_text("user_id", user_id)
-        return Client(self.services, Person(tenant_id, user_id, _roles(roles)))
+        return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
 
     def as_caller(self, caller: Caller) -> "Client":
         """Return the same calls for whom an authenticator found, whose changes are written down; see `audit`."""
@@ -111,16 +112,29 @@ class Client:
         Raise DeadlineExceeded after `timeout` seconds; the same `idempotency_key` later finds the reply. Raise Held
         where a person must approve it first; who may do that says so with `approve`.
         """
-        definition = await self._request_type(event_type)
-        event_id, at_most = self._event_id(event_type, idempotency_key), seconds(timeout)
-        given, lineage, now = check_data(definition, data), await self._lineage(session_id), self._now()
-        event = request_of(definition, given, event_id, lineage, now, None)
-        waiter = Waiter(CLIENT, event.lineage, now + timedelta(seconds=at_most))
-        expectation = expectation_of(waiter, reply_of(event), event.time)
+        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
             async with self._changing("request", event.id):
                 await take_request(self.services, self.person, event, definition, expectation, approve=approve)
-            return await reply_within(self.services, expectation, answered, at_most, is_new=idempotency_key is None)
+            is_new = idempotency_key is None
+            return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = REPLIES_KEPT,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str:
+        """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
+        `timeout` from now. Raise Held as `request` does."""
+        event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
+        async with self._changing("ask", event.id):
+            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+        return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
@@ -372,6 +386,15 @@ class Client:
             raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
         return definition
 
+    async def _question(
+        self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
+    ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
+        definition = await self._request_type(event_type)
+        event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        given, lineage, now = check_data(definition, data), await self._lineage(session), self._now()
+        event = request_of(definition, given, event_id, lineage, now, None)
+        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
+
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:
             return self.services.clock.new_id()
@@ -383,12 +406,3 @@ class Client:
 
     def _now(self) -> datetime:
         return self.services.clock.now()
-
-
-def _roles(given: object) -> frozenset[str]:
-    if isinstance(given, str):
-        raise LocalProtocolError(f"roles={given!r} would be its letters; give a set: roles={{{given!r}}}")
-    listed = list(cast("Collection[object]", given)) if isinstance(given, Collection) else None
-    if listed is None or not all(isinstance(role, str) for role in listed):
-        raise LocalProtocolError(f"roles={given!r}: give a set of names, an empty one for somebody without any")
-    return frozenset(str(role) for role in listed)

@@ -1,0 +1,85 @@
+"""`soorma serve`: agents in this process, and all their platform can do over HTTP."""
+
+import asyncio
+import socket
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+
+import click
+
+from soorma_ai.agents.agent import Agent
+from soorma_ai.cli.loading import load_agents, load_authenticator
+from soorma_ai.cli.options import Access, with_access
+from soorma_ai.cli.running import log_to_stderr, open_platform
+from soorma_ai.errors import ConfigError
+from soorma_ai.platform import stop_by_signal
+from soorma_ai.ports import Authenticator
+from soorma_ai.terminal.escapes import one_line
+from soorma_ai.terminal.printing import DIM, Printer
+
+DEFAULT_PORT = 8700
+
+
+@click.command()
+@click.argument("app", metavar="MODULE:APP")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve.")
+@click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
+@click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that local callers have; again for more.")
+@click.option("--auth", metavar="MODULE:NAME", help="An Authenticator: who a bearer token stands for.")
+@click.option("--name", "names", multiple=True, metavar="HOST", help="A name by which it is called; again for more.")
+@with_access
+def serve(
+    access: Access, app: str, *, host: str, port: int, roles: tuple[str, ...], auth: str | None, names: tuple[str, ...]
+) -> None:
+    """Run agents, and serve their platform over HTTP until Ctrl-C or SIGTERM.
+
+    APP is an Agent, a sequence of Agents, or a function that returns them; MODULE may lie in the current directory.
+    Without --auth only programs of this machine are served: as `local`, an operator with the roles that --role gives.
+    """
+    log_to_stderr()
+    if auth is not None and roles:
+        raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
+    if find_missing():
+        raise ConfigError("soorma serve needs starlette and uvicorn: pip install 'soorma-ai[server]'")
+    agents, authenticator = load_agents(app), load_authenticator(auth) if auth else None
+    from soorma_ai.server.serving import listen
+
+    listener = listen(host, port, is_open=authenticator is None)
+    try:
+        asyncio.run(_serve(access, agents, authenticator, listener, (roles, names)))
+    finally:
+        listener.close()
+
+
+async def _serve(
+    access: Access,
+    agents: Sequence[Agent],
+    auth: Authenticator | None,
+    listener: socket.socket,
+    called: tuple[tuple[str, ...], tuple[str, ...]],
+) -> None:
+    from soorma_ai.server import Options, app
+    from soorma_ai.server.serving import serve as serve_http
+    from soorma_ai.server.serving import url_of
+
+    stop, (roles, names), url = stop_by_signal(), called, url_of(listener)
+    async with AsyncExitStack() as stack:
+        platform = await open_platform(stack, access, agents)
+        await platform.start(*agents)
+        options = Options(roles=roles)
+        if names:
+            options["hosts"] = names
+        running = ", ".join(one_line(agent.name) for agent in agents)
+        whom = "whoever has a token" if auth else "programs of this machine, as local"
+
+        def say() -> None:
+            Printer(stderr=True).line((f"{running} on {access.store_url}; {url} serves {whom}; Ctrl-C stops", DIM))
+
+        await serve_http(app(platform, auth=auth, **options), listener, stop, say)
+
+
+def find_missing() -> list[str]:
+    """Return the libraries of the extra `[server]` that are not installed."""
+    from importlib.util import find_spec
+
+    return [name for name in ("starlette", "uvicorn") if find_spec(name) is None]

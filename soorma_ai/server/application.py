@@ -1,0 +1,298 @@
+"""The ASGI application: each call is let in, parsed, handed to its operation, and answered."""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+from functools import cache, partial
+from http import HTTPStatus
+from secrets import token_hex
+from typing import Any, TypedDict, Unpack
+from urllib.parse import parse_qsl
+
+from pydantic import TypeAdapter, ValidationError
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from soorma_ai.domain.values import clip
+from soorma_ai.errors import SoormaError
+from soorma_ai.platform import Platform
+from soorma_ai.ports import Authenticator
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.server.entrance import Entrance, host_names
+from soorma_ai.server.openapi import document
+from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
+from soorma_ai.server.problems import Problem, internal, problem, problem_of, unfit
+from soorma_ai.server.rates import Buckets, Rate
+from soorma_ai.server.routes import OPERATIONS
+from soorma_ai.server.streams import EventStream
+from soorma_ai.server.surroundings import Surroundings
+
+MOST_BYTES = 2**20
+BODY_SECONDS = 30.0
+MOST_STREAMS = 2_000
+MOST_FIELDS = 50
+LONGEST_KEY = 200
+LONGEST_PLACE = 18
+_JSON = {"content-type": "application/json"}
+
+
+class Options(TypedDict, total=False):
+    """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
+    change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
+    token may call, None for as often as it likes. `most_bytes` of a body."""
+
+    hosts: Collection[str]
+    origins: Collection[str]
+    roles: Collection[str]
+    rate: Rate | None
+    most_bytes: int
+    most_streams: int
+
+
+def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
+    """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
+    while it is called.
+
+    Without `auth` it serves programs of this machine only, all of them as `local`, an operator.
+    """
+    rate = options.get("rate", Rate())
+    entrance = Entrance(
+        auth=auth,
+        hosts=host_names(options.get("hosts"), is_open=auth is None),
+        origins=frozenset(options.get("origins", ())),
+        local_roles=frozenset({"operator", *options.get("roles", ())}),
+        buckets=Buckets(rate) if rate is not None else None,
+    )
+    surroundings = Surroundings(platform)
+    desk = Desk(
+        entrance, surroundings, options.get("most_bytes", MOST_BYTES), options.get("most_streams", MOST_STREAMS)
+    )
+    by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
+    for operation in OPERATIONS:
+        by_path[operation.path][operation.method] = operation
+    routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
+    routes += [
+        Route("/healthz", _is_alive),
+        Route("/readyz", partial(_is_ready, surroundings)),
+        Route("/v1/openapi.json", _show_document),
+    ]
+    made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
+    made.router.redirect_slashes = False
+    made.state.surroundings = surroundings
+    return made
+
+
+def stop(served: Starlette) -> None:
+    """End the streams of an application, and answer what waits in it, so that its server can end."""
+    surroundings: Surroundings = served.state.surroundings
+    surroundings.end()
+
+
+class Refused(Exception):
+    """A call that goes no further."""
+
+    def __init__(self, told: Problem) -> None:
+        super().__init__(told.detail)
+        self.problem = told
+
+
+class Desk:
+    """Takes calls from the entrance to their operations."""
+
+    def __init__(self, entrance: Entrance, surroundings: Surroundings, most_bytes: int, most_streams: int) -> None:
+        self._entrance = entrance
+        self._surroundings = surroundings
+        self._most_bytes = most_bytes
+        self._most_streams = most_streams
+
+    async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
+        """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
+        try:
+            return await self._carry_out(operation, request)
+        except Refused as refused:
+            told = refused.problem
+        except SoormaError as error:
+            told = problem_of(error) or _report(error, operation)
+        except ClientDisconnect:
+            return Response(status_code=HTTPStatus.BAD_REQUEST)
+        except Exception as error:
+            told = _report(error, operation)
+        return _problem_response(told)
+
+    async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
+        services = self._surroundings.services
+        caller = await self._entrance.admit(request, services.clock)
+        asked = _parse_asked(operation, request)
+        sent = await self._parse_sent(operation, request)
+        call = Call[Any, Any](
+            self._surroundings.client_of(caller),
+            asked,
+            sent,
+            self._surroundings,
+            key=_key_of(request) if operation.takes_key else None,
+            last_event_id=_place_of(request) if operation.streams else None,
+        )
+        if operation.streams and self._surroundings.tail.followers >= self._most_streams:
+            told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", f"{self._most_streams} streams are open")
+            raise Refused(told.model_copy(update={"retry_after": 10.0}))
+        found = await operation.handle(call)
+        if isinstance(found, Stream):
+            return EventStream(found.chunks, services.clock, partial(self._entrance.is_still_in, request))
+        if isinstance(found.value, Problem):
+            return _problem_response(found.value)
+        kind = operation.answers[found.status]
+        if kind is None:
+            return Response(status_code=found.status, headers=found.headers)
+        body = _adapter(kind).dump_json(found.value, by_alias=True)
+        return Response(body, found.status, {**_JSON, **found.headers})
+
+    async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
+        body = await self._read(request)
+        if not body and operation.sent is Nothing:
+            return Nothing()
+        kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
+        if kind != "application/json":
+            said = f"the body is {kind or 'of no type'}; send application/json"
+            raise Refused(problem(HTTPStatus.UNSUPPORTED_MEDIA_TYPE, "unsupported_media_type", said))
+        try:
+            return operation.sent.model_validate_json(body, strict=True)
+        except ValidationError as error:
+            raise Refused(unfit(error, "body")) from error
+
+    async def _read(self, request: Request) -> bytes:
+        """Return the body. One that is too long is refused before it is read, or where its length is not told, as soon
+        as it is."""
+        told = request.headers.get("content-length", "0")
+        if told.isascii() and told.isdigit() and len(told) < LONGEST_KEY and int(told) > self._most_bytes:
+            raise self._too_long()
+        chunks: list[bytes] = []
+        size = 0
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                async for chunk in request.stream():
+                    size += len(chunk)
+                    if size > self._most_bytes:
+                        raise self._too_long()
+                    chunks.append(chunk)
+        except TimeoutError as error:
+            said = f"the body did not come in {BODY_SECONDS:.0f} s"
+            raise Refused(problem(HTTPStatus.REQUEST_TIMEOUT, "request_timeout", said)) from error
+        return b"".join(chunks)
+
+    def _too_long(self) -> Refused:
+        said = f"the body is longer than {self._most_bytes} bytes"
+        return Refused(problem(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, "content_too_large", said))
+
+
+class Resource:
+    """What is at one path: its operations by method."""
+
+    def __init__(self, desk: Desk, operations: Mapping[str, AnyOperation]) -> None:
+        self._desk = desk
+        self._operations = operations
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = str(scope["method"])
+        operation = self._operations.get("GET" if method == "HEAD" else method)
+        if operation is None or (method == "HEAD" and operation.streams):
+            answer: ASGIApp = _problem_response(_wrong_method(method), {"allow": ", ".join(self._operations)})
+        else:
+            answer = await self._desk.respond(operation, Request(scope, receive))
+        await answer(scope, receive, send)
+
+
+def _parse_asked(operation: AnyOperation, request: Request) -> Form:
+    given = dict[str, str](request.path_params)
+    try:
+        fields = parse_qsl(
+            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS
+        )
+    except ValueError as error:
+        raise Refused(_unfit_query(f"there are more than {MOST_FIELDS} fields")) from error
+    for name, value in fields:
+        if name in given:
+            raise Refused(_unfit_query(f"{name[:80]!r} is given twice"))
+        given[name] = value
+    try:
+        return operation.asked.model_validate(given)
+    except ValidationError as error:
+        raise Refused(unfit(error, "query")) from error
+
+
+def _unfit_query(detail: str) -> Problem:
+    return problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", f"query: {detail}")
+
+
+def _key_of(request: Request) -> str | None:
+    key = request.headers.get("idempotency-key")
+    if key is not None and not (0 < len(key) <= LONGEST_KEY and key.isascii() and key.isprintable()):
+        said = f"Idempotency-Key: give 1 to {LONGEST_KEY} printable characters of ASCII"
+        raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", said))
+    return key
+
+
+def _place_of(request: Request) -> int | None:
+    """Return the place in the log that a browser says it got last."""
+    said = request.headers.get("last-event-id")
+    if said is None:
+        return None
+    if not (said.isascii() and said.isdigit() and len(said) <= LONGEST_PLACE):
+        detail = f"Last-Event-ID: give the id of an event of this stream, found {clip(said, 40)!r}"
+        raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail))
+    return int(said)
+
+
+def _report(error: Exception, operation: AnyOperation) -> Problem:
+    error_id = token_hex(8)
+    warn("http_call_broke", bug=error, operation=operation.name, error_id=error_id)
+    return internal(error_id)
+
+
+def _wrong_method(method: str) -> Problem:
+    return problem(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", f"{method[:20]} is not served here")
+
+
+def _problem_response(told: Problem, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(told.to_json(), told.status, {**told.headers, **(headers or {})})
+
+
+async def _refuse(request: Request, error: Exception) -> Response:
+    """Answer what belongs to no operation, such as a path that does not exist."""
+    status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
+    if status is HTTPStatus.METHOD_NOT_ALLOWED:
+        return _problem_response(_wrong_method(request.method))
+    return _problem_response(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
+
+
+async def _is_alive(request: Request) -> Response:
+    return Response(b'{"status":"alive"}', headers=_JSON)
+
+
+async def _is_ready(surroundings: Surroundings, request: Request) -> Response:
+    """Tell whether calls can be taken: the store answers, and the server is not ending."""
+    try:
+        if not surroundings.is_ending:
+            await surroundings.services.store.queue.backlog(1)
+            return Response(b'{"status":"ready"}', headers=_JSON)
+        said = "the server is ending"
+    except SoormaError as error:
+        said = str(error)
+    return _problem_response(problem(HTTPStatus.SERVICE_UNAVAILABLE, "not_ready", said))
+
+
+async def _show_document(request: Request) -> Response:
+    return Response(await asyncio.to_thread(_document, request.scope.get("root_path", "")), headers=_JSON)
+
+
+@cache
+def _document(root_path: str) -> bytes:
+    return document(OPERATIONS, root_path or "/")
+
+
+@cache
+def _adapter(kind: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(kind)

@@ -1,0 +1,15 @@
+"""All operations, those that are asked most first."""
+
+from soorma_ai.server.operation import AnyOperation
+from soorma_ai.server.routes import events, letters, memory, people, plans, registry, requests, tracker
+
+OPERATIONS: tuple[AnyOperation, ...] = (
+    *plans.OPERATIONS,
+    *requests.OPERATIONS,
+    *events.OPERATIONS,
+    *people.OPERATIONS,
+    *registry.OPERATIONS,
+    *tracker.OPERATIONS,
+    *memory.OPERATIONS,
+    *letters.OPERATIONS,
+)

@@ -1,0 +1,116 @@
+"""People: what they are asked, and their answers."""
+
+from http import HTTPStatus
+from typing import Literal
+
+from pydantic import Field
+
+from soorma_ai.core.delivery.doubts import REASON
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerDecision, AnswerOutcome
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.server.operation import (
+    CONFLICT,
+    NOT_FOUND,
+    Answer,
+    AnyOperation,
+    Call,
+    Form,
+    Id,
+    Nothing,
+    Page,
+    Paged,
+    get,
+    post,
+)
+from soorma_ai.server.pages import WINDOW, cut, page_of
+from soorma_ai.server.problems import problem
+from soorma_ai.server.routes.common import Made
+
+STATUS = {
+    ACCEPTED: HTTPStatus.OK,
+    DUPLICATE: HTTPStatus.CONFLICT,
+    LATE: HTTPStatus.GONE,
+    SUPERSEDED: HTTPStatus.CONFLICT,
+    INVALID: HTTPStatus.UNPROCESSABLE_ENTITY,
+}
+
+
+class OfWait(Form):
+    wait_id: Id
+
+
+class Said(Form):
+    """An answer. Without a `decision`, `approved` in the payload tells; `answer_id` makes saying it again the same
+    answer."""
+
+    payload: JsonObject
+    decision: AnswerDecision | None = None
+    note: str = Field("", max_length=2_000)
+    answer_id: Id | None = None
+
+
+class Outcome(Made):
+    """The answer counts."""
+
+    outcome: Literal["accepted"]
+    detail: str = ""
+
+
+def tell(outcome: AnswerOutcome) -> Answer:
+    """Return what became of an answer: one that does not count is a problem with the outcome as its code."""
+    status = STATUS[str(outcome)]
+    if status is HTTPStatus.OK:
+        return Answer(Outcome(outcome="accepted", detail=outcome.detail))
+    return Answer(problem(status, str(outcome), outcome.detail), status)
+
+
+async def list_waits(call: Call[Paged, Nothing]) -> Answer:
+    """List open questions to people, the most urgent first."""
+    asked = call.asked
+    return Answer(
+        await page_of(lambda limit: call.client.waits(limit=limit), lambda w: w.wait_id, asked.after, asked.limit)
+    )
+
+
+async def show_wait(call: Call[OfWait, Nothing]) -> Answer:
+    """Return a question, also one that is closed by now."""
+    return Answer(await call.client.wait(call.asked.wait_id))
+
+
+async def answer_wait(call: Call[OfWait, Said]) -> Answer:
+    """Answer a question. The first valid answer counts.
+
+    The others are problems: 409 duplicate (somebody was first) or superseded (the question no longer stands), 410 late
+    (the deadline has passed), 422 invalid (the question stays open).
+    """
+    sent = call.sent
+    return tell(
+        await call.client.answer(
+            call.asked.wait_id, sent.payload, decision=sent.decision, note=sent.note, answer_id=sent.answer_id
+        )
+    )
+
+
+async def list_doubts(call: Call[Paged, Nothing]) -> Answer:
+    """List the questions about calls outside of which nobody knows whether they happened, the most urgent first."""
+    asked = call.asked
+    found = [wait for wait in await call.client.waits(limit=WINDOW) if wait.reason == REASON]
+    return Answer(cut(found, lambda wait: wait.wait_id, asked.after, asked.limit))
+
+
+OPERATIONS: tuple[AnyOperation, ...] = (
+    get("/v1/waits", list_waits, Paged, Page[Wait], NOT_FOUND),
+    get("/v1/waits/{wait_id}", show_wait, OfWait, Wait, NOT_FOUND),
+    post(
+        "/v1/waits/{wait_id}/answer",
+        answer_wait,
+        OfWait,
+        Said,
+        {HTTPStatus.OK: Outcome},
+        NOT_FOUND,
+        CONFLICT,
+        HTTPStatus.GONE,
+    ),
+    get("/v1/doubts", list_doubts, Paged, Page[Wait], NOT_FOUND),
+)

@@ -1,0 +1,135 @@
+"""Server-sent events: what is new in the log, or in a plan's tree, as it comes."""
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import suppress
+
+from starlette.types import Receive, Scope, Send
+
+from soorma_ai.core.authority import only_user
+from soorma_ai.ports import Clock
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.server.surroundings import Surroundings
+from soorma_ai.server.tail import chunk_of, tenant_key, tree_key
+
+HEARTBEAT_SECONDS = 15.0
+STALLED_SECONDS = 60.0
+CHECKED_EVERY = 30.0
+BEAT = b":\n\n"
+# Browsers come again after this time, in milliseconds, and say the last id that they got.
+_HELLO = b"retry: 2000\n\n"
+_PAGE = 16
+
+
+async def follow_log(client: Client, surroundings: Surroundings, after: int | None) -> AsyncIterator[bytes]:
+    """Yield what this person sees of the log, from behind a place on, by default from its present end; and something
+    at least every few seconds."""
+    person, clock = client.person, client.services.clock
+    user, tail = only_user(person), surroundings.tail
+    with tail.follow(tenant_key(person.tenant_id), client.services) as woken:
+        place = after if after is not None else await _end_of(client)
+        yield _HELLO
+        last = clock.monotonic()
+        while not surroundings.is_ending and not tail.is_broken:
+            kept = tail.behind(place)
+            if kept is None:
+                page = await client.events(after=place, limit=_PAGE)
+                chunks, is_end = [chunk_of(row) for row in page.events], page.is_end
+                place = page.after
+            else:
+                chunks = [r.chunk for r in kept if r.tenant_id == person.tenant_id and user in (None, r.user_id)]
+                place, is_end = kept[-1].seq if kept else place, True
+            for chunk in chunks:
+                yield chunk
+            if chunks:
+                last = clock.monotonic()
+            elif clock.monotonic() - last >= HEARTBEAT_SECONDS:
+                yield BEAT
+                last = clock.monotonic()
+            if is_end and not surroundings.is_ending:
+                await until(woken, clock, last + HEARTBEAT_SECONDS - clock.monotonic())
+
+
+async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, after: int) -> AsyncIterator[bytes]:
+    """Yield the events of a plan's tree behind a place of the log; then, when it has ended, one named `end`."""
+    clock, plans = client.services.clock, client.services.store.plans
+    plan = await plans.plan(plan_id)
+    root = plan.root_plan_id if plan else plan_id
+    with surroundings.tail.follow(tree_key(root), client.services) as woken:
+        place = after
+        yield _HELLO
+        last = clock.monotonic()
+        while not surroundings.is_ending and not surroundings.tail.is_broken:
+            standing = await plans.standing(plan_id)
+            page = await client.events(after=place, limit=_PAGE, plan_id=plan_id)
+            place = page.after
+            for row in page.events:
+                yield chunk_of(row)
+                last = clock.monotonic()
+            if page.is_end and standing is not None and standing[0].is_final:
+                said = json.dumps({"plan_id": plan_id, "status": standing[0]})
+                yield f"event: end\ndata: {said}\n\n".encode()
+                return
+            if clock.monotonic() - last >= HEARTBEAT_SECONDS:
+                yield BEAT
+                last = clock.monotonic()
+            if page.is_end and not surroundings.is_ending:
+                await until(woken, clock, last + HEARTBEAT_SECONDS - clock.monotonic())
+
+
+async def _end_of(client: Client) -> int:
+    newest = await client.services.store.events.events(limit=1, newest=True)
+    return newest[-1].seq if newest else 0
+
+
+class EventStream:
+    """The answer that sends a stream: as fast as it is read, and no longer than its caller may see it."""
+
+    def __init__(self, chunks: AsyncIterator[bytes], clock: Clock, may_go_on: Callable[[], Awaitable[bool]]) -> None:
+        self._chunks = chunks
+        self._clock = clock
+        self._may_go_on = may_go_on
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        headers = [
+            (b"content-type", b"text/event-stream"),
+            (b"cache-control", b"no-store"),
+            (b"x-accel-buffering", b"no"),
+        ]
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        sending = asyncio.ensure_future(self._send(send))
+        leaving = asyncio.ensure_future(_left(receive))
+        try:
+            await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+            if sending.done():
+                sending.result()
+        finally:
+            sending.cancel()
+            leaving.cancel()
+            with suppress(asyncio.CancelledError):
+                await sending
+
+    async def _send(self, send: Send) -> None:
+        checked = self._clock.monotonic()
+        try:
+            async for chunk in self._chunks:
+                if self._clock.monotonic() - checked >= CHECKED_EVERY:
+                    checked = self._clock.monotonic()
+                    if not await self._may_go_on():
+                        break
+                async with asyncio.timeout(STALLED_SECONDS):
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+        except TimeoutError:
+            return  # who reads nothing is left, and may come again with the last id
+        finally:
+            aclose = getattr(self._chunks, "aclose", None)
+            if aclose is not None:
+                await aclose()
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

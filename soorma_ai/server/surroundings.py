@@ -1,0 +1,60 @@
+"""What all calls of one application share: the platform, the newest events, and whether it is ending."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import TypeVar
+
+from soorma_ai.domain.identity import Caller
+from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
+from soorma_ai.platform import Platform
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.server.tail import Tail
+
+T = TypeVar("T")
+
+
+class Surroundings:
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._ending = asyncio.Event()
+        self.tail = Tail()
+
+    @property
+    def services(self) -> Services:
+        """Raise StoreUnavailable while the platform is not open."""
+        try:
+            return self._platform.services
+        except LocalProtocolError as error:
+            raise StoreUnavailable("the platform is not open: try again later") from error
+
+    def client_of(self, caller: Caller) -> Client:
+        """Return the calls of this person, who is never the trusted root, whatever their token says."""
+        person, _ = caller.person, self.services
+        return self._platform.as_user(
+            tenant_id=person.tenant_id, user_id=person.user_id, roles=person.roles or frozenset()
+        )
+
+    @property
+    def is_ending(self) -> bool:
+        return self._ending.is_set()
+
+    def end(self) -> None:
+        """End the streams, and answer what waits."""
+        self._ending.set()
+        self.tail.wake_all()
+
+    async def wait_for(self, work: Coroutine[object, object, T], seconds: float) -> T:
+        """Return what `work` comes to, which raises DeadlineExceeded by itself after so many seconds. Raise
+        DeadlineExceeded when the server ends first."""
+        if seconds <= 0:
+            return await work
+        working, ending = asyncio.ensure_future(work), asyncio.ensure_future(self._ending.wait())
+        try:
+            await asyncio.wait((working, ending), return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
+                raise DeadlineExceeded("the server is ending: ask again")
+            return working.result()
+        finally:
+            ending.cancel()
+            working.cancel()

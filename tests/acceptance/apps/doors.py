@@ -1,0 +1,18 @@
+"""Authenticators, and what is none."""
+
+from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Unauthenticated
+
+ROLES = {"maria's": frozenset[str](), "root's": frozenset({"operator", "manager"})}
+
+
+class Keys:
+    async def authenticate(self, token: str) -> Caller:
+        if token not in ROLES:
+            raise Unauthenticated("no such token")
+        return Caller(Person("default", token.removesuffix("'s"), ROLES[token]))
+
+
+keys = Keys
+number = 7

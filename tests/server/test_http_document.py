@@ -1,0 +1,62 @@
+import json
+from http import HTTPStatus
+
+import pytest
+from http_kit import local, the_document
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from soorma_ai import Platform
+from soorma_ai.server.operation import Nothing, Operation
+from soorma_ai.server.routes import OPERATIONS
+
+# The endpoints that the seed documents print.
+MEMORY = [
+    ("POST", "/v1/memory/task-context"),
+    ("GET", "/v1/memory/task-context/{task_id}"),
+    ("DELETE", "/v1/memory/task-context/{task_id}"),
+    ("GET", "/v1/memory/task-context/by-subtask/{sub_task_id}"),
+    ("POST", "/v1/memory/plan-context"),
+    ("GET", "/v1/memory/plan-context/{plan_id}"),
+    ("POST", "/v1/memory/plans"),
+    ("GET", "/v1/memory/plans"),
+    ("POST", "/v1/memory/sessions"),
+    ("GET", "/v1/memory/sessions"),
+    ("POST", "/v1/working-memory/{plan_id}"),
+    ("GET", "/v1/working-memory/{plan_id}/{key}"),
+]
+
+
+def test_the_document_is_openapi_3_1() -> None:
+    OpenAPIV31SpecValidator(the_document()).validate()  # type: ignore[arg-type]
+
+
+async def test_the_document_is_served_without_a_token(platform: Platform) -> None:
+    async with local(platform) as http:
+        served = await http.get("/v1/openapi.json")
+    assert served.json() == the_document()
+
+
+def test_every_operation_is_named_once_and_described() -> None:
+    names = [operation.name for operation in OPERATIONS]
+    assert len(set(names)) == len(names)
+    places = [(operation.method, operation.path) for operation in OPERATIONS]
+    assert len(set(places)) == len(places)
+    assert [operation.name for operation in OPERATIONS if not operation.words] == []
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+def test_the_path_of_an_operation_says_what_it_is_asked(operation: Operation[Nothing, Nothing]) -> None:
+    assert operation.template.count("{") == len(operation.in_path)
+    assert HTTPStatus.INTERNAL_SERVER_ERROR not in operation.answers
+
+
+@pytest.mark.parametrize(("method", "path"), MEMORY)
+def test_the_memory_endpoints_of_the_seeds_are_there(method: str, path: str) -> None:
+    assert method.lower() in the_document()["paths"][path]
+
+
+def test_forms_refuse_fields_that_they_do_not_know() -> None:
+    schemas = the_document()["components"]["schemas"]
+    assert schemas["Goal"]["additionalProperties"] is False
+    assert set(schemas["Goal"]["properties"]) == {"goal", "data", "session_id", "planner", "approve"}
+    assert "null" not in json.dumps(the_document()["paths"]["/v1/plans"]["get"]["parameters"])

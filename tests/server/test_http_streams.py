@@ -1,0 +1,160 @@
+import asyncio
+import json
+
+import pytest
+from http_kit import Keys, OpenStream, caller, local
+from kit import planner, stock
+
+from soorma_ai import Platform
+from soorma_ai.server import app, stop
+from soorma_ai.server.streams import CHECKED_EVERY, HEARTBEAT_SECONDS, STALLED_SECONDS
+from soorma_ai.server.tail import Tail, tenant_key
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE, DONE = publish("inventory.reserve.requested", order_id="A1"), complete({"reserved": True})
+ORDER = {"goal": "order.received", "data": {"order_id": "A1"}}
+
+
+async def tell(platform: Platform, number: int) -> None:
+    await platform.publish("business-facts", "shop.opened", {"number": number})
+
+
+def numbers(stream: OpenStream) -> list[int]:
+    return [json.loads(one["data"])["data"]["number"] for one in stream.events]
+
+
+async def test_events_come_as_they_are_published_and_only_those_after_the_beginning(platform: Platform) -> None:
+    await tell(platform, 0)
+    async with OpenStream(app(platform), "/v1/events/stream") as stream:
+        await stream.until(lambda: "retry" in stream.text)
+        for number in (1, 2):
+            await tell(platform, number)
+        await stream.until(lambda: len(stream.events) == 2)
+    assert stream.status == 200 and numbers(stream) == [1, 2]
+
+
+async def test_who_comes_again_misses_nothing_and_gets_nothing_twice(platform: Platform) -> None:
+    served = app(platform)
+    for number in range(40):
+        await tell(platform, number)
+    async with OpenStream(served, "/v1/events/stream?after=0") as first:
+        await first.until(lambda: len(first.events) >= 40)
+    await tell(platform, 40)
+    last = first.events[-1]["id"]
+    async with OpenStream(served, "/v1/events/stream?after=0", last_event_id=last) as again:
+        await again.until(lambda: again.events)
+        await tell(platform, 41)
+        await again.until(lambda: len(again.events) == 2)
+    assert numbers(first) + numbers(again) == list(range(42))
+
+
+async def test_a_stream_on_which_nothing_comes_beats(platform: Platform, clock: VirtualClock) -> None:
+    async with OpenStream(app(platform), "/v1/events/stream") as stream:
+        await stream.until(lambda: "retry" in stream.text)
+        for _ in range(2):
+            before = stream.text
+            await clock.advance(HEARTBEAT_SECONDS)
+            await stream.until(lambda text=before: stream.text == f"{text}:\n\n")
+
+
+async def test_a_stream_ends_with_the_server(platform: Platform) -> None:
+    served = app(platform)
+    async with OpenStream(served, "/v1/events/stream") as stream:
+        await stream.until(lambda: "retry" in stream.text)
+        stop(served)
+        await stream.ended()
+
+
+async def test_a_stream_ends_when_its_token_is_revoked(platform: Platform, clock: VirtualClock) -> None:
+    keys = Keys(ours=caller("default", "maria", "auditor"))
+    served = app(platform, auth=keys)
+    async with OpenStream(served, "/v1/events/stream", authorization="Bearer ours") as stream:
+        await stream.until(lambda: "retry" in stream.text)
+        del keys.callers["ours"]
+        await clock.advance(CHECKED_EVERY)
+        await tell(platform, 1)
+        await stream.ended()
+    assert numbers(stream) == []
+
+
+@pytest.mark.parametrize("after", ["", "?after=0"])
+async def test_a_stream_shows_a_user_their_own_and_nobody_another_tenant(platform: Platform, after: str) -> None:
+    keys = Keys(
+        maria=caller("shop", "maria"), jo=caller("shop", "jo"), eye=caller("shop", "eye", "auditor"), spy=caller("spy")
+    )
+    served = app(platform, auth=keys)
+    streams = {
+        name: OpenStream(served, f"/v1/events/stream{after}", authorization=f"Bearer {name}") for name in keys.callers
+    }
+    async with streams["maria"], streams["jo"], streams["eye"], streams["spy"]:
+        for stream in streams.values():
+            await stream.until(lambda one=stream: "retry" in one.text)
+        for name, number in (("maria", 7), ("jo", 8)):
+            user = platform.as_user(tenant_id="shop", user_id=name)
+            await user.publish("business-facts", "shop.opened", {"number": number})
+            await streams[name].until(lambda one=streams[name]: one.events)
+        await streams["eye"].until(lambda: len(streams["eye"].events) == 2)
+        seen = {name: numbers(stream) for name, stream in streams.items()}
+    assert seen == {"maria": [7], "jo": [8], "eye": [7, 8], "spy": []}
+
+
+async def test_a_plan_is_followed_from_its_goal_to_its_end_and_then_no_more(platform: Platform) -> None:
+    served = app(platform)
+    await platform.start(planner([RESERVE, DONE]), stock())
+    async with local(platform) as http:
+        plan_id = (await http.post("/v1/plans", json=ORDER)).json()["plan_id"]
+        async with OpenStream(served, f"/v1/plans/{plan_id}/events") as stream:
+            await stream.ended()
+        types = [json.loads(one["data"]).get("type") for one in stream.events]
+        assert types[0] == "order.received" and "inventory.reserve.requested" in types
+        assert stream.events[-1] == {"event": "end", "data": json.dumps({"plan_id": plan_id, "status": "completed"})}
+        last = stream.events[-2]["id"]
+        over = await http.get(f"/v1/plans/{plan_id}/events", headers={"last-event-id": last})
+        assert over.status_code == 204
+
+
+async def test_who_reads_nothing_is_left_and_has_cost_one_event(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("soorma_ai.server.streams.STALLED_SECONDS", 0.05)
+    served = app(platform)
+    async with OpenStream(served, "/v1/events/stream?after=0", reads=False) as stream:
+        for number in range(5):
+            await tell(platform, number)
+        await stream.ended()
+    assert served.state.surroundings.tail.followers == 0
+    assert STALLED_SECONDS > HEARTBEAT_SECONDS
+
+
+async def test_so_many_streams_are_open_and_no_more(platform: Platform) -> None:
+    served = app(platform, most_streams=1)
+    async with OpenStream(served, "/v1/events/stream") as first:
+        await first.until(lambda: "retry" in first.text)
+        async with OpenStream(served, "/v1/events/stream") as second:
+            await second.ended()
+        assert second.status == 503
+
+
+async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platform: Platform) -> None:
+    tail = Tail(most_bytes=2_000)
+    with tail.follow(tenant_key("default"), platform.services) as woken:
+        await tell(platform, 0)
+        for number in range(1, 30):
+            await tell(platform, number)
+        async with asyncio.timeout(5):
+            while tail.end < 30:
+                woken.clear()
+                await woken.wait()
+        kept = tail.behind(29)
+        assert kept is not None and [row.seq for row in kept] == [30]
+        assert not tail.behind(30)
+        assert tail.behind(1) is None
+    assert tail.followers == 0
+
+
+@pytest.mark.parametrize("said", ["now", "-1", "1" * 19, "null,null"])
+async def test_a_last_id_that_no_stream_gave_is_refused(platform: Platform, said: str) -> None:
+    async with local(platform) as http:
+        refused = await http.get("/v1/events/stream", headers={"last-event-id": said})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")
