@@ -5,6 +5,7 @@ An independent implementation, not affiliated with soorma.ai.
 What most programs need is here, and loaded when it is first used, so that a program that needs little of it (the
 command line, above all) starts at once. What few programs name is public where it stands:
 
+* `soorma_ai.adapters.tokens`: whom a bearer token stands for (`ApiKeys`, `FirstOf`, `ByFunction`).
 * `soorma_ai.domain.doubts`: what a `reconcile` hook says (`Done`, `NotDone`, `Failed`, `StillUnknown`).
 * `soorma_ai.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
 * `soorma_ai.domain.letters`: what `platform.dead_letters` lists (`Letter`).
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import ContentFiltered as ContentFiltered
     from soorma_ai.errors import DeadlineExceeded as DeadlineExceeded
     from soorma_ai.errors import DecisionError as DecisionError
+    from soorma_ai.errors import Forbidden as Forbidden
     from soorma_ai.errors import Held as Held
     from soorma_ai.errors import InvalidPlan as InvalidPlan
     from soorma_ai.errors import LimitExceeded as LimitExceeded
@@ -77,6 +79,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import RemoteProtocolError as RemoteProtocolError
     from soorma_ai.errors import Retry as Retry
     from soorma_ai.errors import SoormaError as SoormaError
+    from soorma_ai.errors import Unauthenticated as Unauthenticated
     from soorma_ai.platform import Platform as Platform
     from soorma_ai.ports.bus import Bus as Bus
     from soorma_ai.ports.bus import Clock as Clock
@@ -108,8 +111,9 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "ConfigError ContentFiltered DeadlineExceeded DecisionError Held InvalidPlan LimitExceeded LocalProtocolError "
-        "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry SoormaError"
+        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan LimitExceeded "
+        "LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry "
+        "SoormaError Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",

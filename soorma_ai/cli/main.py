@@ -22,6 +22,7 @@ _COMMANDS = {
     "dead-letters": ("dead_letters", "List, show, redrive and discard what could not be handled."),
     "prune": ("prune", "Remove plans that have ended, and old events."),
     "backup": ("backup", "Copy the store to a file, while it is in use."),
+    "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),
     "registry": ("registry", "Check whether planners will find what agents registered."),
 }

@@ -1,10 +1,12 @@
 """Options that many commands share. Imports nothing heavy: help is made of this."""
 
 import json
+import re
 import shlex
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import timedelta
 from functools import wraps
 from pathlib import Path
 from typing import Any, Concatenate, ParamSpec, TypeVar, cast
@@ -73,6 +75,22 @@ class Id(click.ParamType[str]):
         if len(value) < SHORTEST_PREFIX:
             self.fail(f"{value!r} is too short for an id: give its first {SHORTEST_PREFIX} characters or more")
         return value
+
+
+_AGE = re.compile(r"(\d{1,4})(h|d|w)")
+_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
+
+
+class Age(click.ParamType[timedelta]):
+    """A number of hours, days or weeks."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        found = _AGE.fullmatch(value)
+        if found is None:
+            self.fail(f"{value!r} is no age: give hours, days or weeks, as in 36h, 30d, 8w")
+        return int(found[1]) * _UNITS[found[2]]
 
 
 class JsonObjectParam(click.ParamType[dict[str, Any]]):

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
-from soorma_ai.domain.people import Answer, AnswerDecision, Ask
+from soorma_ai.domain.people import NO_USER, Answer, AnswerDecision, Ask
 from soorma_ai.domain.values import JsonObject
 
 
@@ -49,7 +49,7 @@ class Expectation:
     owner key of the delivery it belongs to, where that is no plan's; `group_id` names the parallel requests that it is
     one of. `branch_of` is the join of which this is number `place`, from 0; its coming alone leads to no decision. For
     what a task asked, `place` is the number of the sub-task. `join` is what a join asked for. `dataschema` names the
-    definition of the request whose reply this is.
+    definition of the request whose reply this is. `user_id` is whose it is: of the plan, the task or the request.
     """
 
     id: str
@@ -77,6 +77,7 @@ class Expectation:
     group_id: str | None = None
     others: tuple[str, ...] = ()
     dataschema: str | None = None
+    user_id: str = NO_USER
 
     @property
     def event_types(self) -> tuple[str, ...]:

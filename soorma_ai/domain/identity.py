@@ -1,8 +1,12 @@
-"""Who calls from outside, as a token says it and nothing else."""
+"""Who calls from outside, as a token says it and nothing else; the keys that are such tokens; what callers changed."""
 
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 
 from soorma_ai.domain.people import Person
+
+# What somebody changed is known for as long as this, however early they prune.
+AUDIT_KEPT = timedelta(days=90)
 
 
 @dataclass(frozen=True)
@@ -21,3 +25,36 @@ class Caller:
     person: Person
     agent: AgentRights | None = None
     key_id: str | None = None
+
+
+@dataclass(frozen=True)
+class ApiKey:
+    """A key as it is stored: `secret_hash` is the SHA-256 of its secret, in hexadecimal, and the secret is nowhere."""
+
+    key_id: str
+    secret_hash: str
+    tenant_id: str
+    user_id: str
+    made_at: datetime
+    roles: frozenset[str] = frozenset()
+    agent: AgentRights | None = None
+    expires_at: datetime | None = None
+    revoked_at: datetime | None = None
+
+    @property
+    def caller(self) -> Caller:
+        return Caller(Person(self.tenant_id, self.user_id, self.roles), self.agent, self.key_id)
+
+
+@dataclass(frozen=True)
+class AuditEntry:
+    """A change that somebody made or was refused from outside. `what` is the id of what it was about. `outcome` is
+    'done', what an answer came to, or the code of the error."""
+
+    tenant_id: str
+    user_id: str
+    key_id: str | None
+    call: str
+    what: str
+    at: datetime
+    outcome: str

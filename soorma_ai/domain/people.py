@@ -11,6 +11,9 @@ from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
 
+# The user of what nobody began, and of what nobody can tell whose it is. No person has this name.
+NO_USER = ""
+
 
 class AnswerDecision(StrEnum):
     APPROVE = "approve"
@@ -105,7 +108,7 @@ INVALID = "invalid"
 
 @dataclass(frozen=True)
 class Person:
-    """The one who answers. `roles` None is the trusted local operator, who has every role."""
+    """The one who calls. `roles` None is the trusted root, who has every role in the tenant."""
 
     tenant_id: str = "default"
     user_id: str = "local"

@@ -7,6 +7,7 @@ from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSett
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
     AgentRow,
+    AuditRow,
     DeadLetterRow,
     Delivery,
     EventPage,
@@ -16,10 +17,12 @@ from soorma_ai.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.ports.store import DeadLetters, EventLog, Memory, Plans, Registry, Store, Upkeep
+from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store, Upkeep
 
 __all__ = [
     "AgentRow",
+    "Audit",
+    "AuditRow",
     "Authenticator",
     "Bus",
     "Clock",
@@ -30,6 +33,7 @@ __all__ = [
     "EventLog",
     "EventPage",
     "Hands",
+    "Keys",
     "Memory",
     "Message",
     "ModelAnswer",

@@ -7,6 +7,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
 from soorma_ai.domain.limits import Charge
 from soorma_ai.domain.plans import PlanStatus
@@ -67,7 +68,8 @@ class Swept:
 @dataclass(frozen=True)
 class DeadLetterRow:
     """Row of a dead letter, as `domain.letters.Letter` explains it. An event that cannot be read is stood in for by
-    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun."""
+    what the store knows, and `unreadable` says why. `came_for` is the plan that it came for, where that has begun.
+    `user_id` is whose it is: that plan's, else the event's."""
 
     seq: int
     agent: str
@@ -82,6 +84,7 @@ class DeadLetterRow:
     came_for: str | None
     plan_status: PlanStatus | None
     unreadable: str | None
+    user_id: str
 
 
 @dataclass(frozen=True)
@@ -97,6 +100,14 @@ class EventPage:
     events: tuple[StoredEvent, ...]
     after: int
     is_end: bool
+
+
+@dataclass(frozen=True)
+class AuditRow:
+    """Its `seq` grows from row to row, by which lists go on."""
+
+    seq: int
+    entry: AuditEntry
 
 
 @dataclass(frozen=True)

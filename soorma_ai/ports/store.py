@@ -8,6 +8,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation, Untaken
 from soorma_ai.domain.history import JoinProgress, JournalEntry, Step
+from soorma_ai.domain.identity import ApiKey, AuditEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryChange, MemoryKey, OpenSession, Remembered, SessionSummary
 from soorma_ai.domain.people import Answer
@@ -16,7 +17,7 @@ from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registra
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, DeadLetterRow, Pruned, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Pruned, Settlement, StoredEvent
 
 
 class Plans(Protocol):
@@ -44,6 +45,7 @@ class Plans(Protocol):
         root_plan_id: str | None,
         limit: int,
         session_id: str | None = None,
+        user_id: str | None = None,
     ) -> list[PlanRecord]:
         """Plans, newest first."""
         ...
@@ -110,8 +112,11 @@ class Plans(Protocol):
         """Open expectations of a plan, its children and their tasks, oldest first."""
         ...
 
-    async def questions(self, tenant_id: str, limit: int) -> list[Expectation]:
-        """Open questions to people, the most urgent first: by their deadlines, those without one last."""
+    async def questions(
+        self, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+    ) -> list[Expectation]:
+        """Open questions to people, the most urgent first: by their deadlines, those without one last. With a `user_id`
+        those of this user, and those that name one of `roles` as who may answer, now or after an escalation."""
         ...
 
     async def held(self, tenant_id: str, user_id: str, at_most: int) -> int:
@@ -184,8 +189,8 @@ class Memory(Protocol):
 
     async def session(self, tenant_id: str, session_id: str) -> SessionSummary | None: ...
 
-    async def sessions(self, tenant_id: str, limit: int) -> list[SessionSummary]:
-        """The one that something happened in last first."""
+    async def sessions(self, tenant_id: str, limit: int, *, user_id: str | None = None) -> list[SessionSummary]:
+        """The one that something happened in last first; with a `user_id` those of this user."""
         ...
 
 
@@ -230,6 +235,13 @@ class EventLog(Protocol):
         """Events in order of arrival; with `newest`, the last `limit` of them."""
         ...
 
+    async def page(
+        self, tenant_id: str, after: int, limit: int, *, root_plan_id: str | None = None, user_id: str | None = None
+    ) -> EventPage:
+        """Events of a tree, of a user, or of the tenant. Of a user so many others are looked at in one go that a page
+        costs the same however few are theirs."""
+        ...
+
     async def event(self, event_id: str) -> EventEnvelope | None: ...
 
     async def handed(self, event_ids: Sequence[str]) -> list[Handed]:
@@ -237,9 +249,17 @@ class EventLog(Protocol):
         ...
 
     async def untaken(
-        self, tenant_id: str, now: datetime, *, limit: int, root_plan_id: str | None = None, task_id: str | None = None
+        self,
+        tenant_id: str,
+        now: datetime,
+        *,
+        limit: int,
+        root_plan_id: str | None = None,
+        task_id: str | None = None,
+        user_id: str | None = None,
     ) -> list[Untaken]:
-        """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task."""
+        """Requests that wait for an agent that takes them, oldest first: of a tree of plans, or for parts of a task;
+        with a `user_id` those of this user."""
         ...
 
 
@@ -247,8 +267,10 @@ class DeadLetters(Protocol):
     """Deliveries that could not be handled, set aside so that they hold up nothing else. A row whose event cannot be
     read gets here by itself, from wherever it is met."""
 
-    async def dead_letters(self, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
-        """Dead letters, newest first."""
+    async def dead_letters(
+        self, tenant_id: str | None, limit: int, *, user_id: str | None = None
+    ) -> list[DeadLetterRow]:
+        """Dead letters, newest first; with a `user_id` those of this user."""
         ...
 
     async def dead_letter(self, seq: int) -> DeadLetterRow | None:
@@ -291,6 +313,34 @@ class Upkeep(Protocol):
         ...
 
 
+class Keys(Protocol):
+    async def add(self, key: ApiKey) -> None:
+        """Raise LocalProtocolError for an id that there is."""
+        ...
+
+    async def find(self, key_id: str) -> ApiKey | None:
+        """Also one that is revoked or expired. What was revoked before is revoked in what this returns."""
+        ...
+
+    async def ls(self, tenant_id: str, limit: int) -> list[ApiKey]:
+        """The newest first."""
+        ...
+
+    async def revoke(self, key_id: str, now: datetime) -> bool:
+        """False when it was revoked before, which stands. Raise NotFound."""
+        ...
+
+
+class Audit(Protocol):
+    """What callers from outside changed; `Upkeep.prune` removes what is old, and older than AUDIT_KEPT."""
+
+    async def record(self, entry: AuditEntry) -> None: ...
+
+    async def entries(self, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
+        """The newest first, those before this `seq`."""
+        ...
+
+
 class Store(Protocol):
     """The truth. One file or one database; every method of its parts is one transaction."""
 
@@ -301,6 +351,8 @@ class Store(Protocol):
     events: EventLog
     letters: DeadLetters
     upkeep: Upkeep
+    keys: Keys
+    audit: Audit
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         """Call these on the loop's thread: `on_commit` after every commit that wrote, with whether something is left to

@@ -7,10 +7,10 @@ from contextlib import suppress
 
 from starlette.types import Receive, Scope, Send
 
+from soorma_ai.core.authority import only_user
 from soorma_ai.ports import Clock
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.process.signals import until
-from soorma_ai.runtime.views.events import only_user
 from soorma_ai.server.surroundings import Surroundings
 from soorma_ai.server.tail import chunk_of, tenant_key, tree_key
 

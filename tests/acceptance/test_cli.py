@@ -245,8 +245,10 @@ def test_whoever_answers_has_the_roles_that_are_said_and_root_is_asked_for_none(
             empty("run", "guarded:agents", "cash.wanted", "--answer", "approve", "--role", "cashier").exit_code == DONE
         )
     wait = empty.wait("cash.handed")
-    refused = empty("approve", wait, "--as", "ada", "--role", "clerk")
-    assert refused.stdout == f"invalid {wait[:8]}: ada has clerk; one of cashier must answer\n"
+    unseen = empty("approve", wait, "--as", "ada", "--role", "clerk")
+    assert (unseen.exit_code, f"no question {wait}" in unseen.stderr) == (ERROR, True)
+    refused = empty("approve", wait, "--as", "ada", "--role", "operator")
+    assert refused.stdout == f"invalid {wait[:8]}: ada has operator; one of cashier must answer\n"
     assert empty("approve", wait, "--root", "--role", "cashier").exit_code == USAGE
     assert empty("approve", wait, "--root").stdout == f"accepted {wait[:8]}\n"
 

@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 
 import pytest
 import test_store_answers
@@ -12,6 +13,7 @@ import test_store_budget
 import test_store_definitions
 import test_store_effects
 import test_store_hands
+import test_store_identity
 import test_store_inbox
 import test_store_letters
 import test_store_log
@@ -64,6 +66,7 @@ WHOLE = re.compile(r"event\.plan_id = plan\.plan_id|target IS NOT NULL|FROM expe
 SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
+    test_store_identity,
     *(test_store_replies, test_store_tasks, test_store_timers, test_store_untaken, test_store_values, test_store_waits),
 )
 
@@ -268,6 +271,46 @@ async def test_a_list_of_questions_costs_what_is_listed_however_many_there_are(s
     await running(store, wait("mine"))
     few = await look()
     await store.database.write(lambda db: db.execute(HELD))
+    assert await look() <= 2 * few + 5
+
+
+MANY_PLANS = """
+    INSERT INTO plan (plan_id, tenant, agent, status, root_plan_id, goal_id, version, body, user_id)
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+    SELECT 'p-' || n, tenant, agent, status, 'p-' || n, 'g-' || n, version, body, 'ben' FROM n, plan WHERE seq = 1
+"""
+MANY_NAMED = """
+    INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id)
+    SELECT tenant, 'ceo', opened_at, opened_at, id FROM expectation WHERE id <> 'mine'
+"""
+MANY_SESSIONS = """
+    INSERT INTO session (tenant, session_id, user_id, metadata, created_at, last_activity, plans)
+    WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+    SELECT 'default', 's-' || n, 'ben', '{}', n, n, 0 FROM n
+"""
+
+
+async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for _ in range(20):
+            found = await store.plans.plans(
+                tenant_id="default", status=None, root_plan_id=None, limit=50, user_id="local"
+            )
+            assert len(found) == 1
+            assert await store.memory.sessions("default", 50, user_id="local") == []
+            assert await store.plans.questions("default", 50, user_id="local") == []
+            assert len(await store.plans.questions("default", 50, user_id="local", roles=["cfo"])) == 1
+        return effort.hundreds
+
+    asked = wait("mine")
+    assert asked.ask is not None
+    await running(store, replace(asked, user_id="ben", ask=replace(asked.ask, approvers=("cfo",))))
+    few = await look()
+    await store.database.write(lambda db: db.execute(MANY_PLANS))
+    await store.database.write(lambda db: db.execute(MANY_SESSIONS))
+    await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
+    await store.database.write(lambda db: db.execute(MANY_NAMED))
     assert await look() <= 2 * few + 5
 
 

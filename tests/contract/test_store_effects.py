@@ -42,7 +42,7 @@ from soorma_ai.domain.effects import (
     Unschedule,
 )
 from soorma_ai.domain.events import CLIENT
-from soorma_ai.domain.expectations import Arrival, ExpectationKind, ExpectationStatus, Join
+from soorma_ai.domain.expectations import Arrival, Expectation, ExpectationKind, ExpectationStatus, Join
 from soorma_ai.domain.history import JoinProgress
 from soorma_ai.domain.limits import Limits, Spent
 from soorma_ai.domain.people import Ask, Proposal
@@ -336,3 +336,29 @@ async def test_the_branches_of_a_join_are_found_in_order_and_so_is_the_step_at_w
     assert (await store.plans.join_progress("p-1", "j")).needed == 2
     await do(store, Close("j", ExpectationStatus.CLOSED, NOW))
     assert (await store.plans.join_progress("p-1", "j")).needed is None
+
+
+async def test_questions_are_those_of_a_user_and_those_that_name_a_role_while_they_are_open(store: Store) -> None:
+    def asked(id: str, user: str, *approvers: str, deadline: float = 60, tenant: str = "default") -> Expectation:
+        made = wait(id, user_id=user, tenant_id=tenant, deadline=later(deadline))
+        assert made.ask is not None
+        return replace(made, ask=replace(made.ask, approvers=approvers, escalate_to=("boss",) if approvers else ()))
+
+    async def ids(user: str, *roles: str, limit: int = 9) -> list[str]:
+        return [one.id for one in await store.plans.questions("default", limit, user_id=user, roles=roles)]
+
+    await running(
+        store,
+        asked("anns", "ann", deadline=50),
+        asked("bens", "ben", "cfo", "ceo", deadline=40),
+        asked("both", "ann", "cfo", deadline=30),
+        asked("elsewhere", "ann", "cfo", tenant="other"),
+    )
+    assert await ids("ann") == ["both", "anns"]
+    assert await ids("ann", "cfo", "ceo") == ["both", "bens", "anns"]
+    assert await ids("ann", "cfo", limit=2) == ["both", "bens"]
+    assert await ids("eve", "boss") == ["both", "bens"]
+    assert await ids("eve", "clerk") == []
+    assert (await find(store, "bens")).user_id == "ben"
+    await do(store, Close("both", ExpectationStatus.CLOSED, NOW))
+    assert await ids("ann", "cfo") == ["bens", "anns"]

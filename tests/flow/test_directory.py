@@ -17,7 +17,7 @@ from soorma_ai import (
     Tool,
 )
 from soorma_ai.domain.registry import AGENT_GONE_AFTER, AgentKind, Registration
-from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete
 
@@ -151,8 +151,11 @@ async def test_an_agent_that_is_gone_for_good_goes_with_its_events(silent: Platf
         await silent.registry.deregister("silent")
     await clock.advance(AGENT_GONE_AFTER)
     stranger = silent.as_user(tenant_id="default", user_id="eve", roles=["admin"])
-    with pytest.raises(LocalProtocolError, match="trusted operator"):
+    with pytest.raises(Forbidden, match=r"eve has admin and may not registry\.deregister here: .* the role operator"):
         await stranger.registry.deregister("silent")
+    steering = silent.as_user(tenant_id="default", user_id="olga", roles=["operator"])
+    with pytest.raises(Forbidden, match=r"may not remove a shared agent here: .* the trusted root"):
+        await steering.registry.deregister("silent")
     gone = await silent.registry.deregister("silent")
     assert {one.event_name for one in gone} == {"data.fetch.requested", "data.fetched"}
     assert await silent.registry.query(name="silent", live=False) == []
@@ -166,7 +169,10 @@ async def test_another_tenants_agent_is_not_there_to_deregister(platform: Platfo
     await store.registry.leave(["theirs"])
     with pytest.raises(NotFound):
         await platform.registry.deregister("theirs")
-    assert await platform.as_user(tenant_id="two", user_id="bob").registry.deregister("theirs") == []
+    with pytest.raises(Forbidden):
+        await platform.as_user(tenant_id="two", user_id="bob").registry.deregister("theirs")
+    operator = platform.as_user(tenant_id="two", user_id="bob", roles={"operator"})
+    assert await operator.registry.deregister("theirs") == []
 
 
 async def test_a_handler_registers_an_event_that_it_makes_from_then_on(platform: Platform) -> None:

@@ -121,7 +121,7 @@ async def test_what_killed_a_plan_cannot_be_redriven_and_is_discarded_by_somebod
         await platform.redrive(letter.letter_id)
     assert await platform.dead_letter(letter.letter_id) == letter
     assert await platform.plan(handle.plan_id) == plan
-    ann = platform.as_user(tenant_id="default", user_id="ann")
+    ann = platform.as_user(tenant_id="default", user_id="ann", roles={"operator"})
     assert await ann.discard(letter.letter_id, "paid in cash")
     assert await platform.dead_letters() == []
     gone = await platform.dead_letter(letter.letter_id)

@@ -110,7 +110,10 @@ async def test_no_event_opens_a_gate_or_changes_who_may(platform: Platform) -> N
     assert (await the_wait(platform)).wait_id == question.wait_id
     assert len((await platform.plan(plan.plan_id)).steps) == 2
     thief = platform.as_user(tenant_id="default", user_id="bert", roles={"burglar", "director"})
-    assert await thief.answer(question.wait_id, {"approved": True}) == "invalid"
+    with pytest.raises(NotFound):
+        await thief.answer(question.wait_id, {"approved": True})
+    steering = platform.as_user(tenant_id="default", user_id="olga", roles={"operator", "burglar"})
+    assert await steering.answer(question.wait_id, {"approved": True}) == "invalid"
     assert await platform.answer(question.wait_id, {"approved": False}) == "accepted"
     assert charged == []
 

@@ -20,7 +20,9 @@ from pathlib import Path
 from situations import Halts, Shop
 
 from soorma_ai import Platform
-from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
+from soorma_ai.domain.expectations import Arrival
 from soorma_ai.ports import StoredEvent, Work
 from soorma_ai.testing.clock import VirtualClock
 
@@ -42,16 +44,24 @@ AT_REST = """
 """
 
 
+class Broker(LocalBus):
+    """Carries what is published, so that it stands in the outbox until then."""
+
+    is_broker = True
+
+
 class Halting(SqliteQueue):
-    """The bus never gets one request, and one decision never comes to be carried out."""
+    """The bus never gets one request, and one decision is written down alone and never comes to be carried out."""
 
     async def unsent(self, limit: int) -> list[StoredEvent]:
         return [row for row in await super().unsent(limit) if row.event.type != "courier.deliver"]
 
-    async def commit(self, work: Work, now: datetime) -> None:
+    async def commit(self, work: Work, now: datetime) -> Arrival:
         if work.delivery.event.type == "order.journalled":
+            for owed in work.bill:
+                await SqlitePlans(self.database).settle(owed)
             await asyncio.Event().wait()
-        await super().commit(work, now)
+        return await super().commit(work, now)
 
 
 def halting(path: Path) -> SqliteStore:
@@ -63,9 +73,9 @@ def halting(path: Path) -> SqliteStore:
 async def leave(path: Path) -> None:
     """Until nothing more can happen; then this process is killed."""
     clock, shop = VirtualClock(seed="golden"), Shop(HALTS)
-    async with Platform(store=halting(path), clock=clock) as platform:
+    async with Platform(store=halting(path), bus=Broker(), clock=clock) as platform:
         await platform.start(shop.evening())
-    async with Platform(store=halting(path), clock=clock) as platform:
+    async with Platform(store=halting(path), bus=Broker(), clock=clock) as platform:
         changed = platform.services.signals.watch()
         await platform.start(*shop.main_agents())
         await platform.request("stock.reserve", {"sku": "B"}, idempotency_key="a client's")

@@ -306,3 +306,12 @@ def test_looking_at_an_older_file_says_what_to_do_and_changes_nothing(older: Pat
     with pytest.raises(ConfigError, match="start the platform on it once, which brings it forward"):
         files.open_reader(older)
     assert older.read_bytes() == before
+
+
+def test_what_an_older_version_left_belongs_to_whom_it_belonged(older: Path) -> None:
+    opened_and_closed(older)
+    assert set(rows(older, "SELECT tenant, user_id FROM plan")) == {("default", "local"), ("island", "ann")}
+    assert rows(older, "SELECT count(*) FROM plan WHERE user_id <> json_extract(body, '$.lineage.user_id')") == [(0,)]
+    kept = "status = 'open' OR kind = 'client' OR group_id IS NOT NULL"
+    owners = set(rows(older, f"SELECT tenant, user_id FROM expectation WHERE {kept}"))
+    assert owners == {("default", "local"), ("island", "ann")}

@@ -9,12 +9,14 @@ from soorma_ai.domain.people import Person
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.commands import (
+    AddKey,
     AnswerWait,
     CancelPlan,
     Command,
     DiscardLetter,
     PrunePlans,
     RedriveLetter,
+    RevokeKey,
     parse,
     sender,
     spell,
@@ -31,6 +33,8 @@ PRUNE: dict[str, Any] = {"older_than": 86400.5, "statuses": ["failed"], "after":
         (CancelPlan("p-1", "no more"), {"call": "cancel", "plan_id": "p-1", "reason": "no more"}),
         (RedriveLetter(7), {"call": "redrive", "letter_id": 7}),
         (DiscardLetter(7, "torn"), {"call": "discard", "letter_id": 7, "note": "torn"}),
+        (AddKey({"key_id": "k-1"}), {"call": "add_key", "key": {"key_id": "k-1"}}),
+        (RevokeKey("k-1"), {"call": "revoke_key", "key_id": "k-1"}),
         (PrunePlans(timedelta(days=1, seconds=0.5), ("failed",), "p-1"), {"call": "prune", **PRUNE}),
     ],
     ids=lambda value: value["call"] if isinstance(value, dict) else "",
@@ -62,8 +66,8 @@ def test_what_may_be_left_out_has_a_default() -> None:
 @pytest.mark.parametrize(
     ("request_", "refusal"),
     [
-        ({}, "the owner knows the commands answer, cancel, redrive, discard, prune, not None"),
-        ({"call": "approve"}, "discard, prune, not 'approve'"),
+        ({}, "the owner knows the commands answer, cancel, redrive, discard, prune, add_key, revoke_key, not None"),
+        ({"call": "approve"}, "prune, add_key, revoke_key, not 'approve'"),
         ({"call": ["answer"]}, r"not \['answer'\]"),
         ({"call": "answer", "payload": {}}, "answer: 'wait_id' is nothing: Field required"),
         ({"call": "answer", "wait_id": "w", "payload": [1]}, r"answer: 'payload' is \[1\]: .* dictionary"),

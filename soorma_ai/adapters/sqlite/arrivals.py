@@ -165,9 +165,10 @@ def waiting_for_takers(
     limit: int,
     root_plan_id: str | None = None,
     task_id: str | None = None,
+    user_id: str | None = None,
 ) -> list[Untaken]:
     found: list[Untaken] = []
-    for seq, expires in kept.waiting(db, tenant_id, now, root_plan_id, task_id):
+    for seq, expires in kept.waiting(db, tenant_id, now, root_plan_id, task_id, user_id):
         if len(found) == limit:
             break
         event = log.readable(db, seq)

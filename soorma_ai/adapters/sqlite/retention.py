@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.domain.identity import AUDIT_KEPT
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
@@ -196,6 +197,13 @@ _REMOVE_GATES = """
 """
 
 
+_REMOVE_AUDIT = """
+    DELETE FROM audit WHERE seq IN (
+        SELECT seq FROM audit WHERE tenant = :tenant AND at < :audit_before ORDER BY at LIMIT :limit
+    )
+"""
+
+
 @dataclass(frozen=True)
 class Old:
     """Conditions under which a row may go, and the moment at which it is looked for."""
@@ -241,6 +249,7 @@ class _Batch:
             "before_text": old.before.astimezone(UTC).isoformat(),
             "statuses": json.dumps(list(old.statuses)),
             "now": epoch(old.now),
+            "audit_before": epoch(min(old.before, old.now - AUDIT_KEPT)),
             "limit": limit,
             "roots": "[]",
             "going": "[]",
@@ -265,8 +274,10 @@ class _Batch:
         return then
 
     def requests(self, place: _Place) -> _Place:
-        """Requests of clients that were not answered, long after they stopped waiting, and what people said of some."""
-        removed = 0 if self._dry_run else max(self._done(_REMOVE_REQUESTS), self._done(_REMOVE_GATES))
+        """Requests of clients that were not answered, long after they stopped waiting, what people said of some, and
+        what is known of old changes."""
+        statements = () if self._dry_run else (_REMOVE_REQUESTS, _REMOVE_GATES, _REMOVE_AUDIT)
+        removed = max(map(self._done, statements), default=0)
         return place if removed == self._limit else _Place(_LOOSE)
 
     def loose(self, place: _Place) -> _Place | None:

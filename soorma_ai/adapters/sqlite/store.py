@@ -8,7 +8,7 @@ from pathlib import Path
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import budget, inbox, memory, registry, tasks
+from soorma_ai.adapters.sqlite.tables import budget, identity, inbox, memory, registry, tasks
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
@@ -21,9 +21,11 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
+    Audit,
     DeadLetters,
     EventLog,
     Hands,
+    Keys,
     Memory,
     Plans,
     Pruned,
@@ -177,6 +179,7 @@ class SqliteRegistry(Part):
 
 class SqliteEventLog(Part):
     events = reading(log.events)
+    page = reading(log.page)
     event = reading(log.event_by_id)
     handed = reading(inbox.handed)
     untaken = reading(arrivals.waiting_for_takers)
@@ -188,6 +191,18 @@ class SqliteDeadLetters(Part):
     redrive = writing(letters.redrive)
     discard = writing(letters.discard)
     set_aside = writing(letters.set_aside)
+
+
+class SqliteKeys(Part):
+    add = writing(identity.add_key)
+    find = reading(identity.find_key)
+    ls = reading(identity.keys)
+    revoke = writing(identity.revoke_key)
+
+
+class SqliteAudit(Part):
+    record = writing(identity.record)
+    entries = reading(identity.entries)
 
 
 class SqliteUpkeep(Part):
@@ -223,6 +238,8 @@ class SqliteStore:
         self.events: EventLog = SqliteEventLog(self.database)
         self.letters: DeadLetters = SqliteDeadLetters(self.database)
         self.upkeep: Upkeep = SqliteUpkeep(self.database)
+        self.keys: Keys = SqliteKeys(self.database)
+        self.audit: Audit = SqliteAudit(self.database)
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         self.database.on_commit, self.database.on_arrival = on_commit, on_arrival

@@ -15,6 +15,7 @@ from soorma_ai.domain.memory import (
     SessionSummary,
     StoreMemory,
 )
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import JsonObject, derived_id, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound
@@ -159,8 +160,8 @@ class MemoryClient:
     async def list_plans(
         self, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 20
     ) -> list[PlanSummary]:
-        """Plans, newest first. `status` may be 'active' too: every plan that has not ended."""
-        found = await reading.plans(self._handling.services, self._tenant_id, status, session_id, limit)
+        """Plans of the user in hand, newest first. `status` may be 'active' too: every plan that has not ended."""
+        found = await reading.plans(self._handling.services, self._user, status, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
     async def create_session(
@@ -175,13 +176,20 @@ class MemoryClient:
         return made
 
     async def list_sessions(self, limit: int = 20) -> list[SessionSummary]:
-        """Return conversations, the one that something happened in last first; those of this handling last of all."""
+        """Return conversations of the user in hand, the one that something happened in last first; those of this
+        handling last of all."""
         made = [one.session for one in self._handling.recorded if isinstance(one, OpenSession)]
-        return [*await self._handling.services.store.memory.sessions(self._tenant_id, limit), *made][:limit]
+        memory, user_id = self._handling.services.store.memory, self._user.user_id
+        return [*await memory.sessions(self._tenant_id, limit, user_id=user_id), *made][:limit]
 
     @property
     def _tenant_id(self) -> str:
         return self._handling.event.tenant_id
+
+    @property
+    def _user(self) -> Person:
+        """Whose lists these are; by its id, an agent reaches every plan of its tenant."""
+        return Person(self._tenant_id, self._handling.lineage.user_id, frozenset())
 
     async def _at(self, key: str, plan_id: str | None) -> MemoryKey:
         return MemoryKey(self._tenant_id, await self._own(plan_id), key)
@@ -198,7 +206,7 @@ class MemoryClient:
         if self._handling.works_on(plan_id):
             return self._handling.plan
         try:
-            return await reading.own_plan(self._handling.services, self._tenant_id, plan_id)
+            return await reading.own_plan(self._handling.services, Person(self._tenant_id), plan_id)
         except NotFound:
             return None
 

@@ -154,7 +154,7 @@ class PlatformContext:
         self.bus = BusClient(handling, in_hand)
         self.registry = RegistryClient(handling)
         self.memory = MemoryClient(handling, in_hand)
-        self.tracker = Tracker(handling.services, handling.event.tenant_id)
+        self.tracker = Tracker(handling.services, Person(handling.event.tenant_id))
 
     @cached_property
     def toolkit(self) -> "EventToolkit":

@@ -1,35 +1,18 @@
 """`soorma prune`: remove what is over."""
 
-import re
 import sys
 from dataclasses import asdict, replace
 from datetime import timedelta
-from typing import Any
 
 import click
 
-from soorma_ai.cli.options import Access, as_json, with_access
+from soorma_ai.cli.options import Access, Age, as_json, with_access
 from soorma_ai.cli.store_access import CommandRunner, look_up
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.commands import PrunePlans
 from soorma_ai.runtime.client.retention import FINAL, add
 from soorma_ai.terminal.printing import Printer, print_json
 from soorma_ai.terminal.wording import span
-
-_AGE = re.compile(r"(\d{1,4})(h|d|w)")
-_UNITS = {"h": timedelta(hours=1), "d": timedelta(days=1), "w": timedelta(weeks=1)}
-
-
-class Age(click.ParamType[timedelta]):
-    """A number of hours, days or weeks."""
-
-    name = "age"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        found = _AGE.fullmatch(value)
-        if found is None:
-            self.fail(f"{value!r} is no age: give hours, days or weeks, as in 36h, 30d, 8w")
-        return int(found[1]) * _UNITS[found[2]]
 
 
 @click.command()

@@ -83,6 +83,13 @@ def may_meet(wait: Expectation, source: str) -> bool:
     return not wait.producers or source in wait.producers
 
 
+def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:
+    """Tell whether a person is among those of the tenant who may answer: the approvers, or anybody where none are
+    named. Neither whose it is nor a role that steers counts."""
+    approvers = asked.ask.approvers_at(asked.opened_at, now) if asked.ask else ()
+    return not approvers or person.roles is None or not person.roles.isdisjoint(approvers)
+
+
 def _held_request(asked: Expectation) -> EventEnvelope | None:
     held = asked.ask.proposal if asked.ask else None
     if held is None or held.request is None:
@@ -96,9 +103,9 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
     ask = expectation.ask
     if ask is None:
         return "this is no question to a person"
-    approvers = ask.approvers_at(expectation.opened_at, now)
-    if approvers and person.roles is not None and not person.roles.intersection(approvers):
-        has = ", ".join(sorted(person.roles)) or "no role"
+    if not may_answer(expectation, person, now):
+        has = ", ".join(sorted(person.roles or ())) or "no role"
+        approvers = ask.approvers_at(expectation.opened_at, now)
         return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
     if answer.decision not in ask.allowed_decisions:
         return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"

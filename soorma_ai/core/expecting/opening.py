@@ -126,6 +126,7 @@ def expectation_of(waiter: Waiter, spec: ExpectationSpec, now: datetime) -> Expe
         group_id=spec.group_id,
         place=spec.place,
         dataschema=spec.dataschema,
+        user_id=waiter.lineage.user_id,
     )
 
 

@@ -30,6 +30,7 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
         subject=expectation.id,
         causation_id=causation_id,
         tenant_id=expectation.tenant_id,
+        user_id=expectation.user_id,
         plan_id=expectation.plan_id,
         root_plan_id=expectation.root_plan_id,
     )

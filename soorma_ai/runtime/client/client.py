@@ -1,43 +1,40 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+from soorma_ai.core.authority import Owner, check, only_user
 from soorma_ai.core.expecting.answers import decision_meant
-from soorma_ai.core.expecting.gates import gate_id
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
-from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
+from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
-from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, NotFound
-from soorma_ai.ports import EventPage, Pruned
+from soorma_ai.errors import LocalProtocolError, NotFound
+from soorma_ai.ports import AuditRow, EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import (
-    check_data,
-    own_question,
-    reply_of,
-    request_of,
-    take_answer,
-    take_in,
-    take_request,
-)
+from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_in, take_request
+from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
-from soorma_ai.runtime.client.plan_handle import POLL_SECONDS, PlanHandle, seconds
+from soorma_ai.runtime.client.own import check_receiver, check_session
+from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
+from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
+from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.process.signals import Notice, until
-from soorma_ai.runtime.handling.requests import read_reply, request_type
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.events import events_of, only_user
+from soorma_ai.runtime.views.audit import Outcome, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -46,7 +43,13 @@ CANCELLED = "cancelled by request"
 
 
 class Client:
-    """Acts as one person of one tenant, and sees that tenant only."""
+    """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
+
+    What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
+    """
+
+    # Who came by a token; what they change is written down.
+    caller: Caller | None = None
 
     def __init__(self, services: Services, person: Person) -> None:
         self._open_services: Services | None = services
@@ -64,6 +67,12 @@ class Client:
         must_be_text("user_id", user_id)
         return Client(self.services, Person(tenant_id, user_id, roles_of(roles)))
 
+    def as_caller(self, caller: Caller) -> "Client":
+        """Return the same calls for whom an authenticator found, whose changes are written down; see `audit`."""
+        client = Client(self.services, caller.person)
+        client.caller = caller
+        return client
+
     async def submit(
         self,
         goal: str,
@@ -79,12 +88,13 @@ class Client:
         Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
         or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
-        registered = await self._goal(goal, planner)
+        registered = await goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self._event_id(goal, idempotency_key)
         given = check_data(registered.definition, data)
-        lineage, now = self._lineage(session_id), self._now()
+        lineage, now = await self._lineage(session_id), self._now()
         event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        await take_request(self.services, self.person, event, registered.definition, approve=approve)
+        async with self._changing("submit", event.id):
+            await take_request(self.services, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -104,8 +114,10 @@ class Client:
         """
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
-            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
-            return await self._reply_within(expectation, answered, seconds(timeout), is_new=idempotency_key is None)
+            async with self._changing("request", event.id):
+                await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+            is_new = idempotency_key is None
+            return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
 
     async def ask(
         self,
@@ -120,18 +132,20 @@ class Client:
         """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
         `timeout` from now. Raise Held as `request` does."""
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
-        await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+        async with self._changing("request", event.id):
+            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
         return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
         """Wait for the reply to a request of before, as `request` does. Raise NotFound, DeadlineExceeded."""
         must_be_outside()
         expectation = await self.services.store.plans.expectation(request_id)
-        is_request = expectation is not None and expectation.kind is ExpectationKind.CLIENT
-        if expectation is None or not is_request or not await self._is_own(expectation):
-            raise NotFound(f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id")
+        missing = f"no request {request_id} of tenant {self.person.tenant_id!r}; Held carries its id"
+        if expectation is None or expectation.kind is not ExpectationKind.CLIENT:
+            raise NotFound(missing)
+        check(self.person, "reply", expectation, missing)
         with self.services.signals.awaiting(request_id) as answered:
-            return await self._reply_within(expectation, answered, seconds(timeout))
+            return await reply_within(self.services, expectation, answered, seconds(timeout))
 
     async def publish(
         self,
@@ -145,7 +159,8 @@ class Client:
         session_id: str | None = None,
         approve: bool = False,
     ) -> str:
-        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it.
+        """Publish an event from outside, and return its id. `plan_id` or `correlation_id` say which plan waits for it,
+        which has to be one that this person may steer.
 
         A request is checked against its receiver's schema as `request` does it, and gets no reply here. Raise Held as
         `request` does.
@@ -161,7 +176,7 @@ class Client:
             definition = EventDefinition(event_name=event_type, topic=where)
         given = check_data(definition, data)
         event = new_event(
-            self._lineage(session_id, plan_id),
+            await self._lineage(session_id, plan_id),
             event_id=self._event_id(event_type, idempotency_key),
             source=CLIENT,
             topic=where,
@@ -170,23 +185,23 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
-        if where is EventTopic.ACTION_REQUESTS:
-            await take_request(self.services, self.person, event, definition, approve=approve)
-        else:
-            await take_in(self.services, event)
+        async with self._changing("publish", event.id):
+            await check_receiver(self.services, self.person, plan_id, correlation_id)
+            if where is EventTopic.ACTION_REQUESTS:
+                await take_request(self.services, self.person, event, definition, approve=approve)
+            else:
+                await take_in(self.services, event)
         return event.id
 
     async def waits(self, *, limit: int = 50) -> list[Wait]:
-        """Return open questions to people, the most urgent first."""
-        found = await self.services.store.plans.questions(self.person.tenant_id, limit)
-        return [wait for wait in map(Wait.of, found) if wait]
+        """Return open questions that are this person's to see, or that name them as who answers; the most urgent
+        first."""
+        return await questions_to(self.services, self.person, limit)
 
     async def wait(self, wait_id: str) -> Wait:
-        """Return a question to people, also one that is closed by now. Raise NotFound."""
-        found = Wait.of(await own_question(self.services.store, self.person, wait_id))
-        if found is None:
-            raise NotFound(f"{wait_id} asks nobody")
-        return found
+        """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
+        asked = await own_question(self.services.store, self.person, wait_id, self._now())
+        return cast("Wait", Wait.of(asked))
 
     async def answer(
         self,
@@ -214,79 +229,103 @@ class Client:
             answered_at=now,
             note=note,
         )
-        return await take_answer(self.services.store, wait_id, given, self.person, now)
+        async with self._changing("answer", wait_id) as outcome:
+            said = await take_answer(self.services.store, wait_id, given, self.person, now)
+            outcome.word = str(said)
+        return said
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
-        """Ask a plan to stop. False when it had ended already. Raise NotFound."""
+        """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
-        await self._own_plan(plan_id)
-        return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+        async with self._changing("cancel", plan_id):
+            await self._own_plan(plan_id, "cancel")
+            return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
     ) -> list[PlanRecord]:
         """Return plans, the newest first. `status` may be 'active' too: every plan that has not ended."""
-        return await reading.plans(self.services, self.person.tenant_id, status, session_id, limit)
+        return await reading.plans(self.services, self.person, status, session_id, limit)
 
     async def sessions(self, *, limit: int = 50) -> list[SessionSummary]:
         """Return conversations, the one in which something happened last first."""
-        return await self.services.store.memory.sessions(self.person.tenant_id, limit)
+        person = self.person
+        return await self.services.store.memory.sessions(person.tenant_id, limit, user_id=only_user(person))
 
     async def create_session(
         self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
     ) -> SessionSummary:
-        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too."""
+        """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
+        Raise NotFound for the session of another user."""
         must_be_outside()
+        await check_session(self.services.store, self.person, session_id)
         person, now = self.person, self._now()
         about = json_object("the metadata of a session", metadata or {})
         made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
-        await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
+        async with self._changing("create_session", made.session_id):
+            await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
+        await check_session(self.services.store, person, made.session_id)
         return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
 
     @property
     def memory(self) -> PlanMemory:
-        return PlanMemory(self.services, self.person.tenant_id)
+        return PlanMemory(self.services, self.person, self.caller)
 
     @property
     def registry(self) -> Directory:
-        return Directory(self.services, self.person)
+        return Directory(self.services, self.person, self.caller)
 
     @property
     def tracker(self) -> Tracker:
-        return Tracker(self.services, self.person.tenant_id)
+        return Tracker(self.services, self.person)
+
+    @property
+    def keys(self) -> KeyRing:
+        return KeyRing(self.services, self.person, self.caller)
+
+    async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
+        """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
+        the last `seq`. Raise Forbidden for who is no auditor or operator."""
+        check(self.person, "audit", Owner(self.person.tenant_id), "")
+        return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
 
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
-        return await reading.plan_details(self.services, self.person.tenant_id, plan_id)
+        return await reading.plan_details(self.services, self.person, plan_id)
 
     async def trace(self, plan_id: str) -> Trace:
         """Return why everything in a plan happened: who did what because of what, and when. Raise NotFound.
 
         `soorma_ai.terminal.story.print_trace` prints it.
         """
-        return await reading.trace_of(self.services, self.person.tenant_id, plan_id)
+        return await reading.trace_of(self.services, self.person, plan_id)
 
     async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage:
-        """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
-        Raise NotFound."""
-        root = None if plan_id is None else (await self._own_plan(plan_id)).root_plan_id
-        user = only_user(self.person) if root is None else None
-        return await events_of(self.services, self.person.tenant_id, after, limit, root_plan_id=root, user_id=user)
+        """Return events in the order in which they came, from behind the place `after` on; those of a plan's tree, or
+        all that this person sees. Of somebody who sees their own only, a page may be short, or empty, before the end.
+        Raise NotFound for a plan that they do not see.
+        """
+        person = self.person
+        root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
+        user_id = only_user(person) if root is None else None
+        return await self.services.store.events.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id)
 
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
-        plan = await self._own_plan(plan_id)
+        plan = await self._own_plan(plan_id, "follow")
         return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
-        return [letter_of(row) for row in await self.services.store.letters.dead_letters(self.person.tenant_id, limit)]
+        person, letters = self.person, self.services.store.letters
+        found = await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
+        return [letter_of(row) for row in found]
 
     async def dead_letter(self, letter_id: int) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
         must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id))
+        return letter_of(await own_row(self.services, self.person, letter_id, "dead_letter"))
 
     async def redrive(self, letter_id: int) -> bool:
         """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
@@ -296,14 +335,16 @@ class Client:
         `request` with the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
-        return await redrive(self.services, self.person, letter_id)
+        async with self._changing("redrive", str(letter_id)):
+            return await redrive(self.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
-        await own_row(self.services, self.person, letter_id)
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        return await self.services.store.letters.discard(letter_id, said, self._now())
+        async with self._changing("discard", str(letter_id)):
+            await own_row(self.services, self.person, letter_id, "discard")
+            return await self.services.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
         self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
@@ -311,25 +352,18 @@ class Client:
         """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
 
         What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
-        idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours.
+        idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden for who is no
+        operator.
         """
         must_be_outside()
-        return await prune(self.services, self.person.tenant_id, older_than, statuses, dry_run=dry_run)
+        async with self._changing("prune", f"older than {older_than}"):
+            return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
 
-    async def _own_plan(self, plan_id: str) -> PlanRecord:
-        return await reading.own_plan(self.services, self.person.tenant_id, plan_id)
+    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Outcome]:
+        return changing(self.services, self.caller, call, what)
 
-    async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
-        known = await self.services.store.registry.known_events(self.person.tenant_id)
-        goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
-        fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
-        if not fitting:
-            names = sorted({event.definition.event_name for event in goals})
-            raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
-        if len(fitting) > 1:
-            who = ", ".join(sorted(event.agent for event in fitting))
-            raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
-        return fitting[0]
+    async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
+        return await reading.own_plan(self.services, self.person, plan_id, call)
 
     async def _request_type(self, event_type: str) -> EventDefinition:
         registry, tenant_id = self.services.store.registry, self.person.tenant_id
@@ -345,7 +379,7 @@ class Client:
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await self._request_type(event_type)
         event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
-        given, lineage, now = check_data(definition, data), self._lineage(session), self._now()
+        given, lineage, now = check_data(definition, data), await self._lineage(session), self._now()
         event = request_of(definition, given, event_id, lineage, now, None)
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
 
@@ -354,45 +388,9 @@ class Client:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
 
-    def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
+    async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
+        await check_session(self.services.store, self.person, session_id)
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
-
-    async def _reply_within(
-        self, expectation: Expectation, answered: Notice, at_most: float, *, is_new: bool = False
-    ) -> JsonObject:
-        """A request that `is_new` has no reply yet, so the store is not asked for it at first."""
-        until_when = self.services.clock.monotonic() + at_most
-        while True:
-            self.services.signals.check()
-            came, answered.reply = answered.reply, None
-            if came is not None:
-                return (await read_reply(self.services.store.registry, expectation, came)).data
-            reply = None if is_new else await self._reply(expectation.id)
-            if reply is not None:
-                return reply.data
-            is_new = False
-            left = min(POLL_SECONDS, until_when - self.services.clock.monotonic())
-            if left <= 0:
-                raise DeadlineExceeded(f"no reply to {expectation.subject!r} came within {at_most} s")
-            await until(answered, self.services.clock, left)
-
-    async def _is_own(self, asked: Expectation) -> bool:
-        """Tell whether this person made the request, now held or published; the trusted operator made all of them."""
-        if asked.tenant_id != self.person.tenant_id or self.person.roles is None:
-            return asked.tenant_id == self.person.tenant_id
-        request = await self.services.store.events.event(asked.id)
-        gate = None if request else await self.services.store.plans.expectation(gate_id(asked.id))
-        held = gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
-        made = request or held
-        return made is not None and made.user_id == self.person.user_id
-
-    async def _reply(self, request_id: str) -> EventEnvelope | None:
-        store = self.services.store
-        expectation = await store.plans.expectation(request_id)
-        if expectation is None or expectation.met_by is None or expectation.status is not ExpectationStatus.MET:
-            return None
-        event = await store.events.event(expectation.met_by)
-        return event and await read_reply(store.registry, expectation, event)
 
     def _now(self) -> datetime:
         return self.services.clock.now()

@@ -9,6 +9,7 @@ from typing import ClassVar, Protocol, TypeVar
 
 from pydantic import StrictInt, TypeAdapter, ValidationError
 
+from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.people import AnswerOutcome, Person
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import LocalProtocolError
@@ -109,12 +110,7 @@ class PrunePlans:
 
     async def do(self, client: Client) -> JsonObject:
         pruned = await prune(
-            client.services,
-            client.person.tenant_id,
-            self.older_than,
-            self.statuses,
-            after=self.after,
-            batches=BATCHES_AT_ONCE,
+            client.services, client.person, self.older_than, self.statuses, after=self.after, batches=BATCHES_AT_ONCE
         )
         return asdict(pruned)
 
@@ -122,8 +118,40 @@ class PrunePlans:
         return TypeAdapter(Pruned).validate_python(reply)
 
 
+@dataclass(frozen=True)
+class AddKey:
+    """`key` is an ApiKey as JSON. It holds the hash of a secret that never comes here."""
+
+    name: ClassVar[str] = "add_key"
+    key: JsonObject
+
+    async def do(self, client: Client) -> JsonObject:
+        try:
+            key = TypeAdapter(ApiKey).validate_python(self.key)
+        except ValidationError as error:
+            raise LocalProtocolError(f"{self.name}: this is no key: {error.errors()[0]['msg']}") from error
+        await client.keys.add(key)
+        return {}
+
+    def read(self, reply: JsonObject) -> None:
+        return None
+
+
+@dataclass(frozen=True)
+class RevokeKey:
+    name: ClassVar[str] = "revoke_key"
+    key_id: str
+
+    async def do(self, client: Client) -> JsonObject:
+        return {"revoked": await client.keys.revoke(self.key_id)}
+
+    def read(self, reply: JsonObject) -> bool:
+        """Return False when it was revoked before."""
+        return bool(reply["revoked"])
+
+
 COMMANDS: dict[str, type[Command[object]]] = {
-    kind.name: kind for kind in (AnswerWait, CancelPlan, RedriveLetter, DiscardLetter, PrunePlans)
+    kind.name: kind for kind in (AnswerWait, CancelPlan, RedriveLetter, DiscardLetter, PrunePlans, AddKey, RevokeKey)
 }
 
 

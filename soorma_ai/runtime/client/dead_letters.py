@@ -1,5 +1,6 @@
 """Dead letters, as one person of one tenant sees them and redrives them."""
 
+from soorma_ai.core.authority import Owner, check
 from soorma_ai.core.delivery.disposition import hindrance
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
@@ -10,7 +11,7 @@ from soorma_ai.runtime.handling.handling import Services
 
 async def redrive(services: Services, person: Person, letter_id: int) -> bool:
     """Raise LocalProtocolError when something hinders it. One that has changed since it was read is judged again."""
-    row, is_redriven = await own_row(services, person, letter_id), False
+    row, is_redriven = await own_row(services, person, letter_id, "redrive"), False
     while row.status is LetterStatus.DEAD:
         hinders = _hindrance(row)
         if hinders is not None:
@@ -18,18 +19,18 @@ async def redrive(services: Services, person: Person, letter_id: int) -> bool:
         is_redriven = await services.store.letters.redrive(row)
         if is_redriven:
             break
-        row = await own_row(services, person, letter_id)
+        row = await own_row(services, person, letter_id, "redrive")
     services.signals.wake_agents(frozenset({row.agent}))
     return is_redriven
 
 
-async def own_row(services: Services, person: Person, letter_id: int) -> DeadLetterRow:
-    """Return what is stored of a letter. Raise NotFound, also for one of another tenant."""
+async def own_row(services: Services, person: Person, letter_id: int, call: str) -> DeadLetterRow:
+    """Return what is stored of a letter. Raise NotFound for what the person does not see, and Forbidden."""
     row = await services.store.letters.dead_letter(letter_id)
-    if row is None or row.event.tenant_id != person.tenant_id:
-        raise NotFound(
-            f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
-        )
+    missing = f"no dead letter {letter_id} in tenant {person.tenant_id!r}; `soorma dead-letters ls` lists them"
+    if row is None:
+        raise NotFound(missing)
+    check(person, call, Owner(row.event.tenant_id, row.user_id), missing)
     return row
 
 

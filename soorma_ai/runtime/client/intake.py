@@ -11,15 +11,15 @@ from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, opened_by
 from soorma_ai.domain.effects import Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
-from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
 from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
-from soorma_ai.ports import Registry, Store
+from soorma_ai.ports import Registry
+from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 
 
@@ -47,6 +47,20 @@ async def _may_hold_more(services: Services, person: Person, event: EventEnvelop
             f"{most} requests of {person.user_id} are held for an approval already, so {event.type!r} was not taken: "
             "let some of them be answered (`soorma inbox` lists them), or allow more with SOORMA_MAX_BACKLOG"
         )
+
+
+async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
+    """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
+    known = await registry.known_events(tenant_id)
+    goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
+    fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
+    if not fitting:
+        names = sorted({event.definition.event_name for event in goals})
+        raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+    if len(fitting) > 1:
+        who = ", ".join(sorted(event.agent for event in fitting))
+        raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
+    return fitting[0]
 
 
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
@@ -182,43 +196,11 @@ def _must_count(outcome: AnswerOutcome, event: EventEnvelope, person: Person) ->
         )
 
 
-async def own_question(store: Store, person: Person, wait_id: str) -> Expectation:
-    """Return what people are asked. Raise NotFound for what is no question, or one of another tenant."""
-    asked = await store.plans.expectation(wait_id)
-    if asked is None or asked.kind not in FOR_PEOPLE or asked.tenant_id != person.tenant_id:
-        raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
-    return asked
-
-
-async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
-    """Judge and record what a person says about a question: the first valid answer wins. Raise NotFound."""
-    while True:
-        asked = await own_question(store, person, wait_id)
-        outcome = judge_answer(asked, given, person, now)
-        if outcome != ACCEPTED or asked.answer is not None:
-            return outcome
-        event = event_of_answer(asked, given, now)
-        if fault := await _fault_of(store.registry, event, now):
-            return AnswerOutcome(INVALID, fault)
-        if await store.plans.answer(wait_id, given, event, now):
-            return outcome
-        # Somebody was first since the question was read: judged again, on what stands now.
-
-
-async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
-    """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
-    if event.topic is not EventTopic.ACTION_REQUESTS:
-        return ""
-    definition = await request_type(registry, event.tenant_id, event.type, now)
-    faults = violations(definition.payload_schema, event.data) if definition else []
-    return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""
-
-
 async def lineage_of(services: Services, tenant_id: str, plan_id: str | None, goal_id: str | None) -> Lineage:
     """Return the plan's, as if it had asked itself. Raise NotFound, and LocalProtocolError for another goal's plan."""
     if plan_id is None:
         return Lineage(tenant_id=tenant_id, goal_id=goal_id)
-    lineage = (await reading.own_plan(services, tenant_id, plan_id)).lineage
+    lineage = (await reading.own_plan(services, Person(tenant_id), plan_id)).lineage
     if goal_id not in (None, lineage.goal_id):
         raise LocalProtocolError(f"plan {plan_id} pursues goal {lineage.goal_id}, not {goal_id!r}")
     return lineage

@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
+from soorma_ai.core.authority import Owner, check
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Pruned
@@ -17,7 +19,7 @@ BATCH = 250
 
 async def prune(
     services: Services,
-    tenant_id: str,
+    person: Person,
     older_than: timedelta,
     statuses: Sequence[PlanStatus | str],
     *,
@@ -25,12 +27,14 @@ async def prune(
     dry_run: bool = False,
     batches: int | None = None,
 ) -> Pruned:
-    """Remove as many batches as there are, or so many. Raise LocalProtocolError for what cannot be asked."""
+    """Remove as many batches as there are, or so many, of the person's tenant. Raise LocalProtocolError for what cannot
+    be asked, and Forbidden for who may not."""
+    check(person, "prune", Owner(person.tenant_id), "")
     wanted, now = _final(statuses), services.clock.now()
     before, total = _moment(now, older_than), Pruned(after=after)
     while True:
         batch = await services.store.upkeep.prune(
-            before, wanted, BATCH, tenant_id=tenant_id, now=now, after=total.after, dry_run=dry_run
+            before, wanted, BATCH, tenant_id=person.tenant_id, now=now, after=total.after, dry_run=dry_run
         )
         total = add(total, batch)
         batches = None if batches is None else batches - 1

@@ -1,24 +1,28 @@
-"""Agents and their events, as one tenant sees them."""
+"""Agents and their events, as a person of a tenant sees them."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from soorma_ai.core.authority import Owner, check
 from soorma_ai.domain.events import EventTopic, topic_of
+from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.views.audit import changing
 
 # An agent that takes an event knows best what must be in it.
 _BY_WEIGHT = (EventRole.TAKES, EventRole.TAKES_AS_GOAL, EventRole.MAKES, EventRole.AWAITS)
 
 
 class Directory:
-    def __init__(self, services: Services, person: Person) -> None:
+    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
         self._services = services
         self._person = person
+        self._caller = caller
 
     async def find(self, capability: str) -> DiscoveredAgent | None:
         """Return a live agent that has the capability; of several, the first by name."""
@@ -98,16 +102,19 @@ class Directory:
     async def deregister(self, agent: str) -> list[EventDefinition]:
         """Remove an agent that is gone for good, and return the definitions that it alone registered, also removed.
 
-        Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. Only the
-        trusted operator removes agents that all tenants share.
+        Raises NotFound, and LocalProtocolError while it lives, or while a plan, a task or a delivery needs it. An
+        operator removes the tenant's agents, and only the trusted root those that all tenants share, else Forbidden.
         """
         must_be_outside()
-        rows = [row for row in await self._rows() if row.agent == agent]
-        if not rows:
-            raise NotFound(f"no agent {agent!r} in tenant {self._person.tenant_id!r}")
-        if rows[0].tenant_id is None and self._person.roles is not None:
-            raise LocalProtocolError(f"{agent} is shared by all tenants; only the trusted operator removes it")
-        return await self._services.store.registry.deregister(agent, self._services.clock.now())
+        async with changing(self._services, self._caller, "registry.deregister", agent):
+            row = next((row for row in await self._rows() if row.agent == agent), None)
+            missing, here = f"no agent {agent!r} in tenant {self._person.tenant_id!r}", Owner(self._person.tenant_id)
+            if row is None:
+                raise NotFound(missing)
+            check(self._person, "registry.deregister", here, missing)
+            if row.tenant_id is None:
+                check(self._person, "remove a shared agent", here, missing)
+            return await self._services.store.registry.deregister(agent, self._services.clock.now())
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()

@@ -1,12 +1,14 @@
-"""Everything stored about plans, put together for one tenant."""
+"""Everything stored about plans, put together for one person."""
 
 from collections.abc import Sequence
 
+from soorma_ai.core.authority import check, only_user
 from soorma_ai.core.plan.lifecycle import before_it_began
 from soorma_ai.core.report.time_shares import time_of_people
 from soorma_ai.core.report.trace import Trace, trace
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.runtime.handling.handling import Services
@@ -17,20 +19,24 @@ MOST_UNTAKEN = 1_000
 ACTIVE = "active"
 
 
-async def own_plan(services: Services, tenant_id: str, plan_id: str) -> PlanRecord:
-    """Return a plan, also one that is still being begun. Raises NotFound."""
+async def own_plan(services: Services, person: Person, plan_id: str, call: str = "plan") -> PlanRecord:
+    """Return a plan, also one that is still being begun. Raises NotFound for what the person does not see, and
+    Forbidden for what they see and may not do this with."""
     plan = await services.store.plans.plan(plan_id)
     if plan is None and (found := await services.store.plans.goal_of(plan_id)):
         agent, goal = found
         plan = before_it_began(goal, agent)
-    if plan is None or plan.lineage.tenant_id != tenant_id:
-        raise NotFound(f"no plan {plan_id} in tenant {tenant_id!r}; `soorma plans ls` lists them")
+    missing = f"no plan {plan_id} in tenant {person.tenant_id!r}; `soorma plans ls` lists them"
+    if plan is None:
+        raise NotFound(missing)
+    check(person, call, plan.lineage, missing)
     return plan
 
 
 async def plans(
-    services: Services, tenant_id: str, status: PlanStatus | str | None, session_id: str | None, limit: int
+    services: Services, person: Person, status: PlanStatus | str | None, session_id: str | None, limit: int
 ) -> list[PlanRecord]:
+    """Return the plans that a person sees, newest first."""
     if status not in (None, ACTIVE, *PlanStatus):
         raise LocalProtocolError(f"{status!r} is no status of a plan; there are {', '.join(PlanStatus)} and {ACTIVE}")
     going = [one for one in PlanStatus if not one.is_final]
@@ -38,14 +44,19 @@ async def plans(
     found: list[PlanRecord] = []
     for one in wanted:
         found += await services.store.plans.plans(
-            tenant_id=tenant_id, status=one, root_plan_id=None, limit=limit, session_id=session_id
+            tenant_id=person.tenant_id,
+            status=one,
+            root_plan_id=None,
+            limit=limit,
+            session_id=session_id,
+            user_id=only_user(person),
         )
     return sorted(found, key=lambda plan: plan.created_at, reverse=True)[:limit] if status == ACTIVE else found
 
 
-async def plan_details(services: Services, tenant_id: str, plan_id: str) -> PlanDetails:
-    plan = await own_plan(services, tenant_id, plan_id)
-    return await _details(services, plan, await untaken_of_tree(services, tenant_id, plan.root_plan_id))
+async def plan_details(services: Services, person: Person, plan_id: str) -> PlanDetails:
+    plan = await own_plan(services, person, plan_id)
+    return await _details(services, plan, await untaken_of_tree(services, person.tenant_id, plan.root_plan_id))
 
 
 async def untaken_of_tree(services: Services, tenant_id: str, root_plan_id: str) -> list[Untaken]:
@@ -90,9 +101,9 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
     )
 
 
-async def trace_of(services: Services, tenant_id: str, plan_id: str) -> Trace:
+async def trace_of(services: Services, person: Person, plan_id: str) -> Trace:
     """Return the trace of a plan. Raises NotFound."""
-    record = await own_plan(services, tenant_id, plan_id)
+    record, tenant_id = await own_plan(services, person, plan_id), person.tenant_id
     root, now = record.root_plan_id, services.clock.now()
     untaken = await untaken_of_tree(services, tenant_id, root)
     tree = [one for one in await tree_plans(services, tenant_id, root) if one.plan_id != plan_id]

@@ -3,10 +3,12 @@
 from collections import defaultdict
 from collections.abc import Sequence
 
+from soorma_ai.core.authority import check, only_user
 from soorma_ai.core.report import progress as tracking
 from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.memory import PlanSummary
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.tracking import Action, DelegationGroup, Handed, PlanNode, PlanProgress, TimelineEntry
 from soorma_ai.errors import NotFound
@@ -15,11 +17,12 @@ from soorma_ai.runtime.views import plans as reading
 
 
 class Tracker:
-    """Reads the progress of one tenant's plans. Every call raises NotFound for what belongs to another tenant."""
+    """Reads the progress of what a person sees. Every call raises NotFound for what they do not see."""
 
-    def __init__(self, services: Services, tenant_id: str) -> None:
+    def __init__(self, services: Services, person: Person) -> None:
         self._services = services
-        self._tenant_id = tenant_id
+        self._person = person
+        self._tenant_id = person.tenant_id
 
     async def plan_progress(self, plan_id: str) -> PlanProgress:
         plan = await self._plan(plan_id)
@@ -31,7 +34,7 @@ class Tracker:
 
     async def timeline(self, plan_id: str) -> list[TimelineEntry]:
         """Return the lines of `soorma plans show`, in the order of time."""
-        return tracking.timeline(await reading.trace_of(self._services, self._tenant_id, plan_id))
+        return tracking.timeline(await reading.trace_of(self._services, self._person, plan_id))
 
     async def plan_tree(self, plan_id: str) -> PlanNode:
         """Return the plan, and those that it led to, as a tree."""
@@ -40,14 +43,17 @@ class Tracker:
 
     async def session_plans(self, session_id: str, *, limit: int = 50) -> list[PlanSummary]:
         """Return the plans of a session, newest first."""
-        found = await reading.plans(self._services, self._tenant_id, None, session_id, limit)
+        found = await reading.plans(self._services, self._person, None, session_id, limit)
         return [PlanSummary.of(plan) for plan in found]
 
     async def delegation_group(self, group_id: str) -> DelegationGroup:
         """Return what a worker asked for with `delegate_parallel`, also when its task has ended."""
-        members = [one for one in await self._services.store.plans.group(group_id) if one.tenant_id == self._tenant_id]
+        missing = f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id"
+        members = await self._services.store.plans.group(group_id)
         if not members:
-            raise NotFound(f"no group {group_id} in tenant {self._tenant_id!r}; delegate_parallel returns its id")
+            raise NotFound(missing)
+        for one in members:
+            check(self._person, "tracker.delegation_group", one, missing)
         requests = [e for one in members if (e := await self._services.store.events.event(one.id))]
         # Reports are in the tree that the requests belong to.
         root = next((request.root_plan_id for request in requests if request.root_plan_id), None)
@@ -66,10 +72,17 @@ class Tracker:
         self, root_plan_id: str | None = None, task_id: str | None = None, limit: int = reading.MOST_UNTAKEN
     ) -> list[Untaken]:
         store, now = self._services.store, self._services.clock.now()
-        return await store.events.untaken(self._tenant_id, now, limit=limit, root_plan_id=root_plan_id, task_id=task_id)
+        return await store.events.untaken(
+            self._tenant_id,
+            now,
+            limit=limit,
+            root_plan_id=root_plan_id,
+            task_id=task_id,
+            user_id=only_user(self._person),
+        )
 
     async def _plan(self, plan_id: str) -> PlanRecord:
-        return await reading.own_plan(self._services, self._tenant_id, plan_id)
+        return await reading.own_plan(self._services, self._person, plan_id)
 
     async def _actions(self, plan: PlanRecord) -> list[Action]:
         requests = tracking.requests_of(plan.plan_id, await self._tree(plan.root_plan_id))

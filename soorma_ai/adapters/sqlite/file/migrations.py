@@ -34,8 +34,21 @@ STEPS: dict[int, tuple[str, ...]] = {
         *_INBOX_INDEXES,
     ),
     2: (
-        *statements_of("task", "sub_task", "memory", "memory_item", "session", "plan_value"),
+        *statements_of("task", "sub_task", "memory", "memory_item", "plan_value"),
         *statements("""
+            CREATE TABLE session (
+                tenant TEXT NOT NULL,
+                session_id TEXT NOT NULL,
+                user_id TEXT NOT NULL,
+                name TEXT,
+                metadata TEXT NOT NULL,
+                created_at REAL NOT NULL,
+                last_activity REAL NOT NULL,
+                plans INTEGER NOT NULL,
+                PRIMARY KEY (tenant, session_id)
+            ) STRICT, WITHOUT ROWID;
+            CREATE INDEX session_recent ON session (tenant, last_activity DESC, session_id);
+
             ALTER TABLE expectation ADD COLUMN task_id TEXT;
             UPDATE expectation SET task_id = json_extract(body, '$.task_id') WHERE json_valid(body);
             CREATE INDEX expectation_task ON expectation (task_id, opened_at, id) WHERE task_id IS NOT NULL;
@@ -133,6 +146,43 @@ STEPS: dict[int, tuple[str, ...]] = {
                     tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL)
                 )
                 WHERE status = 'open' AND kind = 'gate' AND agent = 'client'
+        """),
+    ),
+    6: (
+        *statements_of("api_key", "audit", "asked_role"),
+        *statements("""
+            ALTER TABLE plan ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
+            UPDATE plan SET user_id = ifnull(json_extract(body, '$.lineage.user_id'), 'local') WHERE json_valid(body);
+            CREATE INDEX plan_user ON plan (tenant, user_id, seq);
+            CREATE INDEX session_user ON session (tenant, user_id, session_id);
+
+            ALTER TABLE expectation ADD COLUMN user_id TEXT NOT NULL DEFAULT '';
+            UPDATE expectation SET user_id = coalesce(
+                (SELECT plan.user_id FROM plan WHERE plan.plan_id = expectation.plan_id),
+                (
+                    SELECT ifnull(json_extract(event.body, '$.userid'), 'local') FROM event
+                    WHERE event.id IN (expectation.task_id, expectation.id) AND json_valid(event.body) LIMIT 1
+                ),
+                json_extract(body, '$.ask.proposal.request.user_id'),
+                iif(json_extract(body, '$.ask.proposal.request') IS NULL, '', 'local')
+            ) WHERE (status = 'open' OR kind = 'client' OR group_id IS NOT NULL) AND json_valid(body);
+            CREATE INDEX expectation_own
+                ON expectation (
+                    tenant,
+                    user_id,
+                    iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0),
+                    opened_at, id
+                )
+                WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
+
+            INSERT OR IGNORE INTO asked_role (tenant, role, due, opened_at, expectation_id)
+                SELECT tenant, role.value,
+                    ifnull((julianday(json_extract(body, '$.deadline')) - 2440587.5) * 86400.0, 9e18),
+                    expectation.opened_at, expectation.id
+                FROM expectation, json_each('["approvers", "escalate_to"]') AS whose,
+                    json_each(iif(json_valid(body), json_extract(body, '$.ask.' || whose.value), '[]')) AS role
+                WHERE status = 'open' AND expectation.kind IN ('wait', 'gate', 'doubt')
+                    AND iif(json_valid(body), json_extract(body, '$.ask.approvers'), '[]') <> '[]'
         """),
     ),
 }

@@ -7,6 +7,8 @@ claimed: the end of its delay when it is queued, the end of its lease when it is
 not run twice has begun. `crashes` counts the ends of the process while the row was leased, `redriven` how often a dead
 letter was brought back.
 
+`api_key`: what is revoked is a column, so that no key is read to end it.
+
 `agent.revision` is another one after each change of its body.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
@@ -14,7 +16,7 @@ letter was brought back.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 6
+VERSION = 7
 APPLICATION_ID = 0x536F6F72
 
 
@@ -90,7 +92,8 @@ CREATE TABLE expectation (
     body TEXT NOT NULL,
     task_id TEXT,
     group_id TEXT,
-    root_plan_id TEXT
+    root_plan_id TEXT,
+    user_id TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX expectation_open_tree ON expectation (root_plan_id, opened_at, id)
     WHERE status = 'open' AND root_plan_id IS NOT NULL;
@@ -110,6 +113,12 @@ CREATE INDEX expectation_question
         tenant, iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0), opened_at, id
     )
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
+CREATE INDEX expectation_own
+    ON expectation (
+        tenant, user_id, iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0),
+        opened_at, id
+    )
+    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
 CREATE INDEX expectation_held
     ON expectation (tenant, iif(json_valid(body), json_extract(body, '$.ask.proposal.request.user_id'), NULL))
     WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
@@ -122,6 +131,17 @@ CREATE TABLE wait_key (
     PRIMARY KEY (tenant, event_type, key, expectation_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX wait_key_of ON wait_key (expectation_id);
+
+-- Open questions by the roles that they name as who answers, in the order in which they are listed.
+CREATE TABLE asked_role (
+    tenant TEXT NOT NULL,
+    role TEXT NOT NULL,
+    due REAL NOT NULL,
+    opened_at REAL NOT NULL,
+    expectation_id TEXT NOT NULL,
+    PRIMARY KEY (tenant, role, due, opened_at, expectation_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX asked_role_of ON asked_role (expectation_id);
 
 CREATE TABLE early (
     tenant TEXT NOT NULL,
@@ -154,9 +174,11 @@ CREATE TABLE plan (
     version INTEGER NOT NULL,
     body TEXT NOT NULL,
     session_id TEXT,
-    answer_key TEXT
+    answer_key TEXT,
+    user_id TEXT NOT NULL DEFAULT ''
 ) STRICT;
 CREATE INDEX plan_tenant ON plan (tenant, seq);
+CREATE INDEX plan_user ON plan (tenant, user_id, seq);
 CREATE TABLE cancellation (plan_id TEXT PRIMARY KEY, reason TEXT NOT NULL) STRICT, WITHOUT ROWID;
 CREATE INDEX plan_status ON plan (status, seq);
 CREATE INDEX plan_root ON plan (root_plan_id, seq);
@@ -237,6 +259,7 @@ CREATE TABLE session (
     PRIMARY KEY (tenant, session_id)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX session_recent ON session (tenant, last_activity DESC, session_id);
+CREATE INDEX session_user ON session (tenant, user_id, session_id);
 
 CREATE TABLE journal (
     seq INTEGER PRIMARY KEY,
@@ -300,6 +323,24 @@ CREATE INDEX untaken_tenant ON untaken (tenant, event_seq) WHERE is_over = 0;
 CREATE INDEX untaken_expires ON untaken (expires) WHERE is_over = 0;
 CREATE INDEX definition_agent ON definition (agent);
 CREATE INDEX definition_name ON definition (event_name, topic, version);
+
+CREATE TABLE api_key (
+    key_id TEXT PRIMARY KEY,
+    tenant TEXT NOT NULL,
+    made_at REAL NOT NULL,
+    revoked_at REAL,
+    body TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX api_key_tenant ON api_key (tenant, made_at, key_id);
+
+CREATE TABLE audit (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    at REAL NOT NULL,
+    body TEXT NOT NULL
+) STRICT;
+CREATE INDEX audit_tenant ON audit (tenant, seq);
+CREATE INDEX audit_age ON audit (tenant, at);
 """)
 
 

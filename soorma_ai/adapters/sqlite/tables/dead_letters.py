@@ -18,10 +18,10 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import NotFound, RemoteProtocolError
 from soorma_ai.ports import DeadLetterRow
 
-_SELECT = """
+_SELECT = f"""
     SELECT inbox.seq, inbox.agent, inbox.state, inbox.reason, inbox.attempt, inbox.redriven,
         coalesce(inbox.ended_at, event.time), event.seq, CAST(event.body AS BLOB),
-        plan.plan_id, plan.root_plan_id, plan.status,
+        plan.plan_id, plan.root_plan_id, plan.status, coalesce(plan.user_id, {log.USER}, ''),
         EXISTS (SELECT 1 FROM outbox WHERE outbox.event_seq = event.seq)
     FROM inbox JOIN event ON event.seq = inbox.event_seq LEFT JOIN plan ON plan.plan_id = inbox.owner
 """
@@ -44,11 +44,14 @@ _REDRIVE = """
 """
 
 
-def listed(db: sqlite3.Connection, tenant_id: str | None, limit: int) -> list[DeadLetterRow]:
+def listed(
+    db: sqlite3.Connection, tenant_id: str | None, limit: int, *, user_id: str | None = None
+) -> list[DeadLetterRow]:
     found = db.execute(
         f"{_SELECT} WHERE inbox.state = 'dead' AND (:tenant IS NULL OR event.tenant = :tenant) "
+        f"AND (:user IS NULL OR coalesce(plan.user_id, {log.USER}) = :user) "
         "ORDER BY inbox.seq DESC LIMIT :limit",
-        {"tenant": tenant_id, "limit": limit},
+        {"tenant": tenant_id, "limit": limit, "user": user_id},
     ).fetchall()
     return [_letter(db, row) for row in found]
 
@@ -108,7 +111,8 @@ def _set_aside(db: sqlite3.Connection, event_seq: int, reason: str, at: datetime
 
 
 def _letter(db: sqlite3.Connection, row: tuple[Any, ...]) -> DeadLetterRow:
-    seq, agent, state, reason, attempts, redriven, at, event_seq, body, plan_id, root_plan_id, status, is_leaving = row
+    seq, agent, state, reason, attempts, redriven, at, event_seq, body, plan_id, root_plan_id, status, *more = row
+    user_id, is_leaving = more
     unreadable: str | None = None
     try:
         event = EventEnvelope.from_json(body)
@@ -129,6 +133,7 @@ def _letter(db: sqlite3.Connection, row: tuple[Any, ...]) -> DeadLetterRow:
         came_for=plan_id,
         plan_status=known(PlanStatus, status) if status else None,
         unreadable=unreadable,
+        user_id=user_id,
     )
 
 

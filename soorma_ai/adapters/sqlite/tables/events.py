@@ -11,15 +11,22 @@ from pydantic import ValidationError
 
 from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import clip, compact
 from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
-from soorma_ai.ports import StoredEvent
+from soorma_ai.ports import EventPage, StoredEvent
 
 _LOG = logging.getLogger("soorma_ai.store")
 
 UNREADABLE = "unreadable"
 MOST_OF_A_REASON = 500
+# Of all events of a tenant, for one page of those that are one user's.
+MOST_LOOKED_AT = 5_000
+# Whose an event is, NULL of one that cannot be read. An event that does not say it has the user of the envelope.
+USER = f"""iif(
+    json_valid(event.body), ifnull(json_extract(event.body, '$.userid'), '{Lineage.user_id}'), NULL
+)"""
 
 
 def publish(db: Connection, event: EventEnvelope) -> bool:
@@ -99,6 +106,7 @@ def stand_in(db: sqlite3.Connection, seq: int, why: str) -> EventEnvelope:
         time=moment(time),
         data={**told} if is_known else {**told, "topic": topic},
         tenant_id=tenant,
+        user_id=NO_USER,
         plan_id=plan_id,
         root_plan_id=root_plan_id,
     )
@@ -149,6 +157,27 @@ def events(
     return [StoredEvent(seq, shown(db, seq, body)) for seq, body in found]
 
 
+def page(
+    db: sqlite3.Connection,
+    tenant_id: str,
+    after: int,
+    limit: int,
+    *,
+    root_plan_id: str | None = None,
+    user_id: str | None = None,
+) -> EventPage:
+    if user_id is None:
+        found = events(db, after=after, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=limit)
+        return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(found) < limit)
+    values = {"tenant": tenant_id, "after": after, "user": user_id, "limit": limit, "most": MOST_LOOKED_AT}
+    looked, last = db.execute(_LOOKED_AT, values).fetchone()
+    rows = db.execute(_OWN, {**values, "last": last}).fetchall()
+    found = [StoredEvent(seq, shown(db, seq, body)) for seq, body in rows]
+    if len(found) == limit:
+        return EventPage(tuple(found), found[-1].seq, is_end=False)
+    return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
+
+
 def unsent(db: sqlite3.Connection, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
     """The events, and those rows whose event cannot be read."""
     found: list[StoredEvent] = []
@@ -194,6 +223,17 @@ UNSENT = """
 """
 
 _SELECT = "SELECT seq, CAST(body AS BLOB) FROM event"
+
+_LOOKED_AT = """
+    SELECT count(*), max(seq) FROM (
+        SELECT seq FROM event WHERE tenant = :tenant AND seq > :after ORDER BY seq LIMIT :most
+    )
+"""
+_OWN = f"""
+    {_SELECT} WHERE tenant = :tenant AND seq > :after AND seq <= :last
+        AND {USER} = :user
+    ORDER BY seq LIMIT :limit
+"""
 
 # The goal's event came before its plan had an id, so it does not carry it.
 _TREE = """

@@ -2,7 +2,7 @@
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -16,7 +16,7 @@ from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKi
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
 
-_SELECT = "SELECT body, status, closed_at, met_by, answer FROM expectation"
+_SELECT = "SELECT body, status, closed_at, met_by, answer, user_id FROM expectation"
 
 _WAITING = """
     WHERE expectation.status = 'open' AND expectation.id IN (
@@ -33,9 +33,22 @@ _BEGINNING = """
 
 # To the letter as the indexes expectation_question and expectation_held have it.
 _DEADLINE = "iif(json_valid(body), ifnull(julianday(json_extract(body, '$.deadline')), 9e9), 0)"
-_QUESTIONS = f"""
-    WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = ?
-    ORDER BY {_DEADLINE}, opened_at, id LIMIT ?
+_ASKED = "status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = :tenant"
+_QUESTIONS = f"WHERE {_ASKED} ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit"
+# Those of a user, and those that name a role.
+_OWN_QUESTIONS = f"""
+    WHERE id IN (
+        SELECT id FROM (
+            SELECT id FROM expectation WHERE {_ASKED} AND user_id = :user
+            ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
+        )
+        UNION ALL
+        SELECT expectation_id FROM (
+            SELECT expectation_id FROM asked_role
+            WHERE tenant = :tenant AND role IN (SELECT value FROM json_each(:roles))
+            ORDER BY due, opened_at, expectation_id LIMIT :limit
+        )
+    ) ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit
 """
 _HELD = """
     SELECT count(*) FROM (
@@ -45,6 +58,8 @@ _HELD = """
         LIMIT ?
     )
 """
+
+_NEVER = 9e18
 
 CAME_EARLY = """
     SELECT DISTINCT event_seq FROM early
@@ -85,9 +100,12 @@ def listed(
     return list(_found(db, f"WHERE {where} ORDER BY opened_at, id", wanted))
 
 
-def questions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[Expectation]:
+def questions(
+    db: sqlite3.Connection, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+) -> list[Expectation]:
     """Open questions to people, the most urgent first."""
-    return list(_found(db, _QUESTIONS, (tenant_id, limit)))
+    wanted = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": json.dumps(sorted(roles))}
+    return list(_found(db, _QUESTIONS if user_id is None else _OWN_QUESTIONS, wanted))
 
 
 def held(db: sqlite3.Connection, tenant_id: str, user_id: str, at_most: int) -> int:
@@ -141,9 +159,20 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
         task_id=expectation.task_id,
         group_id=expectation.group_id,
         root_plan_id=expectation.root_plan_id,
+        user_id=expectation.user_id,
     )
     if done.rowcount == 0:
         raise VersionConflict(f"expectation {expectation.id} exists already; somebody else opened it first")
+    ask = expectation.ask
+    if ask is not None and ask.approvers:
+        due = epoch(expectation.deadline) if expectation.deadline else _NEVER
+        db.executemany(
+            "INSERT INTO asked_role (tenant, role, due, opened_at, expectation_id) VALUES (?, ?, ?, ?, ?)",
+            [
+                (expectation.tenant_id, role, due, epoch(expectation.opened_at), expectation.id)
+                for role in {*ask.approvers, *ask.escalate_to}
+            ],
+        )
     for event_type, key in names_of(expectation):
         add_row(
             db,
@@ -177,6 +206,8 @@ def close(
     kind = known(ExpectationKind, changed[0])
     if kind is not ExpectationKind.CLIENT:
         db.execute("DELETE FROM timer WHERE guards = ?", (expectation_id,))
+    if kind in FOR_PEOPLE:
+        db.execute("DELETE FROM asked_role WHERE expectation_id = ?", (expectation_id,))
     if kind is ExpectationKind.WAIT:
         db.execute("DELETE FROM wait_key WHERE expectation_id = ?", (expectation_id,))
     return kind
@@ -235,7 +266,10 @@ def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
 
 
 def _found(db: sqlite3.Connection, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
-    return map(record, db.execute(f"{_SELECT} {rest}", values).fetchall())
+    for *row, user_id in db.execute(f"{_SELECT} {rest}", values).fetchall():
+        one = record(row)
+        # What older versions opened does not say it in its body.
+        yield one if one.user_id == user_id else replace(one, user_id=user_id)
 
 
 def record(row: Sequence[Any]) -> Expectation:

@@ -119,9 +119,16 @@ def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.S
     return _session(row) if row else None
 
 
-def sessions(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[domain.SessionSummary]:
+def sessions(
+    db: sqlite3.Connection, tenant_id: str, limit: int, *, user_id: str | None = None
+) -> list[domain.SessionSummary]:
+    """Those of one user are found by an index that no activity changes, and sorted; no statistics say that it is the
+    better one."""
+    own = "INDEXED BY session_user WHERE tenant = :tenant AND user_id = :user"
+    where = own if user_id is not None else "WHERE tenant = :tenant"
     found = db.execute(
-        f"{_SESSION} WHERE tenant = ? ORDER BY last_activity DESC, session_id LIMIT ?", (tenant_id, limit)
+        f"{_SESSION} {where} ORDER BY last_activity DESC, session_id LIMIT :limit",
+        {"tenant": tenant_id, "user": user_id, "limit": limit},
     ).fetchall()
     return [_session(row) for row in found]
 

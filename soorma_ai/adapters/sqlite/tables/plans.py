@@ -64,8 +64,15 @@ def plans(
     root_plan_id: str | None,
     limit: int,
     session_id: str | None = None,
+    user_id: str | None = None,
 ) -> list[PlanRecord]:
-    wanted = {"tenant": tenant_id, "status": status, "root_plan_id": root_plan_id, "session_id": session_id}
+    wanted = {
+        "tenant": tenant_id,
+        "status": status,
+        "root_plan_id": root_plan_id,
+        "session_id": session_id,
+        "user_id": user_id,
+    }
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
     found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
@@ -209,6 +216,7 @@ def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
         body=PLAN.text(plan),
         session_id=plan.lineage.session_id,
         answer_key=plan.answer_key,
+        user_id=plan.lineage.user_id,
     )
     if done.rowcount == 0:
         raise VersionConflict(f"plan {plan.plan_id} exists already; somebody else took its goal first")

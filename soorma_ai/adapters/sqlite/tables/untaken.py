@@ -6,19 +6,25 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
 
 _WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
-_UNTAKEN = f"SELECT event_seq, expires FROM untaken WHERE {_WAITS} ORDER BY event_seq"
+_OWN = f":user IS NULL OR {USER} = :user"
+_UNTAKEN = f"""
+    SELECT untaken.event_seq, untaken.expires FROM untaken WHERE {_WAITS}
+        AND (:user IS NULL OR EXISTS (SELECT 1 FROM event WHERE event.seq = untaken.event_seq AND ({_OWN})))
+    ORDER BY untaken.event_seq
+"""
 # Of all events of the tree, by the index alone.
 _UNTAKEN_OF_TREE = f"""
     SELECT untaken.event_seq, untaken.expires FROM event CROSS JOIN untaken ON untaken.event_seq = event.seq
-    WHERE event.root_plan_id = :root AND {_WAITS} ORDER BY event.seq
+    WHERE event.root_plan_id = :root AND {_WAITS} AND ({_OWN}) ORDER BY event.seq
 """
 _UNTAKEN_OF_TASK = f"""
     SELECT untaken.event_seq, untaken.expires FROM expectation
     CROSS JOIN event ON event.id = expectation.id CROSS JOIN untaken ON untaken.event_seq = event.seq
-    WHERE expectation.task_id = :task AND {_WAITS} ORDER BY event.seq
+    WHERE expectation.task_id = :task AND {_WAITS} AND ({_OWN}) ORDER BY event.seq
 """
 
 
@@ -53,9 +59,14 @@ def places_of(db: sqlite3.Connection, event_types: Sequence[str], after: int, li
 
 
 def waiting(
-    db: sqlite3.Connection, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None
+    db: sqlite3.Connection,
+    tenant_id: str,
+    now: datetime,
+    root_plan_id: str | None,
+    task_id: str | None,
+    user_id: str | None,
 ) -> Iterator[tuple[int, float]]:
     """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""
     query = _UNTAKEN_OF_TASK if task_id is not None else _UNTAKEN if root_plan_id is None else _UNTAKEN_OF_TREE
-    values = {"tenant": tenant_id, "now": epoch(now), "root": root_plan_id, "task": task_id}
+    values = {"tenant": tenant_id, "now": epoch(now), "root": root_plan_id, "task": task_id, "user": user_id}
     yield from db.execute(query, values)

@@ -1,0 +1,6 @@
+"""Authenticators: who a bearer token stands for. `signed.SignedTokens` needs the extra `server`."""
+
+from soorma_ai.adapters.tokens.api_keys import ApiKeys, new_key
+from soorma_ai.adapters.tokens.others import ByFunction, FirstOf
+
+__all__ = ["ApiKeys", "ByFunction", "FirstOf", "new_key"]

@@ -1,0 +1,83 @@
+"""Tokens, and whom they stand for: API keys, `soorma_<key id>_<secret>`, of which the store has the secret's hash; and
+the claims of tokens that somebody else has signed."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import sha256
+from hmac import compare_digest
+from typing import cast
+
+from soorma_ai.domain.identity import ApiKey, Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Unauthenticated
+
+PREFIX = "soorma"
+LONGEST = 256
+
+
+@dataclass(frozen=True)
+class KeyToken:
+    """A token in its parts. Its representation tells no secret."""
+
+    key_id: str
+    secret: str
+
+    def __repr__(self) -> str:
+        return f"KeyToken({self.key_id!r})"
+
+    def __str__(self) -> str:
+        return f"{PREFIX}_{self.key_id}_{self.secret}"
+
+    @property
+    def secret_hash(self) -> str:
+        return sha256(self.secret.encode()).hexdigest()
+
+
+def parse_token(token: str) -> KeyToken | None:
+    """Return None for what is no API key of ours."""
+    prefix, _, rest = token.partition("_") if len(token) <= LONGEST and token.isascii() else ("", "", "")
+    key_id, _, secret = rest.partition("_")
+    return KeyToken(key_id, secret) if prefix == PREFIX and key_id and secret else None
+
+
+def admit(token: KeyToken, key: ApiKey | None, now: datetime) -> Caller:
+    """Return who a token stands for; `key` is the stored one of its id. Raise Unauthenticated, which tells who has
+    not the secret nothing of the key."""
+    is_right = compare_digest(token.secret_hash, key.secret_hash if key else "")
+    if key is None or not is_right:
+        raise Unauthenticated("this API key is unknown: `soorma keys create` makes one")
+    if key.revoked_at is not None:
+        raise Unauthenticated(f"API key {key.key_id} was revoked at {key.revoked_at.isoformat(timespec='seconds')}")
+    if key.expires_at is not None and now >= key.expires_at:
+        raise Unauthenticated(f"API key {key.key_id} expired at {key.expires_at.isoformat(timespec='seconds')}")
+    return key.caller
+
+
+@dataclass(frozen=True)
+class ClaimNames:
+    """The claims of a signed token by which it names tenant and roles; its subject is the user."""
+
+    tenant: str = "tenant"
+    roles: str = "roles"
+
+
+def caller_of(claims: Mapping[str, object], names: ClaimNames) -> Caller:
+    """Return whom the claims of a token name that was checked: never the root. Roles are a list, or words in one text;
+    without them there are none. Raise Unauthenticated for anything else."""
+    tenant_id, user_id = _name(claims, names.tenant), _name(claims, "sub")
+    given = claims.get(names.roles, ())
+    roles = given.split() if isinstance(given, str) else given
+    if not isinstance(roles, list | tuple):
+        raise Unauthenticated(f"the token's claim {names.roles!r} is no list of names")
+    listed = cast("Sequence[object]", roles)
+    if not all(isinstance(role, str) for role in listed):
+        raise Unauthenticated(f"the token's claim {names.roles!r} is no list of names")
+    return Caller(Person(tenant_id, user_id, frozenset(map(str, listed))))
+
+
+def _name(claims: Mapping[str, object], claim: str) -> str:
+    found = claims.get(claim)
+    if not isinstance(found, str) or not 0 < len(found) <= LONGEST:
+        raise Unauthenticated(f"the token's claim {claim!r} is no text of 1 to {LONGEST} characters")
+    return found

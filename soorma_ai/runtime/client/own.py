@@ -1,0 +1,36 @@
+"""What a call from outside names beside its own subject, and has to be the caller's to steer."""
+
+from soorma_ai.core.authority import Owned, Owner, Verdict, check, verdict
+from soorma_ai.domain.people import Person
+from soorma_ai.ports import Store
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.views import plans as reading
+
+
+async def check_session(store: Store, person: Person, session_id: str | None) -> None:
+    """Raise NotFound for a session of another user, and Forbidden. One that does not exist yet will be theirs."""
+    found = await store.memory.session(person.tenant_id, session_id) if session_id is not None else None
+    if found is not None:
+        missing = f"no session {session_id!r} of {person.user_id} in tenant {person.tenant_id!r}"
+        check(person, "go into a session", Owner(person.tenant_id, found.user_id), missing)
+
+
+async def check_receiver(services: Services, person: Person, plan_id: str | None, key: str | None) -> None:
+    """Raise NotFound and Forbidden where an event from outside is for what is another user's. A reply key that nobody
+    waits under may come to be one, and what is early is kept for it; in another tenant it is another key."""
+    if verdict(person, "publish to a plan", Owner(person.tenant_id)) is Verdict.MAY:
+        return  # whatever it is for is theirs to steer
+    if plan_id is not None:
+        await reading.own_plan(services, person, plan_id, "publish to a plan")
+    owner = await _owner_of(services.store, person.tenant_id, key) if key is not None else None
+    if owner is not None and owner.tenant_id == person.tenant_id:
+        check(person, "publish to a plan", owner, f"no plan or question {key} in tenant {person.tenant_id!r}")
+
+
+async def _owner_of(store: Store, tenant_id: str, key: str) -> Owned | None:
+    """Return what a correlation id may name: a plan, its goal's reply, a question, or a request."""
+    if plan := await store.plans.plan(key) or await store.plans.plan_answering(tenant_id, key):
+        return plan.lineage
+    if submitted := await store.plans.goal_of(key):
+        return submitted[1]
+    return await store.plans.expectation(key)

@@ -1,0 +1,60 @@
+"""Questions, as one person of a tenant lists, reads and answers them."""
+
+from datetime import datetime
+
+from soorma_ai.core.authority import is_listed, is_open_to, only_user
+from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
+from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerOutcome, Person
+from soorma_ai.domain.schemas import describe, violations
+from soorma_ai.errors import NotFound
+from soorma_ai.ports import Registry, Store
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.requests import request_type
+
+
+async def questions_to(services: Services, person: Person, limit: int) -> list[Wait]:
+    """Return open questions that are a person's to see or name them, the most urgent first."""
+    user_id, roles, most = only_user(person), person.roles or (), limit
+    while True:
+        found = await services.store.plans.questions(person.tenant_id, most, user_id=user_id, roles=roles)
+        now = services.clock.now()
+        shown = [wait for one in found if is_listed(person, one, now) and (wait := Wait.of(one))]
+        if len(shown) >= limit or len(found) < most:
+            return shown[:limit]
+        most *= 2  # some are for a role of theirs only later, when they escalate
+
+
+async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:
+    """Return a question, whatever became of it. Raise NotFound for what is none, and for what is not theirs to see or
+    answer."""
+    asked = await store.plans.expectation(wait_id)
+    if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None or not is_open_to(person, asked, now):
+        raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
+    return asked
+
+
+async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
+    """Judge and record what a person says about a question: the first valid answer wins. Raise NotFound as
+    `own_question` does."""
+    while True:
+        asked = await own_question(store, person, wait_id, now)
+        outcome = judge_answer(asked, given, person, now)
+        if outcome != ACCEPTED or asked.answer is not None:
+            return outcome
+        event = event_of_answer(asked, given, now)
+        if fault := await _fault_of(store.registry, event, now):
+            return AnswerOutcome(INVALID, fault)
+        if await store.plans.answer(wait_id, given, event, now):
+            return outcome
+        # Somebody was first since the question was read: judged again, on what stands now.
+
+
+async def _fault_of(registry: Registry, event: EventEnvelope, now: datetime) -> str:
+    """Return why a held request cannot be let go as its receivers define it now; empty where it can."""
+    if event.topic is not EventTopic.ACTION_REQUESTS:
+        return ""
+    definition = await request_type(registry, event.tenant_id, event.type, now)
+    faults = violations(definition.payload_schema, event.data) if definition else []
+    return f"the payload does not fit {event.type!r} as it is defined now: {describe(faults)}" if faults else ""

@@ -1,0 +1,77 @@
+"""`soorma keys` as people and scripts meet it."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+from cli_kit import Shop
+
+from soorma_ai import Platform
+from soorma_ai.adapters.tokens import ApiKeys
+from soorma_ai.domain.identity import AgentRights, Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Unauthenticated
+
+DONE, ERROR, USAGE = 0, 1, 2
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Shop:
+    async def make() -> None:
+        async with Platform(f"sqlite:///{tmp_path / 'shop.db'}"):
+            pass
+
+    asyncio.run(make())
+    return Shop(tmp_path / "shop.db")
+
+
+def whom(shop: Shop, token: str) -> Caller:
+    async def ask() -> Caller:
+        async with Platform(f"sqlite:///{shop.store}") as platform:
+            return await ApiKeys(platform).authenticate(token)
+
+    return asyncio.run(ask())
+
+
+def test_a_key_is_shown_once_and_stands_for_whom_it_was_made(shop: Shop) -> None:
+    agent = ("--agent", "stock", "--takes", "stock.reserve", "--makes", "stock.low")
+    made = shop("keys", "create", "--tenant", "acme", "--user", "ann", "--role", "operator", "--expires", "90d", *agent)
+    assert made.exit_code == DONE
+    token, rights = made.stdout.strip(), AgentRights("stock", frozenset({"stock.reserve"}), frozenset({"stock.low"}))
+    key_id = token.split("_")[1]
+    assert whom(shop, token) == Caller(Person("acme", "ann", frozenset({"operator"})), rights, key_id)
+    assert token.encode() not in shop.store.read_bytes()
+    assert token.split("_", 2)[2].encode() not in shop.store.read_bytes()
+    listed = shop("keys", "ls", "--tenant", "acme").stdout.splitlines()
+    assert [line.split("\t")[:4] for line in listed] == [[key_id, "ann", "operator", "stock"]]
+    assert listed[0].endswith("valid")
+    assert shop("keys", "ls").stdout == ""
+
+
+def test_a_key_is_revoked_by_the_beginning_of_its_id(shop: Shop) -> None:
+    made = shop.json("keys", "create", "--user", "ann")
+    key_id = made["key_id"]
+    assert shop("keys", "revoke", key_id[:6], "--tenant", "other").exit_code == ERROR
+    assert shop("keys", "revoke", key_id[:6]).stdout == f"revoked key {key_id}\n"
+    again = shop("keys", "revoke", key_id)
+    assert (again.exit_code, "revoked already" in again.stdout) == (ERROR, True)
+    with pytest.raises(Unauthenticated, match="was revoked"):
+        whom(shop, made["token"])
+    (listed,) = shop.json("keys", "ls")
+    assert listed["revoked_at"] is not None
+    assert "secret_hash" not in listed
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (),
+        ("--user", ""),
+        ("--user", "ann", "--takes", "x"),
+        ("--user", "a", "--expires", "soon"),
+        ("--user", "a", "--role", ""),
+    ],
+)
+def test_a_key_for_nobody_or_for_no_agent_is_not_made(shop: Shop, wrong: tuple[str, ...]) -> None:
+    assert shop("keys", "create", *wrong).exit_code == USAGE
+    assert shop("keys", "ls").stdout == ""

@@ -1,0 +1,378 @@
+"""The table of (role, call, whose), walked cell by cell: every call, by everybody, on everybody's things."""
+
+import inspect
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+import pytest
+from kit import PATIENCE, payments, planner, stock, until
+
+from soorma_ai import Approval, Client, Platform, PlatformContext, TaskContext, Tool, Worker
+from soorma_ai.adapters.tokens import new_key
+from soorma_ai.core.authority import CALLS
+from soorma_ai.domain.events import CLIENT
+from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.people import NO_USER, Person
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
+from soorma_ai.domain.tasks import DelegationSpec
+from soorma_ai.domain.values import derived_id
+from soorma_ai.errors import DeadlineExceeded, Forbidden, NotFound
+from soorma_ai.runtime.client.keys import KeyRing
+from soorma_ai.runtime.client.memory import PlanMemory
+from soorma_ai.runtime.client.plan_handle import PlanHandle
+from soorma_ai.runtime.views.agents import Directory
+from soorma_ai.runtime.views.tracker import Tracker
+from soorma_ai.testing.scripted import publish
+
+T = TypeVar("T")
+
+OWNERS = {
+    "own": Person("default", "ann", frozenset()),
+    "others": Person("default", "ben", frozenset()),
+    "nobodys": Person("default", NO_USER),
+    "elsewhere": Person("other", "ann", frozenset()),
+}
+ROLES = {"user": (), "auditor": ("auditor",), "operator": ("operator",), "root": None}
+
+# What each role may do with its own, another user's, nobody's and another tenant's things.
+SEE = {
+    "user": "may hidden hidden hidden",
+    "auditor": "may may may hidden",
+    "operator": "may may may hidden",
+    "root": "may may may hidden",
+}
+STEER = {
+    "user": "may hidden hidden hidden",
+    "auditor": "may forbidden forbidden hidden",
+    "operator": "may may may hidden",
+    "root": "may may may hidden",
+}
+# What is the tenant's as a whole, and another tenant's.
+MEET = dict.fromkeys(ROLES, "may hidden")
+OVERSEE = {"user": "forbidden hidden", "auditor": "may hidden", "operator": "may hidden", "root": "may hidden"}
+MANAGE = {"user": "forbidden hidden", "auditor": "forbidden hidden", "operator": "may hidden", "root": "may hidden"}
+GRANT = {
+    "user": "forbidden hidden",
+    "auditor": "forbidden hidden",
+    "operator": "forbidden hidden",
+    "root": "may hidden",
+}
+
+
+@dataclass(frozen=True)
+class Things:
+    """One of everything of one owner."""
+
+    tenant_id: str
+    session_id: str
+    plan_id: str
+    wait_id: str
+    request_id: str
+    letter_id: int
+    group_id: str
+    untaken_id: str
+    agent: str
+    key: ApiKey
+
+
+def has(found: Iterable[T], fits: Callable[[T], bool]) -> None:
+    if not any(map(fits, found)):
+        raise NotFound("it is not in the list")
+
+
+def given(found: object) -> None:
+    if found is None:
+        raise NotFound("there is none")
+
+
+async def _result(c: Client, t: Things) -> None:
+    handle = await c.follow(t.plan_id)
+    with pytest.raises(DeadlineExceeded):
+        await handle.result(timeout=0)
+
+
+async def _first_event(c: Client, t: Things) -> None:
+    async for event in (await c.follow(t.plan_id)).events():
+        assert event.type == "order.received"
+        break
+
+
+Call = Callable[[Client, Things], Awaitable[Any]]
+
+
+async def _listed(found: Awaitable[Iterable[T]], fits: Callable[[T], bool]) -> None:
+    has(await found, fits)
+
+
+async def _found(found: Awaitable[object]) -> None:
+    given(await found)
+
+
+async def _page(c: Client, t: Things) -> None:
+    page = await c.events(limit=500)
+    has(page.events, lambda row: row.event.id == t.request_id)
+    assert (await c.events(plan_id=t.plan_id)).events
+
+
+SEEING: dict[str, Call] = {
+    "plan": lambda c, t: c.plan(t.plan_id),
+    "plans": lambda c, t: _listed(c.plans(), lambda one: one.plan_id == t.plan_id),
+    "trace": lambda c, t: c.trace(t.plan_id),
+    "follow": lambda c, t: c.follow(t.plan_id),
+    "events": _page,
+    "sessions": lambda c, t: _listed(c.sessions(), lambda one: one.session_id == t.session_id),
+    "reply": lambda c, t: c.reply(t.request_id, timeout=0),
+    "waits": lambda c, t: _listed(c.waits(), lambda one: one.wait_id == t.wait_id),
+    "wait": lambda c, t: c.wait(t.wait_id),
+    "dead_letters": lambda c, t: _listed(c.dead_letters(), lambda one: one.letter_id == t.letter_id),
+    "dead_letter": lambda c, t: c.dead_letter(t.letter_id),
+    "handle.result": _result,
+    "handle.events": _first_event,
+    "handle.next_wait": lambda c, t: _through(c, t, PlanHandle.next_wait),
+    "handle.untaken": lambda c, t: _through(c, t, PlanHandle.untaken),
+    "memory.retrieve": lambda c, t: c.memory.retrieve("k", t.plan_id),
+    "memory.keys": lambda c, t: c.memory.keys(t.plan_id),
+    "memory.everything": lambda c, t: c.memory.everything(t.plan_id),
+    "tracker.plan_progress": lambda c, t: c.tracker.plan_progress(t.plan_id),
+    "tracker.actions": lambda c, t: c.tracker.actions(t.plan_id),
+    "tracker.timeline": lambda c, t: c.tracker.timeline(t.plan_id),
+    "tracker.plan_tree": lambda c, t: c.tracker.plan_tree(t.plan_id),
+    "tracker.session_plans": lambda c, t: _listed(
+        c.tracker.session_plans(t.session_id), lambda one: one.plan_id == t.plan_id
+    ),
+    "tracker.delegation_group": lambda c, t: c.tracker.delegation_group(t.group_id),
+    "tracker.untaken": lambda c, t: _listed(c.tracker.untaken(), lambda one: one.request_id == t.untaken_id),
+}
+# In an order in which none takes from the next what it needs.
+STEERING: dict[str, Call] = {
+    "memory.store": lambda c, t: c.memory.store("k", 2, t.plan_id),
+    "memory.increment": lambda c, t: c.memory.increment("k", 1, t.plan_id),
+    "memory.append": lambda c, t: c.memory.append("l", 1, t.plan_id),
+    "memory.delete": lambda c, t: c.memory.delete("k", t.plan_id),
+    "memory.cleanup": lambda c, t: c.memory.cleanup(t.plan_id),
+    "go into a session": lambda c, t: c.submit("order.received", {}, session_id=t.session_id),
+    "publish to a plan": lambda c, t: c.publish("business-facts", "told", {}, plan_id=t.plan_id),
+    "discard": lambda c, t: c.discard(t.letter_id, "enough"),
+    "redrive": lambda c, t: c.redrive(t.letter_id),
+    "cancel": lambda c, t: c.cancel(t.plan_id),
+}
+NAMING = {name: STEERING[name] for name in ("go into a session", "publish to a plan")}
+MEETING: dict[str, Call] = {
+    "registry.find": lambda c, t: _found(c.registry.find(f"skill of {t.agent}")),
+    "registry.discover": lambda c, t: _listed(c.registry.discover([f"skill of {t.agent}"]), lambda one: True),
+    "registry.query": lambda c, t: _listed(c.registry.query(name=t.agent), lambda one: True),
+    "registry.events": lambda c, t: _listed(c.registry.events(owner=t.agent), lambda one: True),
+    "registry.live_events": lambda c, t: _listed(c.registry.live_events(), lambda one: one.agent == t.agent),
+    "registry.get_event": lambda c, t: _found(c.registry.get_event(f"{t.agent}.asked")),
+    "registry.get_event_schema": lambda c, t: _found(c.registry.get_event_schema(f"{t.agent}.asked")),
+}
+MANAGING: dict[str, Call] = {
+    "registry.deregister": lambda c, t: _deregister(c, t.agent),
+    "prune": lambda c, t: _of(c, t).prune(dry_run=True),
+}
+GRANTING: dict[str, Call] = {
+    "keys.add": lambda c, t: c.keys.add(new_key(t.tenant_id, "eve", c.services.clock.now())[0]),
+    "keys.revoke": lambda c, t: c.keys.revoke(t.key.key_id),
+    "keys.ls": lambda c, t: _listed(c.keys.ls(), lambda one: one.key_id == t.key.key_id),
+    "remove a shared agent": lambda c, t: _deregister(c, "shared" if t.tenant_id == "default" else t.agent),
+}
+OVERSEEING: dict[str, Call] = {"audit": lambda c, t: _listed(c.audit(), lambda one: one.entry.tenant_id == t.tenant_id)}
+BEGINNING: dict[str, Call] = {
+    "submit": lambda c, t: c.submit("order.received", {}),
+    "request": lambda c, t: c.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE),
+    "publish": lambda c, t: c.publish("business-facts", "told", {}),
+    "create_session": lambda c, t: c.create_session(),
+}
+OF_A_TENANT = ((MEETING, MEET), (OVERSEEING, OVERSEE), (GRANTING, GRANT), (MANAGING, MANAGE))
+KINDS: dict[str, type] = {
+    "": Client,
+    "memory.": PlanMemory,
+    "tracker.": Tracker,
+    "registry.": Directory,
+    "keys.": KeyRing,
+    "handle.": PlanHandle,
+}
+
+
+async def _through(c: Client, t: Things, call: Callable[[PlanHandle], Awaitable[Any]]) -> None:
+    await call(await c.follow(t.plan_id))
+
+
+async def _deregister(c: Client, agent: str) -> None:
+    await c.services.store.registry.leave([agent])
+    await c.registry.deregister(agent)
+
+
+def _of(c: Client, t: Things) -> Client:
+    """What is pruned is the caller's own tenant: there is no way to name another."""
+    if t.tenant_id != c.person.tenant_id:
+        raise NotFound("no call names it")
+    return c
+
+
+def agents(groups: list[str]) -> list[Any]:
+    broken = Tool("broken")
+
+    @broken.on_invoke("break.requested")
+    async def breaks(request: Any, context: PlatformContext) -> None:
+        raise ValueError("a bug")
+
+    clerk = Worker("clerk")
+
+    @clerk.on_task("task.requested")
+    async def begin(task: TaskContext, context: PlatformContext) -> None:
+        groups.append(await task.delegate_parallel([DelegationSpec("nobody.takes.this", {}, "done")] * 2))
+
+    clerk.on_result("done")(lambda result, context: None)
+    gate = payments(Approval(approvers=("manager",)))
+    return [planner(lambda question: publish("payment.charge.requested", amount=5)), gate, stock(), broken, clerk]
+
+
+async def made_by(platform: Platform, person: Person, groups: list[str]) -> Things:
+    """Everything that there is, of one person."""
+    services, owner, root = platform.services, Client(platform.services, person), Person(person.tenant_id)
+    session = await owner.create_session("talk")
+    plan = await owner.submit("order.received", {}, session_id=session.session_id)
+    everything = Client(services, root)
+    wait = await until(platform, plan.next_wait)
+    await owner.memory.store("k", 1, plan.plan_id)
+    await owner.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE, idempotency_key="one")
+    await owner.publish("action-requests", "break.requested", {})
+    (letter,) = await until(platform, everything.dead_letters)
+    await owner.publish("action-requests", "task.requested", {})
+    await until(platform, lambda: groups)
+    untaken = await until(platform, everything.tracker.untaken)
+    agent = f"tool-{person.tenant_id}"
+    definition = EventDefinition(event_name=f"{agent}.asked")
+    registered = Registration(agent, AgentKind.TOOL, tenant_id=person.tenant_id, capabilities=(f"skill of {agent}",))
+    events = ((EventRole.TAKES, definition),)
+    shared = Registration("shared", AgentKind.TOOL)
+    await services.store.registry.register(
+        [Registration(**vars(registered) | {"events": events}), shared], services.clock.now()
+    )
+    key, _ = new_key(person.tenant_id, person.user_id, services.clock.now())
+    await everything.keys.add(key)
+    await everything.as_caller(key.caller).publish("business-facts", "told", {})
+    request_id = derived_id(CLIENT, person.tenant_id, person.user_id, "inventory.reserve.requested", "one")
+    return Things(
+        tenant_id=person.tenant_id,
+        session_id=session.session_id,
+        plan_id=plan.plan_id,
+        wait_id=wait.wait_id,
+        request_id=request_id,
+        letter_id=letter.letter_id,
+        group_id=groups[0],
+        untaken_id=untaken[0].request_id,
+        agent=agent,
+        key=key,
+    )
+
+
+async def verdict(call: Call, client: Client, things: Things) -> str:
+    try:
+        await call(client, things)
+    except NotFound:
+        return "hidden"
+    except Forbidden:
+        return "forbidden"
+    return "may"
+
+
+async def walk(calls: Mapping[str, Call], client: Client, things: Things) -> dict[str, str]:
+    return {name: await verdict(call, client, things) for name, call in calls.items()}
+
+
+@pytest.fixture
+async def groups(platform: Platform) -> AsyncIterator[list[str]]:
+    known: list[str] = []
+    await platform.start(*agents(known))
+    yield known
+
+
+@pytest.mark.parametrize("whose", OWNERS)
+@pytest.mark.parametrize("role", ROLES)
+async def test_every_call_does_with_everybodys_things_what_the_table_says(
+    platform: Platform, groups: list[str], role: str, whose: str
+) -> None:
+    things, roles = await made_by(platform, OWNERS[whose], groups), ROLES[role]
+    person = Person("default", "ann", None if roles is None else frozenset(roles))
+    client, column = Client(platform.services, person), list(OWNERS).index(whose)
+    seen, steered = SEE[role].split()[column], STEER[role].split()[column]
+    assert await walk(SEEING, client, things) == dict.fromkeys(SEEING, seen)
+    # Who sees it is told that others must answer; who does not is told that there is none.
+    assert await verdict(lambda c, t: c.answer(t.wait_id, {}), client, things) == seen
+    if whose in ("nobodys", "elsewhere"):
+        for calls, table in OF_A_TENANT:
+            wanted = table[role].split()[whose == "elsewhere"]
+            if calls is OVERSEEING and wanted == "hidden" and role == "user":
+                wanted = "forbidden"  # of one's own tenant, the only one that can be asked for
+            found = await walk(calls, client, things)
+            if calls is GRANTING and whose == "elsewhere" and role != "root":
+                assert found.pop("keys.ls") == "forbidden"
+            assert found == dict.fromkeys(found, wanted)
+    if whose == "own":
+        assert await walk(BEGINNING, client, things) == dict.fromkeys(BEGINNING, "may")
+    found = await walk(STEERING, client, things)
+    if whose == "elsewhere":
+        # In a tenant of one's own, the names of another tenant's are names of nothing.
+        unknown = await walk(NAMING, client, replace(things, session_id="new", plan_id="unknown"))
+        assert {name: found.pop(name) for name in NAMING} == unknown
+    assert found == dict.fromkeys(found, steered)
+
+
+def test_the_walk_takes_every_call_that_there_is() -> None:
+    walked = {*SEEING, *STEERING, *BEGINNING, "answer", *(name for calls, _ in OF_A_TENANT for name in calls)}
+    calls = {
+        f"{prefix}{name}"
+        for prefix, kind in KINDS.items()
+        for name, member in inspect.getmembers(kind, inspect.isfunction)
+        if not name.startswith("_") and name not in ("as_user", "as_caller")
+    }
+    assert calls <= walked
+    assert calls <= set(CALLS)
+    assert walked <= set(CALLS)
+
+
+async def test_a_question_that_names_nobody_is_listed_to_whose_it_is_and_answered_by_whoever_was_given_its_id(
+    platform: Platform,
+) -> None:
+    await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
+    ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))
+    plan = await ann.submit("order.received", {})
+    wait = await until(platform, plan.next_wait)
+    assert ([one.wait_id for one in await ann.waits()], await ben.waits()) == ([wait.wait_id], [])
+    assert await ben.wait(wait.wait_id) == wait
+    assert await ben.answer(wait.wait_id, {"approved": True}) == "accepted"
+
+
+async def test_an_approver_sees_the_question_and_not_the_plan(platform: Platform, groups: list[str]) -> None:
+    things = await made_by(platform, OWNERS["others"], groups)
+    manager = platform.as_user(tenant_id="default", user_id="maria", roles={"manager"})
+    assert [one.wait_id for one in await manager.waits()] == [things.wait_id]
+    with pytest.raises(NotFound):
+        await manager.plan(things.plan_id)
+    assert await manager.answer(things.wait_id, {"approved": True}) == "accepted"
+
+
+@pytest.mark.parametrize("whose", ["others", "elsewhere"])
+async def test_a_guessed_id_is_answered_as_one_that_there_is_not(
+    platform: Platform, groups: list[str], whose: str
+) -> None:
+    things = await made_by(platform, OWNERS[whose], groups)
+    eve = platform.as_user(tenant_id="default", user_id="eve")
+    calls: dict[str, Callable[[str], Awaitable[Any]]] = {
+        things.plan_id: eve.plan,
+        things.wait_id: eve.wait,
+        things.request_id: lambda name: eve.reply(name, timeout=0),
+        str(things.letter_id): lambda name: eve.dead_letter(int(name)),
+        things.group_id: eve.tracker.delegation_group,
+    }
+    for known, call in calls.items():
+        unknown = "404"
+        words: list[str] = []
+        for name in (known, unknown):
+            with pytest.raises(NotFound) as told:
+                await call(name)
+            words.append(str(told.value).replace(name, "ID"))
+        assert words[0] == words[1]

@@ -1,0 +1,269 @@
+"""Who may do what: the table, cell by cell, and what is made of it."""
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.authority import (
+    CALLS,
+    TABLE,
+    Act,
+    Owner,
+    Role,
+    Verdict,
+    Whose,
+    check,
+    is_listed,
+    is_open_to,
+    only_user,
+    registration_fault,
+    verdict,
+    whose_is,
+)
+from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.expectations import Expectation, ExpectationKind
+from soorma_ai.domain.identity import AgentRights, Caller
+from soorma_ai.domain.people import NO_USER, AnswerDecision, Ask, Person
+from soorma_ai.domain.registry import (
+    AgentCapability,
+    AgentKind,
+    Approval,
+    EventDefinition,
+    EventRole,
+    RegisteredEvent,
+    Registration,
+    Subscription,
+)
+from soorma_ai.errors import Forbidden, NotFound
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+AMOUNT = {"type": "object", "properties": {"amount": {"type": "number"}}, "required": ["amount"]}
+ANN, BEN, ELSEWHERE = Owner("acme", "ann"), Owner("acme", "ben"), Owner("other", "ann")
+NOBODYS = Owner("acme")
+THINGS = {Whose.OWN: ANN, Whose.OTHERS: BEN, Whose.NOBODYS: NOBODYS, Whose.ELSEWHERE: ELSEWHERE}
+
+PEOPLE = {
+    "user": Person("acme", "ann", frozenset()),
+    "auditor": Person("acme", "ann", frozenset({"auditor"})),
+    "operator": Person("acme", "ann", frozenset({"operator"})),
+    "both": Person("acme", "ann", frozenset({"auditor", "operator", "manager"})),
+    "root": Person("acme", "ann"),
+}
+# For each call: what a person may do with their own, another user's, nobody's and another tenant's.
+EXPECTED = {
+    ("plan", "user"): "may hidden hidden hidden",
+    ("plan", "auditor"): "may may may hidden",
+    ("plan", "operator"): "may may may hidden",
+    ("plan", "root"): "may may may hidden",
+    ("cancel", "user"): "may hidden hidden hidden",
+    ("cancel", "auditor"): "may forbidden forbidden hidden",
+    ("cancel", "operator"): "may may may hidden",
+    ("cancel", "both"): "may may may hidden",
+    ("cancel", "root"): "may may may hidden",
+    ("submit", "user"): "may hidden hidden hidden",
+    ("submit", "auditor"): "may hidden hidden hidden",
+    ("registry.query", "user"): "may may may hidden",
+    ("registry.deregister", "user"): "forbidden forbidden forbidden hidden",
+    ("registry.deregister", "auditor"): "forbidden forbidden forbidden hidden",
+    ("registry.deregister", "operator"): "may may may hidden",
+    ("remove a shared agent", "operator"): "forbidden forbidden forbidden hidden",
+    ("remove a shared agent", "root"): "may may may hidden",
+    ("audit", "user"): "forbidden forbidden forbidden hidden",
+    ("audit", "auditor"): "may may may hidden",
+    ("audit", "operator"): "may may may hidden",
+    ("keys.add", "operator"): "forbidden forbidden forbidden hidden",
+    ("keys.add", "both"): "forbidden forbidden forbidden hidden",
+    ("keys.add", "root"): "may may may hidden",
+}
+
+
+@pytest.mark.parametrize(("call", "who"), EXPECTED, ids=lambda value: value)
+def test_a_person_may_do_what_the_best_of_their_roles_lets_them(call: str, who: str) -> None:
+    found = [verdict(PEOPLE[who], call, THINGS[whose]) for whose in Whose]
+    assert [str(one) for one in found] == EXPECTED[call, who].split()
+
+
+def test_the_table_has_a_cell_for_everything_and_shows_no_tenant_to_another() -> None:
+    cells = {(r, a, w): v for r, acts in TABLE.items() for a, row in acts.items() for w, v in row.items()}
+    assert set(cells) == {(role, act, whose) for role in Role for act in Act for whose in Whose}
+    assert {verdict for (_, _, whose), verdict in cells.items() if whose is Whose.ELSEWHERE} == {Verdict.HIDDEN}
+    assert set(CALLS.values()) == set(Act)
+
+
+@pytest.mark.parametrize("call", [call for call, act in CALLS.items() if act in (Act.SEE, Act.STEER)])
+def test_no_role_takes_what_everybody_has_and_who_steers_sees(call: str) -> None:
+    for person in PEOPLE.values():
+        for thing in THINGS.values():
+            found = verdict(person, call, thing)
+            assert found in (verdict(PEOPLE["user"], call, thing), Verdict.MAY, Verdict.FORBIDDEN)
+            if CALLS[call] is Act.STEER and found is not Verdict.HIDDEN:
+                assert verdict(person, "plan", thing) is Verdict.MAY
+
+
+@pytest.mark.parametrize(
+    ("owner", "whose"),
+    [
+        (ANN, Whose.OWN),
+        (BEN, Whose.OTHERS),
+        (NOBODYS, Whose.NOBODYS),
+        (ELSEWHERE, Whose.ELSEWHERE),
+        (Owner("other"), Whose.ELSEWHERE),
+    ],
+)
+def test_whose_something_is(owner: Owner, whose: Whose) -> None:
+    assert whose_is(owner, PEOPLE["user"]) is whose
+
+
+def test_what_is_nobodys_belongs_to_no_person_without_a_name() -> None:
+    assert whose_is(NOBODYS, Person("acme", NO_USER, frozenset())) is Whose.NOBODYS
+
+
+def test_what_is_not_seen_is_told_in_the_words_for_what_is_not_there() -> None:
+    with pytest.raises(NotFound, match=r"^no plan 7$"):
+        check(PEOPLE["user"], "cancel", BEN, "no plan 7")
+    with pytest.raises(Forbidden, match=r"^ann has auditor and may not cancel here: that needs the role operator$"):
+        check(PEOPLE["auditor"], "cancel", BEN, "no plan 7")
+    with pytest.raises(Forbidden, match=r"^ann has no role .*: that needs the role auditor or operator$"):
+        check(PEOPLE["user"], "audit", NOBODYS, "")
+    with pytest.raises(Forbidden, match=r"that needs the trusted root"):
+        check(PEOPLE["operator"], "keys.add", NOBODYS, "")
+    check(PEOPLE["operator"], "cancel", BEN, "no plan 7")
+
+
+def test_lists_show_ones_own_and_all_of_the_tenant_to_who_sees_it() -> None:
+    assert {name: only_user(person) for name, person in PEOPLE.items()} == {
+        "user": "ann",
+        "auditor": None,
+        "operator": None,
+        "both": None,
+        "root": None,
+    }
+
+
+def question(owner: Owner, *approvers: str) -> Expectation:
+    ask = Ask("", "", {}, tuple(AnswerDecision), approvers, escalate_after=timedelta(hours=1), escalate_to=("boss",))
+    return Expectation(
+        id="w-1",
+        kind=ExpectationKind.GATE,
+        agent="orders",
+        tenant_id=owner.tenant_id,
+        plan_id="p-1",
+        root_plan_id="p-1",
+        event_type="paid",
+        event_topic=EventTopic.NOTIFICATION_EVENTS,
+        opened_at=NOW,
+        deadline=None,
+        subject="pay",
+        ask=ask,
+        user_id=owner.user_id,
+    )
+
+
+@pytest.mark.parametrize(
+    ("owner", "approvers", "roles", "listed", "open_to"),
+    [
+        (ANN, (), (), True, True),
+        (ANN, ("manager",), (), True, True),
+        (BEN, (), (), False, True),
+        (BEN, ("manager",), (), False, False),
+        (BEN, ("manager",), ("manager",), True, True),
+        (BEN, ("manager",), ("boss",), False, False),
+        (BEN, ("manager",), ("auditor",), True, True),
+        (BEN, (), ("operator",), True, True),
+        (NOBODYS, ("manager",), ("manager",), True, True),
+        (NOBODYS, (), (), False, True),
+        (ELSEWHERE, (), ("operator", "manager"), False, False),
+        (ELSEWHERE, ("manager",), ("manager",), False, False),
+        (ELSEWHERE, ("manager",), None, False, False),
+        (BEN, ("manager",), None, True, True),
+    ],
+)
+def test_a_question_is_shown_to_whose_it_is_to_who_sees_the_tenant_and_to_who_must_answer(
+    owner: Owner, approvers: tuple[str, ...], roles: tuple[str, ...] | None, listed: bool, open_to: bool
+) -> None:
+    asked = question(owner, *approvers)
+    person = replace(PEOPLE["user"], roles=None if roles is None else frozenset(roles))
+    assert (is_listed(person, asked, NOW), is_open_to(person, asked, NOW)) == (listed, open_to)
+
+
+def test_a_question_is_shown_to_those_to_whom_it_escalates_from_then_on() -> None:
+    boss, asked = replace(PEOPLE["user"], roles=frozenset({"boss"})), question(BEN, "manager")
+    then = NOW + timedelta(hours=1)
+    assert (is_listed(boss, asked, NOW), is_listed(boss, asked, then)) == (False, True)
+
+
+PAY = EventDefinition(
+    event_name="pay",
+    payload_schema=AMOUNT,
+    response_schema=AMOUNT,
+    approval=Approval(approvers=("cfo",)),
+    irreversible=True,
+)
+PAID = EventDefinition(event_name="paid", topic="business-facts", correlate={"/order_id": "goal_data.order_id"})
+OWNED = [
+    RegisteredEvent("bank", AgentKind.TOOL, EventRole.TAKES, PAY),
+    RegisteredEvent("orders", AgentKind.PLANNER, EventRole.AWAITS, PAID),
+]
+RIGHTS = AgentRights("till", frozenset({"pay", "count", "counted"}), frozenset({"paid"}))
+TILL = Caller(Person("acme", "ann", frozenset()), RIGHTS)
+
+
+def till(*events: tuple[EventRole, EventDefinition], **more: Any) -> Registration:
+    return Registration(**{"agent": "till", "kind": AgentKind.TOOL, "tenant_id": "acme", "events": events, **more})
+
+
+def takes(**changes: Any) -> tuple[EventRole, EventDefinition]:
+    return EventRole.TAKES, PAY.model_copy(update=changes)
+
+
+def makes(name: str = "paid", **changes: Any) -> tuple[EventRole, EventDefinition]:
+    return EventRole.MAKES, EventDefinition(event_name=name, topic="business-facts", **changes)
+
+
+HEARD = (Subscription(EventTopic.ACTION_REQUESTS, "*"),)
+DESCRIBED = (AgentCapability(task_name="till", consumed_event=PAY.model_copy(update={"event_name": "refund"})),)
+PRODUCED = (AgentCapability(task_name="till", consumed_event=PAY, produced_events=(makes("refunded")[1],)),)
+
+
+@pytest.mark.parametrize(
+    ("one", "fault"),
+    [
+        (till(takes()), ""),
+        (till(takes(approval=None)), ""),
+        (till(takes(approval=Approval(when="payload.amount > 1", approvers=()))), ""),
+        (till((EventRole.TAKES, EventDefinition(event_name="count"))), ""),
+        (till(makes()), ""),
+        (till(makes(correlate={"/order_id": "goal_data.order_id"})), ""),
+        (till(subscriptions=(Subscription(EventTopic.ACTION_RESULTS, "counted"),)), ""),
+        (till(agent="bank"), "this token is for agent 'till', and not for 'bank'"),
+        (till(tenant_id=None), "till comes for tenant 'acme': it cannot be one of None"),
+        (till(tenant_id="other"), "it cannot be one of 'other'"),
+        (till(kind=AgentKind.PLANNER), "planners run beside the store"),
+        (till((EventRole.TAKES_AS_GOAL, EventDefinition(event_name="count"))), "planners run beside the store"),
+        (till((EventRole.AWAITS, PAID)), "planners run beside the store"),
+        (till(takes(event_name="refund")), "till takes refund, which its key does not name"),
+        (till(subscriptions=HEARD), r"till takes \*, which its key does not name"),
+        (till(capabilities=DESCRIBED), "till takes refund, which its key does not name"),
+        (till(makes("refunded")), "till makes refunded, which its key does not name"),
+        (till(capabilities=PRODUCED), "till makes refunded, which its key does not name"),
+        (till(takes(payload_schema={"type": "object"})), "with other schemas than bank"),
+        (till(takes(response_schema=None)), "with other schemas than bank"),
+        (till(takes(irreversible=False)), "its owner says that it cannot"),
+        (till(makes(correlate={"/id": "goal_data.order_id"})), "for other plans than orders says"),
+    ],
+)
+def test_an_agent_that_comes_by_a_token_takes_and_makes_what_its_key_names_and_weakens_nothing(
+    one: Registration, fault: str
+) -> None:
+    found = registration_fault(TILL, one, OWNED)
+    assert re.search(fault, found) if fault else found == ""
+
+
+def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_terms() -> None:
+    nobody = Caller(TILL.person)
+    assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)
+    mine = [replace(OWNED[0], agent="till")]
+    assert registration_fault(TILL, till(takes(irreversible=False, payload_schema={})), mine) == ""

@@ -1,0 +1,97 @@
+"""API keys and claims: what is taken for one, and what is said of one that is not."""
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.tokens import LONGEST, ClaimNames, KeyToken, admit, caller_of, parse_token
+from soorma_ai.domain.identity import AgentRights, ApiKey, Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Unauthenticated
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+TOKEN = KeyToken("k1", "s3_cr-et")
+RIGHTS = AgentRights("stock", frozenset({"stock.reserve"}))
+KEY = ApiKey("k1", sha256(b"s3_cr-et").hexdigest(), "acme", "ann", NOW, frozenset({"cfo"}), RIGHTS)
+
+
+def test_a_token_is_read_as_it_is_written_and_shows_no_secret() -> None:
+    assert str(TOKEN) == "soorma_k1_s3_cr-et"
+    assert parse_token(str(TOKEN)) == TOKEN
+    assert "s3" not in repr(TOKEN)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "soorma", "soorma_", "soorma_k1", "soorma_k1_", "soorma__s", "sk_k1_s", f"soorma_k1_{'x' * LONGEST}"]
+)
+def test_anything_else_is_no_key(text: str) -> None:
+    assert parse_token(text) is None
+
+
+def test_a_key_stands_for_its_person_and_its_agent() -> None:
+    assert admit(TOKEN, KEY, NOW) == Caller(Person("acme", "ann", frozenset({"cfo"})), RIGHTS, "k1")
+
+
+@pytest.mark.parametrize(
+    ("key", "at", "words"),
+    [
+        (None, NOW, "this API key is unknown"),
+        (replace(KEY, secret_hash="00" * 32), NOW, "this API key is unknown"),
+        (replace(KEY, secret_hash="00" * 32, revoked_at=NOW), NOW, "this API key is unknown"),
+        (replace(KEY, secret_hash=""), NOW, "this API key is unknown"),
+        (replace(KEY, revoked_at=NOW), NOW, r"API key k1 was revoked at 2030-01-01T00:00:00\+00:00"),
+        (replace(KEY, expires_at=NOW), NOW, r"API key k1 expired at 2030-01-01T00:00:00\+00:00"),
+        (replace(KEY, expires_at=NOW + timedelta(days=1)), NOW + timedelta(days=2), "expired"),
+    ],
+)
+def test_a_key_that_does_not_hold_is_told_why_to_who_has_its_secret_only(
+    key: ApiKey | None, at: datetime, words: str
+) -> None:
+    with pytest.raises(Unauthenticated, match=words):
+        admit(TOKEN, key, at)
+
+
+def test_a_key_holds_until_the_moment_of_its_end() -> None:
+    assert admit(TOKEN, replace(KEY, expires_at=NOW), NOW - timedelta(microseconds=1)).key_id == "k1"
+
+
+@pytest.mark.parametrize(
+    ("claims", "roles"),
+    [
+        ({}, set()),
+        ({"roles": []}, set()),
+        ({"roles": ["cfo", "operator"]}, {"cfo", "operator"}),
+        ({"roles": "cfo operator"}, {"cfo", "operator"}),
+        ({"roles": ""}, set()),
+    ],
+)
+def test_claims_name_tenant_user_and_roles_and_never_the_root(claims: dict[str, Any], roles: set[str]) -> None:
+    caller = caller_of({"sub": "ann", "tenant": "acme", **claims}, ClaimNames())
+    assert caller == Caller(Person("acme", "ann", frozenset(roles)))
+
+
+def test_claims_may_have_other_names() -> None:
+    names = ClaimNames(tenant="org", roles="https://acme.example/roles")
+    claims = {"sub": "ann", "org": "acme", "tenant": "other", names.roles: ["cfo"], "roles": ["operator"]}
+    assert caller_of(claims, names).person == Person("acme", "ann", frozenset({"cfo"}))
+
+
+@pytest.mark.parametrize(
+    ("claims", "words"),
+    [
+        ({"sub": ""}, "'sub' is no text"),
+        ({"sub": 7}, "'sub' is no text"),
+        ({"sub": "x" * 257}, "'sub' is no text of 1 to 256"),
+        ({"tenant": None}, "'tenant' is no text"),
+        ({"tenant": ["acme"]}, "'tenant' is no text"),
+        ({"roles": None}, "'roles' is no list"),
+        ({"roles": {"operator": True}}, "'roles' is no list"),
+        ({"roles": ["cfo", 1]}, "'roles' is no list"),
+    ],
+)
+def test_claims_of_another_shape_are_refused(claims: dict[str, Any], words: str) -> None:
+    with pytest.raises(Unauthenticated, match=words):
+        caller_of({"sub": "ann", "tenant": "acme", **claims}, ClaimNames())
