@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import TypeVar
 
 from soorma_ai.domain.identity import Caller
@@ -30,10 +31,8 @@ class Surroundings:
 
     def client_of(self, caller: Caller) -> Client:
         """Return the calls of this person, who is never the trusted root, whatever their token says."""
-        person, _ = caller.person, self.services
-        return self._platform.as_user(
-            tenant_id=person.tenant_id, user_id=person.user_id, roles=person.roles or frozenset()
-        )
+        _, person = self.services, replace(caller.person, roles=caller.person.roles or frozenset[str]())
+        return self._platform.as_caller(replace(caller, person=person))
 
     @property
     def is_ending(self) -> bool:

@@ -106,6 +106,17 @@ def test_with_an_authenticator_a_token_says_who_calls(tmp_path: Path) -> None:
         assert (known.status_code, known.json()["items"]) == (200, [])
 
 
+def test_a_key_is_made_used_and_revoked_while_it_serves(tmp_path: Path) -> None:
+    shop = Shop(tmp_path / "shop.db")
+    with serving(shop.store, "--auth", "keys") as served, httpx.Client(base_url=served.url) as http:
+        made = shop.json("keys", "create", "--user", "maria")
+        bearer = {"authorization": f"Bearer {made['token']}"}
+        assert http.get("/v1/plans", headers=bearer).status_code == 200
+        assert http.get("/v1/plans", headers={"authorization": bearer["authorization"][:-1]}).status_code == 401
+        shop.json("keys", "revoke", made["key_id"])
+        assert http.get("/v1/plans", headers=bearer).status_code == 401
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

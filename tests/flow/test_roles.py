@@ -67,6 +67,8 @@ class Things:
     tenant_id: str
     session_id: str
     plan_id: str
+    goal_id: str
+    task_id: str
     wait_id: str
     request_id: str
     letter_id: int
@@ -134,6 +136,10 @@ SEEING: dict[str, Call] = {
     "memory.retrieve": lambda c, t: c.memory.retrieve("k", t.plan_id),
     "memory.keys": lambda c, t: c.memory.keys(t.plan_id),
     "memory.everything": lambda c, t: c.memory.everything(t.plan_id),
+    "memory.get_plan_context": lambda c, t: c.memory.get_plan_context(t.plan_id),
+    "memory.get_plan_by_correlation": lambda c, t: c.memory.get_plan_by_correlation(t.goal_id),
+    "memory.get_task_context": lambda c, t: c.memory.get_task_context(t.task_id),
+    "memory.get_task_by_subtask": lambda c, t: c.memory.get_task_by_subtask(t.untaken_id),
     "tracker.plan_progress": lambda c, t: c.tracker.plan_progress(t.plan_id),
     "tracker.actions": lambda c, t: c.tracker.actions(t.plan_id),
     "tracker.timeline": lambda c, t: c.tracker.timeline(t.plan_id),
@@ -147,6 +153,7 @@ SEEING: dict[str, Call] = {
 # In an order in which none takes from the next what it needs.
 STEERING: dict[str, Call] = {
     "memory.store": lambda c, t: c.memory.store("k", 2, t.plan_id),
+    "memory.store_plan_context": lambda c, t: c.memory.store_plan_context(t.plan_id, None, {"k": 3}),
     "memory.increment": lambda c, t: c.memory.increment("k", 1, t.plan_id),
     "memory.append": lambda c, t: c.memory.append("l", 1, t.plan_id),
     "memory.delete": lambda c, t: c.memory.delete("k", t.plan_id),
@@ -181,6 +188,7 @@ OVERSEEING: dict[str, Call] = {"audit": lambda c, t: _listed(c.audit(), lambda o
 BEGINNING: dict[str, Call] = {
     "submit": lambda c, t: c.submit("order.received", {}),
     "request": lambda c, t: c.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE),
+    "ask": lambda c, t: c.ask("inventory.reserve.requested", {"order_id": "A"}),
     "publish": lambda c, t: c.publish("business-facts", "told", {}),
     "create_session": lambda c, t: c.create_session(),
 }
@@ -240,7 +248,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     await owner.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE, idempotency_key="one")
     await owner.publish("action-requests", "break.requested", {})
     (letter,) = await until(platform, everything.dead_letters)
-    await owner.publish("action-requests", "task.requested", {})
+    task_id = await owner.publish("action-requests", "task.requested", {})
     await until(platform, lambda: groups)
     untaken = await until(platform, everything.tracker.untaken)
     agent = f"tool-{person.tenant_id}"
@@ -259,6 +267,8 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
         tenant_id=person.tenant_id,
         session_id=session.session_id,
         plan_id=plan.plan_id,
+        goal_id=plan.goal_id,
+        task_id=task_id,
         wait_id=wait.wait_id,
         request_id=request_id,
         letter_id=letter.letter_id,

@@ -86,10 +86,12 @@ async def test_a_result_is_one_row_and_a_group_is_read_once(path: Path) -> None:
     async with open_platform(path) as platform:
         task_id, replies = await begun(platform, clerk(in_one_group(20), completed_with_all), 20)
         seen: list[str] = []
-        platform.services.store.database.reader.set_trace_callback(seen.append)  # type: ignore[attr-defined]
+        database: Any = platform.services.store.database  # type: ignore[attr-defined]
+        for connection in (database.reader, database.writer.connection):
+            connection.set_trace_callback(seen.append)
         await arrive(platform, replies)
         assert await result_of(platform, task_id) == [*range(20)]
-        read = [sql.partition("ordinal BETWEEN ")[2].partition(" ORDER")[0] for sql in seen if "FROM sub_task" in sql]
+        read = [sql.partition("ordinal BETWEEN ")[2].partition(" ORDER")[0] for sql in seen if "body FROM sub_task" in sql]
         assert sorted(read) == sorted(["0 AND 19", *(f"{n} AND {n}" for n in range(20))])
         assert len([sql for sql in seen if "FROM expectation WHERE status = 'open' AND task_id" in sql]) == 1
 

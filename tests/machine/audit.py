@@ -10,20 +10,20 @@ from pathlib import Path
 from typing import Any
 
 _TRIGGERS = """
-CREATE TABLE audit (
+CREATE TABLE row_change (
     seq INTEGER PRIMARY KEY, what TEXT, id TEXT, old_status TEXT, new_status TEXT, old_value TEXT, new_value TEXT
 );
 CREATE TRIGGER audit_plan_new AFTER INSERT ON plan BEGIN
-    INSERT INTO audit VALUES (NULL, 'plan', NEW.plan_id, NULL, NEW.status, NULL, NEW.version);
+    INSERT INTO row_change VALUES (NULL, 'plan', NEW.plan_id, NULL, NEW.status, NULL, NEW.version);
 END;
 CREATE TRIGGER audit_plan AFTER UPDATE ON plan BEGIN
-    INSERT INTO audit VALUES (NULL, 'plan', NEW.plan_id, OLD.status, NEW.status, OLD.version, NEW.version);
+    INSERT INTO row_change VALUES (NULL, 'plan', NEW.plan_id, OLD.status, NEW.status, OLD.version, NEW.version);
 END;
 CREATE TRIGGER audit_plan_gone AFTER DELETE ON plan BEGIN
-    INSERT INTO audit VALUES (NULL, 'plan', OLD.plan_id, OLD.status, 'deleted', OLD.version, NULL);
+    INSERT INTO row_change VALUES (NULL, 'plan', OLD.plan_id, OLD.status, 'deleted', OLD.version, NULL);
 END;
 CREATE TRIGGER audit_expectation AFTER UPDATE ON expectation BEGIN
-    INSERT INTO audit VALUES (NULL, 'expectation', NEW.id, OLD.status, NEW.status, OLD.answer, NEW.answer);
+    INSERT INTO row_change VALUES (NULL, 'expectation', NEW.id, OLD.status, NEW.status, OLD.answer, NEW.answer);
 END;
 """
 
@@ -70,7 +70,7 @@ class Audit:
 
     def changes(self) -> list[Change]:
         fields = "what, id, old_status, new_status, old_value, new_value"
-        return [Change(*row) for row in self.rows(f"SELECT {fields} FROM audit ORDER BY seq")]
+        return [Change(*row) for row in self.rows(f"SELECT {fields} FROM row_change ORDER BY seq")]
 
     def plans(self) -> list[dict[str, Any]]:
         return self.bodies("SELECT body FROM plan ORDER BY seq")

@@ -91,14 +91,13 @@ async def test_a_token_says_who_calls_and_nothing_else_does(platform: Platform) 
 
 async def test_nobody_is_root_over_http_whatever_their_token_says(platform: Platform) -> None:
     seen: list[Person] = []
-    as_user = platform.as_user
+    as_caller = platform.as_caller
 
-    def spy(**named: Any) -> Any:
-        client = as_user(**named)
-        seen.append(client.person)
-        return client
+    def spy(caller: Caller) -> Any:
+        seen.append(caller.person)
+        return as_caller(caller)
 
-    platform.as_user = spy  # type: ignore[method-assign]
+    platform.as_caller = spy  # type: ignore[method-assign]
     async with calling(app(platform, auth=Keys(root=Caller(Person("shop", "root")))), "root") as http:
         assert (await http.get("/v1/plans")).status_code == 200
     async with local(platform, roles=["manager"]) as http:

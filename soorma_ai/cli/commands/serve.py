@@ -2,22 +2,26 @@
 
 import asyncio
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AsyncExitStack
 
 import click
 
+from soorma_ai.adapters.tokens import ApiKeys
 from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.loading import load_agents, load_authenticator
 from soorma_ai.cli.options import Access, with_access
 from soorma_ai.cli.running import log_to_stderr, open_platform
 from soorma_ai.errors import ConfigError
-from soorma_ai.platform import stop_by_signal
+from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.ports import Authenticator
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
 DEFAULT_PORT = 8700
+KEYS = "keys"
+
+MakeAuthenticator = Callable[[Platform], Authenticator]
 
 
 @click.command()
@@ -25,7 +29,9 @@ DEFAULT_PORT = 8700
 @click.option("--host", default="127.0.0.1", show_default=True, help="The address to serve.")
 @click.option("--port", default=DEFAULT_PORT, show_default=True, type=click.IntRange(0, 65535), help="0: a free one.")
 @click.option("--role", "roles", multiple=True, metavar="NAME", help="A role that local callers have; again for more.")
-@click.option("--auth", metavar="MODULE:NAME", help="An Authenticator: who a bearer token stands for.")
+@click.option(
+    "--auth", metavar="keys|MODULE:NAME", help="Who a token stands for: a key of `soorma keys`, or an Authenticator."
+)
 @click.option("--name", "names", multiple=True, metavar="HOST", help="A name by which it is called; again for more.")
 @with_access
 def serve(
@@ -41,12 +47,12 @@ def serve(
         raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
     if find_missing():
         raise ConfigError("soorma serve needs starlette and uvicorn: pip install 'soorma-ai[server]'")
-    agents, authenticator = load_agents(app), load_authenticator(auth) if auth else None
+    agents, find_out = load_agents(app), _authenticator(auth)
     from soorma_ai.server.serving import listen
 
-    listener = listen(host, port, is_open=authenticator is None)
+    listener = listen(host, port, is_open=find_out is None)
     try:
-        asyncio.run(_serve(access, agents, authenticator, listener, (roles, names)))
+        asyncio.run(_serve(access, agents, find_out, listener, (roles, names)))
     finally:
         listener.close()
 
@@ -54,7 +60,7 @@ def serve(
 async def _serve(
     access: Access,
     agents: Sequence[Agent],
-    auth: Authenticator | None,
+    find_out: MakeAuthenticator | None,
     listener: socket.socket,
     called: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> None:
@@ -66,7 +72,7 @@ async def _serve(
     async with AsyncExitStack() as stack:
         platform = await open_platform(stack, access, agents)
         await platform.start(*agents)
-        options = Options(roles=roles)
+        options, auth = Options(roles=roles), find_out(platform) if find_out else None
         if names:
             options["hosts"] = names
         running = ", ".join(one_line(agent.name) for agent in agents)
@@ -76,6 +82,14 @@ async def _serve(
             Printer(stderr=True).line((f"{running} on {access.store_url}; {url} serves {whom}; Ctrl-C stops", DIM))
 
         await serve_http(app(platform, auth=auth, **options), listener, stop, say)
+
+
+def _authenticator(named: str | None) -> MakeAuthenticator | None:
+    """Return what makes the authenticator that --auth names, once the platform is open."""
+    if named is None or named == KEYS:
+        return ApiKeys if named else None
+    found = load_authenticator(named)
+    return lambda _: found
 
 
 def find_missing() -> list[str]:

@@ -1,12 +1,12 @@
 """What another system posts here, as an event."""
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 from urllib.parse import parse_qsl
 
+from pydantic_core import from_json
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
@@ -115,8 +115,8 @@ def read(post: Post) -> JsonObject:
         form: dict[str, Json] = dict(pairs)
         return form
     try:
-        told: object = json.loads(post.body)
-    except (ValueError, RecursionError) as error:
+        told: object = from_json(post.body)
+    except ValueError as error:
         raise RemoteProtocolError(f"what was posted is no JSON: {error}") from error
     if not isinstance(told, dict):
         raise RemoteProtocolError(f"what was posted is {type(told).__name__}, and an object was expected")

@@ -16,13 +16,13 @@ from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow, EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, reply_of, request_of, take_in, take_request
+from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_in, take_request
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session
@@ -88,7 +88,7 @@ class Client:
         Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
         or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
-        registered = await self._goal(goal, planner)
+        registered = await goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self._event_id(goal, idempotency_key)
         given = check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
@@ -364,18 +364,6 @@ class Client:
 
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person, plan_id, call)
-
-    async def _goal(self, goal: str, planner: str | None) -> RegisteredEvent:
-        known = await self.services.store.registry.known_events(self.person.tenant_id)
-        goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
-        fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
-        if not fitting:
-            names = sorted({event.definition.event_name for event in goals})
-            raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
-        if len(fitting) > 1:
-            who = ", ".join(sorted(event.agent for event in fitting))
-            raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
-        return fitting[0]
 
     async def _request_type(self, event_type: str) -> EventDefinition:
         registry, tenant_id = self.services.store.registry, self.person.tenant_id

@@ -13,10 +13,11 @@ from soorma_ai.domain.effects import Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
-from soorma_ai.errors import Held, LocalProtocolError, Overloaded
+from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
+from soorma_ai.ports import Registry
 from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
@@ -46,6 +47,20 @@ async def _may_hold_more(services: Services, person: Person, event: EventEnvelop
             f"{most} requests of {person.user_id} are held for an approval already, so {event.type!r} was not taken: "
             "let some of them be answered (`soorma inbox` lists them), or allow more with SOORMA_MAX_BACKLOG"
         )
+
+
+async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str | None) -> RegisteredEvent:
+    """Return the goal as its planner takes it. Raise NotFound, and LocalProtocolError where several do."""
+    known = await registry.known_events(tenant_id)
+    goals = [event for event in known if event.role is EventRole.TAKES_AS_GOAL]
+    fitting = [e for e in goals if e.definition.event_name == goal and planner in (None, e.agent)]
+    if not fitting:
+        names = sorted({event.definition.event_name for event in goals})
+        raise NotFound(f"no planner takes the goal {goal!r}; known goals: {', '.join(names) or 'none'}")
+    if len(fitting) > 1:
+        who = ", ".join(sorted(event.agent for event in fitting))
+        raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
+    return fitting[0]
 
 
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
