@@ -3,6 +3,7 @@
 from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Authenticator
+from soorma_ai.ports.inlet import Inlet, Post
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
@@ -35,6 +36,7 @@ __all__ = [
     "EventLog",
     "EventPage",
     "Hands",
+    "Inlet",
     "Keys",
     "Memory",
     "Message",
@@ -42,6 +44,7 @@ __all__ = [
     "ModelQuestion",
     "ModelSettings",
     "Plans",
+    "Post",
     "Prompt",
     "Prompts",
     "Pruned",

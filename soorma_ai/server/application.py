@@ -1,8 +1,9 @@
 """The ASGI application: each call is let in, parsed, handed to its operation, and answered."""
 
 import asyncio
+import json
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Awaitable, Collection, Mapping
 from functools import cache, partial
 from http import HTTPStatus
 from secrets import token_hex
@@ -20,7 +21,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 from soorma_ai.platform import Platform
-from soorma_ai.ports import Authenticator
+from soorma_ai.ports import Authenticator, Inlet, Post
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.server.entrance import Entrance, host_names
 from soorma_ai.server.openapi import document
@@ -43,7 +44,8 @@ _JSON = {"content-type": "application/json"}
 class Options(TypedDict, total=False):
     """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
-    token may call, None for as often as it likes. `most_bytes` of a body."""
+    token may call, None for as often as it likes. `most_bytes` of a body. `inlets`: where others post who have no
+    token, such as hooks."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -51,6 +53,7 @@ class Options(TypedDict, total=False):
     rate: Rate | None
     most_bytes: int
     most_streams: int
+    inlets: Collection[Inlet]
 
 
 def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
@@ -80,6 +83,7 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         Route("/readyz", partial(_is_ready, surroundings)),
         Route("/v1/openapi.json", _show_document),
     ]
+    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in options.get("inlets", ())]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -110,18 +114,17 @@ class Desk:
         self._most_streams = most_streams
 
     async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
-        """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
-        try:
-            return await self._carry_out(operation, request)
-        except Refused as refused:
-            told = refused.problem
-        except SoormaError as error:
-            told = problem_of(error) or _report(error, operation)
-        except ClientDisconnect:
-            return Response(status_code=HTTPStatus.BAD_REQUEST)
-        except Exception as error:
-            told = _report(error, operation)
-        return _problem_response(told)
+        return await _or_problem(self._carry_out(operation, request), operation.name)
+
+    async def take(self, inlet: Inlet, request: Request) -> ASGIApp:
+        """Let an inlet take what is posted to it."""
+        return await _or_problem(self._take(inlet, request), inlet.path)
+
+    async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
+        self._entrance.let_post(request, self._surroundings.services.clock)
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        found = await inlet.take(Post(headers, await self._read(request), dict[str, str](request.path_params)))
+        return Response(json.dumps(found).encode(), headers=_JSON)
 
     async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
         services = self._surroundings.services
@@ -205,6 +208,22 @@ class Resource:
         await answer(scope, receive, send)
 
 
+class Opening:
+    """The place of an inlet."""
+
+    def __init__(self, desk: Desk, inlet: Inlet) -> None:
+        self._desk = desk
+        self._inlet = inlet
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = str(scope["method"])
+        if method == "POST":
+            answer = await self._desk.take(self._inlet, Request(scope, receive))
+        else:
+            answer = _problem_response(_wrong_method(method), {"allow": "POST"})
+        await answer(scope, receive, send)
+
+
 def _parse_asked(operation: AnyOperation, request: Request) -> Form:
     given = dict[str, str](request.path_params)
     try:
@@ -246,9 +265,24 @@ def _place_of(request: Request) -> int | None:
     return int(said)
 
 
-def _report(error: Exception, operation: AnyOperation) -> Problem:
+async def _or_problem(answering: Awaitable[ASGIApp], called: str) -> ASGIApp:
+    """Return the answer, or the problem; an error that nobody expected is told of in the log only."""
+    try:
+        return await answering
+    except Refused as refused:
+        told = refused.problem
+    except SoormaError as error:
+        told = problem_of(error) or _report(error, called)
+    except ClientDisconnect:
+        return Response(status_code=HTTPStatus.BAD_REQUEST)
+    except Exception as error:
+        told = _report(error, called)
+    return _problem_response(told)
+
+
+def _report(error: Exception, called: str) -> Problem:
     error_id = token_hex(8)
-    warn("http_call_broke", bug=error, operation=operation.name, error_id=error_id)
+    warn("http_call_broke", bug=error, operation=called, error_id=error_id)
     return internal(error_id)
 
 

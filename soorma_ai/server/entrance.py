@@ -42,6 +42,14 @@ class Entrance:
                 raise Overloaded("too many calls with this token: call again later", retry_after=wait)
         return caller
 
+    def let_post(self, request: Request, clock: Clock) -> None:
+        """Raise Forbidden, and Overloaded for an address that posts too often, where no token says who calls."""
+        self._check_host(request)
+        address = request.client.host if request.client else ""
+        wait = self.buckets.take(f"post\n{address}", clock.monotonic()) if self.buckets is not None else None
+        if wait is not None:
+            raise Overloaded("too many posts from this address: post again later", retry_after=wait)
+
     async def is_still_in(self, request: Request) -> bool:
         """Tell whether the token of a call that goes on is still good."""
         try:

@@ -91,7 +91,9 @@ async def test_a_result_is_one_row_and_a_group_is_read_once(path: Path) -> None:
             connection.set_trace_callback(seen.append)
         await arrive(platform, replies)
         assert await result_of(platform, task_id) == [*range(20)]
-        read = [sql.partition("ordinal BETWEEN ")[2].partition(" ORDER")[0] for sql in seen if "body FROM sub_task" in sql]
+        read = [
+            sql.partition("ordinal BETWEEN ")[2].partition(" ORDER")[0] for sql in seen if "body FROM sub_task" in sql
+        ]
         assert sorted(read) == sorted(["0 AND 19", *(f"{n} AND {n}" for n in range(20))])
         assert len([sql for sql in seen if "FROM expectation WHERE status = 'open' AND task_id" in sql]) == 1
 

@@ -5,22 +5,33 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
-from soorma_ai.domain.people import AnswerOutcome, Person
+from soorma_ai.domain.people import AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.states import HUMAN_INPUT
-from soorma_ai.errors import ConfigError, LocalProtocolError, Retry
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, Retry
 from soorma_ai.gateways.user_agent.links import Links
 from soorma_ai.gateways.webhooks.outgoing import PAUSES
+from soorma_ai.ports import Post
 from soorma_ai.runtime.client.client import Client
 
 NAME = "user-agent"
 # A question without a deadline can be answered by its link for so long.
 LINK_LASTS = timedelta(days=30)
+
+
+class _Given(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    payload: JsonObject
+    decision: AnswerDecision | None = None
+    note: str = Field("", max_length=2_000)
 
 
 @dataclass(frozen=True)
@@ -94,6 +105,20 @@ class UserAgent(Agent):
                 raise Retry(
                     f"{recipient.address or recipient.person.user_id} was not told: {error!r}", after=pause
                 ) from error
+
+    @property
+    def path(self) -> str:
+        return "/v1/answers/{token}"
+
+    async def take(self, post: Post) -> JsonObject:
+        """Take the answer that was posted to a link, as {payload, decision, note}, and return {outcome, detail}."""
+        try:
+            given = _Given.model_validate_json(post.body)
+        except ValidationError as error:
+            fault = error.errors(include_url=False)[0]
+            raise RemoteProtocolError(f"the answer, at {'.'.join(map(str, fault['loc']))}: {fault['msg']}") from error
+        outcome = await self.answer(post.in_path["token"], given.payload, decision=given.decision, note=given.note)
+        return {"outcome": str(outcome), "detail": outcome.detail}
 
     async def answer(
         self, token: str, payload: Mapping[str, Any], *, decision: str | None = None, note: str = ""

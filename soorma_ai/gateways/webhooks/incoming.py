@@ -13,7 +13,8 @@ from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
-from soorma_ai.gateways.webhooks.signatures import Post, Verifier
+from soorma_ai.gateways.webhooks.signatures import Verifier
+from soorma_ai.ports import Post
 from soorma_ai.runtime.client.intake import take_in
 
 DEFAULT_TENANT = "default"
@@ -31,14 +32,6 @@ class Came:
     correlation_id: str | None = None
     plan_id: str | None = None
     topic: EventTopic | str = EventTopic.BUSINESS_FACTS
-
-
-@dataclass(frozen=True)
-class Received:
-    """What became of a post: `event_id` is None for what is no event. `answer` is what its sender wants to hear."""
-
-    event_id: str | None
-    answer: JsonObject
 
 
 class Hook(Agent):
@@ -65,9 +58,14 @@ class Hook(Agent):
         self._to_event = to_event
         self._source = for_agent or name
 
-    async def receive(self, post: Post) -> Received:
-        """Raise Unauthenticated for who is not known, RemoteProtocolError for what cannot be read, LocalProtocolError
-        for an event that this hook does not make, or the same id with other content."""
+    @property
+    def path(self) -> str:
+        return f"/v1/hooks/{self.name}"
+
+    async def take(self, post: Post) -> JsonObject:
+        """Return {event_id}, nothing for what is no event, or the answer to a question whether we are there. Raise
+        Unauthenticated for who is not known, RemoteProtocolError for what cannot be read, LocalProtocolError for an
+        event that this hook does not make, or the same id with other content."""
         services = self._services
         if services is None:
             raise LocalProtocolError(f"hook {self.name!r} is not started; start it beside the other agents")
@@ -75,13 +73,13 @@ class Hook(Agent):
         sender_id = self._verifier.verify(post, now)
         told = read(post)
         if told.get("type") == "url_verification" and isinstance(told.get("challenge"), str):
-            return Received(None, {"challenge": told["challenge"]})
+            return {"challenge": told["challenge"]}
         came = self._to_event(told)
         if came is None:
-            return Received(None, {})
+            return {}
         event = self._event(came, sender_id, now)
         await take_in(services, event)
-        return Received(event.id, {"event_id": event.id})
+        return {"event_id": event.id}
 
     def _event(self, came: Came, sender_id: str, now: datetime) -> EventEnvelope:
         topic = topic_of(came.topic)

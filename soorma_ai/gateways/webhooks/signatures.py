@@ -9,32 +9,18 @@ import binascii
 import hashlib
 import hmac
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Protocol, cast
 
 from soorma_ai.errors import ConfigError, Unauthenticated
+from soorma_ai.ports import Post
 
 TOLERANCE = timedelta(minutes=5)
 
 _PREFIX = "whsec_"
 _SHORTEST_KEY = 16
-
-
-@dataclass(frozen=True)
-class Post:
-    """What was posted. Names of `headers` are in lower case."""
-
-    headers: Mapping[str, str]
-    body: bytes
-
-    def header(self, name: str) -> str:
-        """Return a header. Raise Unauthenticated where it is missing."""
-        found = self.headers.get(name)
-        if not found:
-            raise Unauthenticated(f"the header {name} is missing")
-        return found
 
 
 class Verifier(Protocol):
