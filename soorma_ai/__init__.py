@@ -36,6 +36,9 @@ if TYPE_CHECKING:
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
+    from soorma_ai.clients.asynchronous import AsyncClient as AsyncClient
+    from soorma_ai.clients.blocking import Client as Client
+    from soorma_ai.clients.platform_client import PlatformClient as PlatformClient
     from soorma_ai.domain.decisions import CompleteAction as CompleteAction
     from soorma_ai.domain.decisions import DelegateAction as DelegateAction
     from soorma_ai.domain.decisions import EventDecision as EventDecision
@@ -76,13 +79,13 @@ if TYPE_CHECKING:
     from soorma_ai.errors import Reject as Reject
     from soorma_ai.errors import RemoteProtocolError as RemoteProtocolError
     from soorma_ai.errors import Retry as Retry
+    from soorma_ai.errors import ServerUnavailable as ServerUnavailable
     from soorma_ai.errors import SoormaError as SoormaError
     from soorma_ai.platform import Platform as Platform
     from soorma_ai.ports.bus import Bus as Bus
     from soorma_ai.ports.bus import Clock as Clock
     from soorma_ai.ports.model import Reasoner as Reasoner
     from soorma_ai.ports.store import Store as Store
-    from soorma_ai.runtime.client.client import Client as Client
     from soorma_ai.runtime.client.plan_handle import PlanHandle as PlanHandle
 
 _HOMES = {
@@ -96,6 +99,9 @@ _HOMES = {
     "agents.selector": "EventSelector",
     "agents.tool": "InvocationContext Tool",
     "agents.worker": "Worker",
+    "clients.asynchronous": "AsyncClient",
+    "clients.blocking": "Client",
+    "clients.platform_client": "PlatformClient",
     "domain.decisions": (
         "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
         "WaitAction"
@@ -109,13 +115,13 @@ _HOMES = {
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
         "ConfigError ContentFiltered DeadlineExceeded DecisionError Held InvalidPlan LimitExceeded LocalProtocolError "
-        "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry SoormaError"
+        "ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry ServerUnavailable "
+        "SoormaError"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",
     "ports.model": "Reasoner",
     "ports.store": "Store",
-    "runtime.client.client": "Client",
     "runtime.client.plan_handle": "PlanHandle",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
