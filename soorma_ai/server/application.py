@@ -17,6 +17,7 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator
@@ -35,6 +36,7 @@ BODY_SECONDS = 30.0
 MOST_STREAMS = 2_000
 MOST_FIELDS = 50
 LONGEST_KEY = 200
+LONGEST_PLACE = 18
 _JSON = {"content-type": "application/json"}
 
 
@@ -132,7 +134,7 @@ class Desk:
             sent,
             self._surroundings,
             key=_key_of(request) if operation.takes_key else None,
-            last_event_id=request.headers.get("last-event-id"),
+            last_event_id=_place_of(request) if operation.streams else None,
         )
         if operation.streams and self._surroundings.tail.followers >= self._most_streams:
             told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", f"{self._most_streams} streams are open")
@@ -206,7 +208,9 @@ class Resource:
 def _parse_asked(operation: AnyOperation, request: Request) -> Form:
     given = dict[str, str](request.path_params)
     try:
-        fields = parse_qsl(request.url.query, keep_blank_values=True, max_num_fields=MOST_FIELDS)
+        fields = parse_qsl(
+            request.scope["query_string"].decode("latin-1"), keep_blank_values=True, max_num_fields=MOST_FIELDS
+        )
     except ValueError as error:
         raise Refused(_unfit_query(f"there are more than {MOST_FIELDS} fields")) from error
     for name, value in fields:
@@ -229,6 +233,17 @@ def _key_of(request: Request) -> str | None:
         said = f"Idempotency-Key: give 1 to {LONGEST_KEY} printable characters of ASCII"
         raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", said))
     return key
+
+
+def _place_of(request: Request) -> int | None:
+    """Return the place in the log that a browser says it got last."""
+    said = request.headers.get("last-event-id")
+    if said is None:
+        return None
+    if not (said.isascii() and said.isdigit() and len(said) <= LONGEST_PLACE):
+        detail = f"Last-Event-ID: give the id of an event of this stream, found {clip(said, 40)!r}"
+        raise Refused(problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail))
+    return int(said)
 
 
 def _report(error: Exception, operation: AnyOperation) -> Problem:

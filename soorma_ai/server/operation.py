@@ -54,14 +54,14 @@ class Paged(Form):
 @dataclass(frozen=True)
 class Call(Generic[Asked, Sent]):
     """One call: the client of who calls, what they `asked` in path and query and `sent` as the body, the key under
-    which it counts once, and the id of the last event that a stream gave them."""
+    which it counts once, and the place of the last event that a stream gave them."""
 
     client: Client
     asked: Asked
     sent: Sent
     surroundings: Surroundings
     key: str | None = None
-    last_event_id: str | None = None
+    last_event_id: int | None = None
 
 
 @dataclass(frozen=True)

@@ -137,11 +137,3 @@ class EventStream:
 async def _left(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
-
-
-def place_of(last_event_id: str | None, after: int | None) -> int | None:
-    """Return the place of the log behind which a stream goes on: what a browser says that it got last, or what was
-    asked for at first."""
-    if last_event_id is not None and last_event_id.isascii() and last_event_id.isdigit() and len(last_event_id) <= 18:
-        return int(last_event_id)
-    return after

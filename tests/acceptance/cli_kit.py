@@ -59,11 +59,13 @@ class Shop:
             return self("run", "orders:agents", goal, "--answer", "ask", typed=keyboard)
 
     @contextmanager
-    def background(self, *command: str, ready: str, told: list[str] | None = None) -> Generator[subprocess.Popen[str]]:
+    def background(
+        self, *command: str, ready: str, told: list[str] | None = None, folder: Path = APPS
+    ) -> Generator[subprocess.Popen[str]]:
         """Runs until the block ends; the block begins when the process has printed a line with `ready`. What it had
         printed by then is `told`."""
         process = subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=APPS, env=self._environment
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, cwd=folder, env=self._environment
         )
         assert process.stdout is not None
         try:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from cli_kit import SOORMA, Shop
+from cli_kit import APPS, SOORMA, Shop
 
 _URL = re.compile(r"http://\S+:\d+")
 
@@ -23,10 +23,11 @@ class Served:
 
 
 @contextmanager
-def serving(store: Path, *options: str, app: str = "orders:agents") -> Generator[Served]:
+def serving(store: Path, *options: str, app: str = "orders:agents", folder: Path = APPS) -> Generator[Served]:
     """Runs until the block ends, which begins when calls are taken."""
     told: list[str] = []
-    with Shop(store).background(*SOORMA, "serve", app, "--port", "0", *options, ready="serves", told=told) as process:
+    command = (*SOORMA, "serve", app, "--port", "0", *options)
+    with Shop(store).background(*command, ready="serves", told=told, folder=folder) as process:
         found = _URL.search("".join(told))
         assert found, told
         yield Served(process, found[0])

@@ -5,7 +5,6 @@ import signal
 import socket
 import subprocess
 import sys
-import threading
 from collections.abc import Generator
 from pathlib import Path
 
@@ -41,22 +40,19 @@ def test_a_plan_goes_from_its_goal_to_its_end_over_a_socket(shared: Served) -> N
 def test_sigterm_ends_streams_answers_what_waits_and_exits_well(tmp_path: Path) -> None:
     with serving(tmp_path / "shop.db") as served:
         plan_id = httpx.post(f"{served.url}/v1/plans", json=PLACE).json()["plan_id"]
-        answers: list[int] = []
-
-        def wait_for_the_end() -> None:
-            answers.append(httpx.get(f"{served.url}/v1/plans/{plan_id}/result?wait=30", timeout=60).status_code)
-
-        waiting = threading.Thread(target=wait_for_the_end)
-        with httpx.stream("GET", f"{served.url}/v1/events/stream?after=0", timeout=60) as stream:
+        with (
+            httpx.stream("GET", f"{served.url}/v1/events/stream?after=0", timeout=60) as stream,
+            socket.create_connection(("127.0.0.1", served.port), timeout=60) as waiting,
+        ):
             lines = stream.iter_lines()
             assert next(lines) == "retry: 2000"
-            waiting.start()
+            waiting.sendall(f"GET /v1/plans/{plan_id}/result?wait=30 HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             next(line for line in lines if "notification.human_input" in line)
+            assert httpx.get(f"{served.url}/readyz").status_code == 200  # what was sent before has come in
             served.process.send_signal(signal.SIGTERM)
             for _ in lines:  # it ends
                 pass
-        waiting.join(30)
-        assert answers == [202]
+            assert waiting.recv(12) == b"HTTP/1.1 202"
         assert served.process.wait(30) == 0
 
 

@@ -16,6 +16,8 @@ HEAVY = {
     "openai": "a model is asked through litellm",
     "httpx": "a model is asked directly",
     "tenacity": "a model is asked",
+    "starlette": "the platform is served",
+    "uvicorn": "the platform is served",
     "vcr": "recordings are played",
     "cel": "an approval has a condition",
     "jinja2": "a prompt is rendered",
@@ -34,6 +36,7 @@ HEAVY = {
     "soorma_ai.runtime.planning.planner": "a planner is made",
     "soorma_ai.agents.contexts.toolkit": "a handler looks through events",
     "soorma_ai.cli": "the command line",
+    "soorma_ai.server": "the platform is served",
     "soorma_ai.testing": "tests",
 }
 NAMES = "from soorma_ai import ChoreographyPlanner, Platform, Tool, Worker"

@@ -151,3 +151,10 @@ async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platf
         assert not tail.behind(30)
         assert tail.behind(1) is None
     assert tail.followers == 0
+
+
+@pytest.mark.parametrize("said", ["now", "-1", "1" * 19, "null,null"])
+async def test_a_last_id_that_no_stream_gave_is_refused(platform: Platform, said: str) -> None:
+    async with local(platform) as http:
+        refused = await http.get("/v1/events/stream", headers={"last-event-id": said})
+    assert (refused.status_code, refused.json()["code"]) == (422, "invalid")

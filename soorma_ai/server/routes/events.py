@@ -25,7 +25,7 @@ from soorma_ai.server.operation import (
 )
 from soorma_ai.server.pages import make_page
 from soorma_ai.server.routes.common import HeldAnswer, Made
-from soorma_ai.server.streams import follow_log, place_of
+from soorma_ai.server.streams import follow_log
 
 
 class Publication(Form):
@@ -101,7 +101,7 @@ async def stream_events(call: Call[From, Nothing]) -> Stream:
 
     Each is a CloudEvent, with its place in the log as its id, by which who comes again misses nothing.
     """
-    after = place_of(call.last_event_id, call.asked.after)
+    after = call.asked.after if call.last_event_id is None else call.last_event_id
     return Stream(follow_log(call.client, call.surroundings, after))
 
 

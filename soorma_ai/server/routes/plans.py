@@ -34,7 +34,7 @@ from soorma_ai.server.operation import (
 from soorma_ai.server.pages import page_of
 from soorma_ai.server.routes.common import HeldAnswer, Made, Patience
 from soorma_ai.server.routes.people import Outcome, tell
-from soorma_ai.server.streams import follow_plan, place_of
+from soorma_ai.server.streams import follow_plan
 from soorma_ai.server.surroundings import Surroundings
 
 _OPEN, _ENDED = HTTPStatus.ACCEPTED, HTTPStatus.OK
@@ -162,7 +162,7 @@ async def stream_plan(call: Call[EventsOfPlan, Nothing]) -> Answer | Stream:
     """
     asked, client = call.asked, call.client
     await client.follow(asked.plan_id)
-    after = place_of(call.last_event_id, asked.after) or 0
+    after = (asked.after if call.last_event_id is None else call.last_event_id) or 0
     if after:
         standing = await client.services.store.plans.standing(asked.plan_id)
         page = await client.events(after=after, limit=1, plan_id=asked.plan_id)

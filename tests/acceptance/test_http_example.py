@@ -1,0 +1,67 @@
+"""The order over HTTP in the words of the README and of its example, by curl."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from collections.abc import Generator
+from pathlib import Path
+
+import pytest
+from http_process import Served, serving
+from offline_kit import ROOT
+
+EXAMPLE = ROOT / "examples" / "06_http"
+PLACE = "localhost:8700"
+
+pytestmark = pytest.mark.skipif(shutil.which("curl") is None, reason="there is no curl")
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Generator[Served]:
+    with serving(tmp_path / "shop.db", "--role", "manager", folder=EXAMPLE, app="agents:agents") as served:
+        yield served
+
+
+def test_the_words_of_the_readme_take_an_order_to_its_end(shop: Served) -> None:
+    commands = [line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("curl ")]
+    assert len(commands) == 5
+    known: dict[str, str] = {PLACE: f"127.0.0.1:{shop.port}"}
+    answers: list[str] = []
+    for command in commands:
+        meant = re.sub("|".join(known), lambda word: known[word[0]], command)
+        answers.append(_run(*shlex.split(meant), "--silent"))
+        for word, field in (("PLAN", "plan_id"), ("WAIT", "wait_id")):
+            if found := re.search(rf'"{field}":"([^"]+)"', answers[-1]):
+                known.setdefault(word, found[1])
+        if "PLAN" in known and "WAIT" not in known:
+            _run(
+                "curl",
+                "--silent",
+                "--no-buffer",
+                f"{shop.url}/v1/plans/{known['PLAN']}/events",
+                until="notification.human_input",
+            )
+    end = json.loads(answers[3])
+    assert (end["status"], end["result"]) == ("completed", {"receipt": "receipt-A1"})
+    assert "event: end" in answers[4]
+
+
+def test_the_example_s_script_does_the_same(shop: Served) -> None:
+    told = _run("sh", str(EXAMPLE / "order.sh"), shop.url)
+    assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
+
+
+def _run(*command: str, until: str | None = None) -> str:
+    """What a command prints; with `until`, up to the line that has these words."""
+    told = ""
+    with subprocess.Popen(("timeout", "30", *command), stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        for line in process.stdout:
+            told += line
+            if until is not None and until in line:
+                process.terminate()
+                return told
+    assert process.returncode == 0, told
+    return told
