@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
     from soorma_ai.agents.tool import Tool as Tool
     from soorma_ai.agents.worker import Worker as Worker
+    from soorma_ai.clients.asynchronous import AsyncClient as AsyncClient
+    from soorma_ai.clients.blocking import Client as Client
+    from soorma_ai.clients.platform_client import PlatformClient as PlatformClient
     from soorma_ai.domain.decisions import CompleteAction as CompleteAction
     from soorma_ai.domain.decisions import DelegateAction as DelegateAction
     from soorma_ai.domain.decisions import EventDecision as EventDecision
@@ -78,6 +81,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import Reject as Reject
     from soorma_ai.errors import RemoteProtocolError as RemoteProtocolError
     from soorma_ai.errors import Retry as Retry
+    from soorma_ai.errors import ServerUnavailable as ServerUnavailable
     from soorma_ai.errors import SoormaError as SoormaError
     from soorma_ai.errors import Unauthenticated as Unauthenticated
     from soorma_ai.platform import Platform as Platform
@@ -85,7 +89,6 @@ if TYPE_CHECKING:
     from soorma_ai.ports.bus import Clock as Clock
     from soorma_ai.ports.model import Reasoner as Reasoner
     from soorma_ai.ports.store import Store as Store
-    from soorma_ai.runtime.client.client import Client as Client
     from soorma_ai.runtime.client.plan_handle import PlanHandle as PlanHandle
 
 _HOMES = {
@@ -99,6 +102,9 @@ _HOMES = {
     "agents.selector": "EventSelector",
     "agents.tool": "InvocationContext Tool",
     "agents.worker": "Worker",
+    "clients.asynchronous": "AsyncClient",
+    "clients.blocking": "Client",
+    "clients.platform_client": "PlatformClient",
     "domain.decisions": (
         "CompleteAction DelegateAction EventDecision PlanAction PlannerDecision PublishAction PublishAllAction "
         "WaitAction"
@@ -113,13 +119,12 @@ _HOMES = {
     "errors": (
         "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan LimitExceeded "
         "LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry "
-        "SoormaError Unauthenticated"
+        "ServerUnavailable SoormaError Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",
     "ports.model": "Reasoner",
     "ports.store": "Store",
-    "runtime.client.client": "Client",
     "runtime.client.plan_handle": "PlanHandle",
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}

@@ -27,6 +27,7 @@ SoormaError
 └── TransientError            may work next time                       -> again with back-off, then dead letter
     ├── BusUnavailable
     ├── StoreUnavailable
+    ├── ServerUnavailable       a server of ours, which is called over HTTP
     ├── ModelUnavailable
     │   ├── RateLimited
     │   └── Outage              of a model that a plan needs           -> the plan rests, which is no attempt
@@ -208,6 +209,12 @@ class BusUnavailable(TransientError):
 
 class StoreUnavailable(TransientError):
     code = "store_unavailable"
+
+
+class ServerUnavailable(TransientError):
+    """The message names the URL. What was asked may have been done, unless it says that it cannot be reached."""
+
+    code = "server_unavailable"
 
 
 class ModelUnavailable(TransientError):

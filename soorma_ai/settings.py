@@ -12,6 +12,8 @@ STORE_URL = "SOORMA_STORE_URL"
 BUS_URL = "SOORMA_BUS_URL"
 PROMPTS_DIR = "SOORMA_PROMPTS_DIR"
 BACKLOG = "SOORMA_MAX_BACKLOG"
+SERVER_URL = "SOORMA_URL"
+TOKEN = "SOORMA_TOKEN"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
@@ -43,6 +45,11 @@ def _max_backlog() -> int:
     if not given.isascii() or not given.isdigit() or int(given) < 1:
         raise ConfigError(f"{BACKLOG}={given!r}: give a number from 1")
     return int(given)
+
+
+def names_server() -> bool:
+    """Tell whether the environment names a server to be asked."""
+    return bool(os.environ.get(SERVER_URL))
 
 
 def hide_password(url: str) -> str:

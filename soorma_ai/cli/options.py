@@ -5,7 +5,7 @@ import re
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import wraps
 from pathlib import Path
@@ -14,38 +14,101 @@ from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 import click
 from click.core import ParameterSource
 
-from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL
+from soorma_ai.settings import DEFAULT_STORE_URL, SERVER_URL, STORE_URL, TOKEN, names_server
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 LOCAL_USER = "local"
 SHORTEST_PREFIX = 4
+# Options that say who asks, which a token does for a server.
+_WHO = {"tenant": "--tenant", "user_id": "--as", "roles": "--role", "root": "--root"}
+
+_store = click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+_tenant = click.option("--tenant", metavar="NAME", default="default", show_default=True)
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is asked instead of the store. Its token says who asks."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
 
 
 @dataclass(frozen=True)
 class Access:
-    """The store, and as whom it is used. `flags` repeats what was given on the command line, for commands to copy."""
+    """The store, and as whom it is used; or a server. `flags` repeats what was given on the command line, for commands
+    to copy, without the token."""
 
     store_url: str
     tenant_id: str
     flags: str = ""
+    server: Server | None = None
 
 
 def with_access(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
     """Turn the command's first parameter into --store and --tenant."""
 
-    @click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
-    @click.option("--tenant", metavar="NAME", default="default", show_default=True)
+    @click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
+    @_store
+    @_tenant
     @wraps(command)
     def with_options(*args: Any, store: str, tenant: str, **options: Any) -> Any:
-        context = click.get_current_context()
-        given = {"store": store, "tenant": tenant}
-        typed = [name for name in given if context.get_parameter_source(name) is ParameterSource.COMMANDLINE]
-        flags = "".join(f" --{name} {shlex.quote(given[name])}" for name in typed)
-        return command(Access(store, tenant, flags), *args, **options)
+        return command(Access(store, tenant, _typed(store=store, tenant=tenant)), *args, **options)
 
     return with_options
+
+
+def with_platform(command: Callable[Concatenate[Access, P], T]) -> Callable[P, T]:
+    """Turn the command's first parameter into --store and --tenant, or --url and --token."""
+
+    @click.option("--url", metavar="URL", envvar=SERVER_URL, help="Ask the server there, and not the store.")
+    @click.option("--token", metavar="TOKEN", envvar=TOKEN, help=f"Who asks it; better in {TOKEN}.")
+    @_store
+    @_tenant
+    @wraps(command)
+    def with_options(*args: Any, store: str, tenant: str, url: str | None, token: str | None, **options: Any) -> Any:
+        server = _server(url, token)
+        if server is None:
+            return command(Access(store, tenant, _typed(store=store, tenant=tenant)), *args, **options)
+        return command(Access(store, tenant, _typed(url=server.url), server), *args, **options)
+
+    return with_options
+
+
+def _server(url: str | None, token: str | None) -> Server | None:
+    """Return the server to ask. What is typed goes before the environment, where either names one."""
+    is_typed = _is_typed("url")
+    if url is None or (_is_typed("store") and not is_typed):
+        if _is_typed("token"):
+            raise click.UsageError("--token is for a server: give --url too")
+        return None
+    if is_typed and _is_typed("store"):
+        raise click.UsageError("--url asks a server and --store looks into a file: give one of them")
+    said = [option for name, option in _WHO.items() if _is_typed(name)]
+    if said:
+        raise click.UsageError(f"a server knows by the token who asks it: leave out {', '.join(said)}")
+    return Server(url, token)
+
+
+def refuse_url(context: click.Context, parameter: click.Parameter, url: str | None) -> None:
+    if url is not None:
+        raise click.UsageError(f"{context.info_name} works on a store itself, and not over HTTP: leave out --url")
+
+
+def must_mean_a_store() -> None:
+    """Raise UsageError where the environment names a server, and nobody typed which store is meant."""
+    if names_server() and not _is_typed("store"):
+        raise click.UsageError(f"{SERVER_URL} names a server, and this works on a store itself: give --store")
+
+
+def _typed(**given: str) -> str:
+    return "".join(f" --{name} {shlex.quote(value)}" for name, value in given.items() if _is_typed(name))
+
+
+def _is_typed(name: str) -> bool:
+    return click.get_current_context().get_parameter_source(name) is ParameterSource.COMMANDLINE
 
 
 def with_person(command: Callable[P, T]) -> Callable[..., T]:

@@ -1,27 +1,33 @@
-"""The store's file: read beside its owner, written through its owner, and what an id on the command line means."""
+"""What commands look at and change: the store's file, read beside its owner and written through it, or a server. And
+what an id on the command line means."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from collections.abc import AsyncGenerator, Awaitable, Callable, Collection, Iterable
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.owner.control import OwnerGone, ask_owner
 from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
-from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access
+from soorma_ai.cli.options import LOCAL_USER, SHORTEST_PREFIX, Access, Server
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.commands import Command, spell
+from soorma_ai.runtime.client.commands import Command, SteeringCommand, spell
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
+from soorma_ai.runtime.views.plans import ACTIVE
 from soorma_ai.settings import sqlite_path
+
+if TYPE_CHECKING:
+    from soorma_ai.clients.asynchronous import AsyncClient
 
 ANSWER_SECONDS = 30.0
 MOST_TRIES = 100
@@ -31,6 +37,9 @@ MOST_PLANS = 1_000_000
 MOST_QUESTIONS = 1_000
 MOST_LETTERS = 1_000_000
 LONGEST_NUMBER = 18
+MOST_OVER_HTTP = 1_000
+SERVER_TRIES = 3
+PAGE = 500
 
 T = TypeVar("T")
 
@@ -47,8 +56,39 @@ async def read_only_client(access: Access) -> AsyncGenerator[Client]:
         await store.close()
 
 
-def look_up(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
-    """Return what `find` finds in what is committed. Raise NotFound where there is no store."""
+@asynccontextmanager
+async def server_client(server: Server) -> AsyncGenerator["AsyncClient"]:
+    """Open a client of a server, which does not try for long: somebody waits before a terminal."""
+    from soorma_ai.clients.asynchronous import AsyncClient
+
+    async with AsyncClient(server.url, token=server.token, tries=SERVER_TRIES) as client:
+        yield client
+
+
+@asynccontextmanager
+async def reading_client(access: Access) -> AsyncGenerator[PlatformClient]:
+    """Open a client of the server, where one is to be asked, else of the store."""
+    if access.server is not None:
+        async with server_client(access.server) as remote:
+            yield remote
+    else:
+        async with read_only_client(access) as client:
+            yield client
+
+
+def look_up(access: Access, find: Callable[[PlatformClient], Awaitable[T]]) -> T:
+    """Return what `find` finds in what is committed. Raise NotFound where there is no store, ServerUnavailable where
+    there is no server."""
+
+    async def look() -> T:
+        async with reading_client(access) as client:
+            return await find(client)
+
+    return asyncio.run(look())
+
+
+def look_into_store(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
+    """Return what `find` finds in the store. Raise NotFound where there is none."""
 
     async def look() -> T:
         async with read_only_client(access) as client:
@@ -58,10 +98,9 @@ def look_up(access: Access, find: Callable[[Client], Awaitable[T]]) -> T:
 
 
 class CommandRunner:
-    """Has commands carried out by the owner of the file, or by this process when there is none."""
+    """Has commands carried out by the server, or by the owner of the file, or by this process when there is none."""
 
     def __init__(self, access: Access, person: Person | None = None) -> None:
-        self._path = _file(access)
         self._access = access
         self._person = person or Person(access.tenant_id, LOCAL_USER)
         self.has_owner = False
@@ -70,12 +109,23 @@ class CommandRunner:
         """Return what the reply says. Raise StoreUnavailable for an owner out of reach, and what the command raised."""
         return asyncio.run(self._run(command))
 
+    def steer(self, command: SteeringCommand[T]) -> T:
+        """Return what the reply says, be it the server's. Raise as `run` does, and ServerUnavailable."""
+        server = self._access.server
+        return self.run(command) if server is None else asyncio.run(self._ask(server, command))
+
+    async def _ask(self, server: Server, command: SteeringCommand[T]) -> T:
+        self.has_owner = True
+        async with server_client(server) as client:
+            return command.read(await command.do(client))
+
     async def _run(self, command: Command[T]) -> T:
         """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile."""
         reason: Exception | None = None
+        path = _file(self._access)
         for _ in range(MOST_TRIES):
             # Where somebody has removed the file that names it, the owner shows when one wants to become it.
-            owner = owner_of(self._path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
+            owner = owner_of(path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
             self.has_owner = owner is not None
             try:
                 if owner is not None:
@@ -88,29 +138,56 @@ class CommandRunner:
             await asyncio.sleep(PAUSE_SECONDS)
         seconds = MOST_TRIES * PAUSE_SECONDS
         raise StoreUnavailable(
-            f"{self._path} has an owner that cannot be reached, for {seconds:.0f} s now: {reason}"
+            f"{path} has an owner that cannot be reached, for {seconds:.0f} s now: {reason}"
         ) from reason
 
 
-async def find_plan(client: Client, beginning: str) -> str:
+async def find_plan(client: PlatformClient, beginning: str) -> str:
     """Return the id of the one plan that begins so. Raise NotFound for none, and for several."""
-    if await client.services.store.plans.plan(beginning) is not None:
-        return beginning
-    return only_one("plan", client.person, beginning, [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)])
+    with suppress(NotFound):
+        return (await client.follow(beginning)).plan_id
+    ids = [plan.plan_id for plan in await client.plans(limit=MOST_PLANS)]
+    return only_one("plan", _whose(client), beginning, ids)
 
 
-async def find_wait(client: Client, beginning: str) -> str:
-    """Return the id of the one open question that begins so, else of the one closed question. Raise NotFound."""
-    store = client.services.store
-    if await store.plans.expectation(beginning) is not None:
-        return beginning
-    asked = await store.plans.questions_beginning(client.person.tenant_id, beginning, MOST_QUESTIONS)
+async def find_wait(client: PlatformClient, beginning: str) -> str:
+    """Return the id of the one open question that begins so, else of the one closed question, which a server finds by
+    its whole id only. Raise NotFound."""
+    with suppress(NotFound):
+        return (await client.wait(beginning)).wait_id
+    if not isinstance(client, Client):
+        ids = [wait.wait_id for wait in await client.waits(limit=MOST_QUESTIONS)]
+        return only_one("open question", _whose(client), beginning, ids)
+    store, tenant_id = client.services.store, client.person.tenant_id
+    asked = await store.plans.questions_beginning(tenant_id, beginning, MOST_QUESTIONS)
     open_now = [one.id for one in asked if one.status is ExpectationStatus.OPEN]
     what = "open question" if open_now else "question"
-    return only_one(what, client.person, beginning, open_now or [one.id for one in asked])
+    return only_one(what, _whose(client), beginning, open_now or [one.id for one in asked])
 
 
-async def find_letter(client: Client, named: str) -> Letter:
+async def goals_of(client: PlatformClient, plan_ids: Collection[str]) -> dict[str, str]:
+    """Return the goals of plans that go on, by their ids."""
+    if isinstance(client, Client):
+        found = [await client.services.store.plans.plan(plan_id) for plan_id in plan_ids]
+    else:
+        found = await client.plans(status=ACTIVE, limit=MOST_OVER_HTTP) if plan_ids else []
+    return {plan.plan_id: plan.goal_event for plan in found if plan and plan.plan_id in plan_ids}
+
+
+async def types_of(client: PlatformClient, plan_id: str, event_ids: Iterable[str]) -> dict[str, str]:
+    """Return the types of events that came for a plan, by their ids; a server tells those of its tree."""
+    if isinstance(client, Client):
+        found = [await client.services.store.events.event(event_id) for event_id in event_ids]
+        return {event.id: event.type for event in found if event}
+    wanted, types, after, is_end = set(event_ids), dict[str, str](), 0, False
+    while not is_end and wanted - types.keys():
+        page = await client.events(after=after, limit=PAGE, plan_id=plan_id)
+        types |= {row.event.id: row.event.type for row in page.events if row.event.id in wanted}
+        after, is_end = page.after, page.is_end
+    return types
+
+
+async def find_letter(client: PlatformClient, named: str) -> Letter:
     """Return the letter of this number, whatever became of it, or the one dead letter whose event's id begins so.
 
     Raise NotFound for none, and for several.
@@ -125,7 +202,7 @@ async def find_letter(client: Client, named: str) -> Letter:
         found |= {one.letter_id: one for one in dead if one.event.id.startswith(named)}
     if not found:
         raise NotFound(
-            f"no dead letter of tenant {client.person.tenant_id!r} has the number {named!r}, "
+            f"no dead letter{_whose(client)} has the number {named!r}, "
             f"nor an event whose id begins so with {SHORTEST_PREFIX} characters or more"
         )
     if len(found) > 1:
@@ -135,15 +212,20 @@ async def find_letter(client: Client, named: str) -> Letter:
     return next(iter(found.values()))
 
 
-def only_one(what: str, person: Person, beginning: str, ids: Iterable[str]) -> str:
+def only_one(what: str, whose: str, beginning: str, ids: Iterable[str]) -> str:
     """Return the one id that begins so. Raise NotFound for none, and for several."""
     found = sorted({id for id in ids if id.startswith(beginning)})
     if not found:
-        raise NotFound(f"no {what} of tenant {person.tenant_id!r} begins with {beginning!r}")
+        raise NotFound(f"no {what}{whose} begins with {beginning!r}")
     if len(found) > 1:
         some = ", ".join(found[:3]) + (", …" if len(found) > 3 else "")
         raise NotFound(f"{len(found)} {what}s begin with {beginning!r} ({some}); give more of the id")
     return found[0]
+
+
+def _whose(client: PlatformClient) -> str:
+    """Return the tenant in words; a server says nothing of it."""
+    return f" of tenant {client.person.tenant_id!r}" if isinstance(client, Client) else ""
 
 
 def _file(access: Access) -> Path:

@@ -7,6 +7,7 @@ from typing import Final
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from soorma_ai.domain.error_forms import fields_of
 from soorma_ai.domain.values import clip, message_of
 from soorma_ai.errors import (
     ConfigError,
@@ -108,19 +109,10 @@ def problem_of(error: SoormaError) -> Problem | None:
     status = status_of(type(error))
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         return None
-    made = problem(status, error.code, message_of(error))
-    match error:
-        case Held():
-            return made.model_copy(update={"wait_id": error.wait_id, "request_id": error.request_id})
-        case LimitExceeded():
-            return made.model_copy(update={"limit": error.limit})
-        case PlanFailed():
-            return made.model_copy(update={"plan_id": error.plan_id, "reason": error.reason})
-        case TransientError():
-            asked = error.retry_after
-            return made.model_copy(update={"retry_after": asked.total_seconds() if asked else RETRY_AFTER_SECONDS})
-        case _:
-            return made
+    told = dict(fields_of(error))
+    if isinstance(error, TransientError):
+        told.setdefault("retry_after", RETRY_AFTER_SECONDS)
+    return problem(status, error.code, message_of(error)).model_copy(update=told)
 
 
 def internal(error_id: str) -> Problem:

@@ -18,8 +18,6 @@ HEARTBEAT_SECONDS = 15.0
 STALLED_SECONDS = 60.0
 CHECKED_EVERY = 30.0
 BEAT = b":\n\n"
-# Browsers come again after this time, in milliseconds, and say the last id that they got.
-_HELLO = b"retry: 2000\n\n"
 _PAGE = 16
 
 
@@ -30,7 +28,7 @@ async def follow_log(client: Client, surroundings: Surroundings, after: int | No
     user, tail = only_user(person), surroundings.tail
     with tail.follow(tenant_key(person.tenant_id), client.services) as woken:
         place = after if after is not None else await _end_of(client)
-        yield _HELLO
+        yield _hello(place)
         last = clock.monotonic()
         while not surroundings.is_ending and not tail.is_broken:
             kept = tail.behind(place)
@@ -59,7 +57,7 @@ async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, 
     root = plan.root_plan_id if plan else plan_id
     with surroundings.tail.follow(tree_key(root), client.services) as woken:
         place = after
-        yield _HELLO
+        yield _hello(place)
         last = clock.monotonic()
         while not surroundings.is_ending and not surroundings.tail.is_broken:
             standing = await plans.standing(plan_id)
@@ -77,6 +75,12 @@ async def follow_plan(client: Client, surroundings: Surroundings, plan_id: str, 
                 last = clock.monotonic()
             if page.is_end and not surroundings.is_ending:
                 await until(woken, clock, last + HEARTBEAT_SECONDS - clock.monotonic())
+
+
+def _hello(place: int) -> bytes:
+    """Return the beginning of a stream. Who is lost comes again after this time, in milliseconds, and says the last id
+    that they got: this one, where nothing has come yet."""
+    return f"retry: 2000\nid: {place}\n\n".encode()
 
 
 async def _end_of(client: Client) -> int:

@@ -21,7 +21,6 @@ from soorma_ai import ChoreographyPlanner, InvocationContext, Platform, Platform
 from soorma_ai.cli.loading import load_agents
 from soorma_ai.cli.store_access import only_one
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, NotFound
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
 
@@ -172,9 +171,9 @@ def test_a_beginning_of_four_characters_is_an_id_if_it_fits_only_one(empty: Shop
     plan_id = json.loads(empty.run("order.check", "--json").stdout)["plan_id"]
     assert empty.json("plans", "show", plan_id[:4])["plan_id"] == plan_id
     ids = ["abcd-1", "abcd-2", "abce-1"]
-    assert only_one("plan", Person(), "abcd-2", ids) == "abcd-2"
+    assert only_one("plan", "", "abcd-2", ids) == "abcd-2"
     with pytest.raises(NotFound, match=r"2 plans begin with 'abcd' \(abcd-1, abcd-2\); give more of the id"):
-        only_one("plan", Person(), "abcd", ids)
+        only_one("plan", "", "abcd", ids)
 
 
 def test_a_store_that_is_not_there_is_an_error_and_is_not_made(empty: Shop) -> None:

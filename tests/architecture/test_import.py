@@ -40,6 +40,27 @@ HEAVY = {
     "soorma_ai.testing": "tests",
 }
 NAMES = "from soorma_ai import ChoreographyPlanner, Platform, Tool, Worker"
+CALLS = "from soorma_ai import AsyncClient, Client; AsyncClient('http://localhost'), Client('http://localhost')"
+# What a program that only calls a server has no use for.
+OF_A_PLATFORM = [
+    "sqlite3",
+    "litellm",
+    "instructor",
+    "openai",
+    "tenacity",
+    "jinja2",
+    "yaml",
+    "cel",
+    "starlette",
+    "uvicorn",
+    "soorma_ai.runtime",
+    "soorma_ai.adapters",
+    "soorma_ai.agents",
+    "soorma_ai.platform",
+    "soorma_ai.settings",
+    "soorma_ai.server",
+    "soorma_ai.cli",
+]
 BUDGET = 0.35
 MOST_RUNS = 20
 MEASURE = """
@@ -92,6 +113,12 @@ def test_nothing_is_loaded_that_is_used_later_or_by_some_programs(statement: str
     modules = imported(statement, compiled).modules
     assert "soorma_ai" in modules
     assert [f"{name}, which is for: {HEAVY[name]}" for name in HEAVY if name in modules] == []
+
+
+def test_a_program_that_calls_a_server_loads_no_platform(compiled: Path) -> None:
+    modules = imported(CALLS, compiled).modules
+    assert "soorma_ai.clients.blocking" in modules and "httpx" in modules
+    assert [name for name in OF_A_PLATFORM if name in modules] == []
 
 
 def test_an_open_platform_leaves_no_model_to_be_built_by_two_threads_at_once() -> None:

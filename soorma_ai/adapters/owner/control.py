@@ -9,24 +9,15 @@ import os
 import socket
 import stat
 import tempfile
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from datetime import timedelta
 from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from soorma_ai.domain.error_forms import class_of, describe_error, rebuild_error
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import (
-    ConfigError,
-    LimitExceeded,
-    LocalProtocolError,
-    PlanFailed,
-    RemoteProtocolError,
-    SoormaError,
-    StoreUnavailable,
-    TransientError,
-)
+from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, SoormaError, StoreUnavailable
 
 LONGEST_LINE = 4 * 2**20
 _PAUSE = 1.0
@@ -112,7 +103,7 @@ class ControlServer:
                     f"the answer has {len(answer)} bytes, at most {LONGEST_LINE} fit: ask for less"
                 )
         except SoormaError as error:
-            answer = _line({"error": _describe(error)})
+            answer = _line({"error": describe_error(error)})
         except asyncio.CancelledError:
             answer = b""
             raise
@@ -212,36 +203,6 @@ def _line(value: Json) -> bytes:
     return json.dumps(value, separators=(",", ":")).encode() + b"\n"
 
 
-def _tree(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
-    """Yield the classes both sides know: those of our own tree, not what is derived from them elsewhere."""
-    if kind.__module__ == SoormaError.__module__:
-        yield kind
-        for below in kind.__subclasses__():
-            yield from _tree(below)
-
-
-def _describe(error: SoormaError) -> JsonObject:
-    known = set(_tree())
-    code = next(kind.code for kind in type(error).__mro__ if issubclass(kind, SoormaError) and kind in known)
-    described: JsonObject = {"code": code, "message": str(error)}
-    if isinstance(error, LimitExceeded):
-        described["limit"] = error.limit
-    elif isinstance(error, PlanFailed):
-        described |= {"plan_id": error.plan_id, "reason": error.reason}
-    elif isinstance(error, TransientError) and error.retry_after is not None:
-        described["retry_after"] = error.retry_after.total_seconds()
-    return described
-
-
 def _rebuild(described: JsonObject) -> SoormaError:
-    """Return the error, made without its constructor, which would put the message together a second time."""
-    kind = {kind.code: kind for kind in _tree()}.get(str(described.get("code")), SoormaError)
-    error = kind.__new__(kind, described.get("message", ""))
-    if isinstance(error, LimitExceeded):
-        error.limit = str(described.get("limit", ""))
-    elif isinstance(error, PlanFailed):
-        error.plan_id, error.reason = str(described.get("plan_id", "")), str(described.get("reason", ""))
-    elif isinstance(error, TransientError):
-        wait = described.get("retry_after")
-        error.retry_after = timedelta(seconds=wait) if isinstance(wait, int | float) else None
-    return error
+    kind = class_of(described.get("code")) or SoormaError
+    return rebuild_error(kind, str(described.get("message", "")), described)

@@ -5,12 +5,12 @@ from typing import Any
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import Access, Id, JsonObjectParam, as_json, with_access, with_person
+from soorma_ai.cli.options import Access, Id, JsonObjectParam, as_json, with_person, with_platform
 from soorma_ai.cli.store_access import CommandRunner, find_wait, look_up
 from soorma_ai.cli.view.forms import answer_payload
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import AnswerWait
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, GOOD, Printer, print_json
@@ -28,7 +28,7 @@ def _command(decision: AnswerDecision, help: str) -> click.Command:
     @_data
     @with_person
     @as_json
-    @with_access
+    @with_platform
     def decide(access: Access, wait: str, data: dict[str, Any] | None, **given: Any) -> None:
         _answer(access, wait, decision, data or {}, **given)
 
@@ -50,7 +50,7 @@ reject = _command(AnswerDecision.REJECT, "Refuse what a plan holds back for appr
 @_note
 @with_person
 @as_json
-@with_access
+@with_platform
 def answer(access: Access, wait: str, data: dict[str, Any], decision: str | None, **given: Any) -> None:
     """Answer a question with data.
 
@@ -73,7 +73,7 @@ def _answer(
     wait_id, schema = look_up(access, lambda client: _question(client, beginning))
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     payload = answer_payload(decision, data, schema)
-    outcome = runner.run(AnswerWait(wait_id, payload, decision, note, answer_id=SystemClock().new_id()))
+    outcome = runner.steer(AnswerWait(wait_id, payload, decision, note, answer_id=SystemClock().new_id()))
     is_accepted = outcome == ACCEPTED
     if as_json:
         print_json({"wait_id": wait_id, "outcome": outcome, "detail": outcome.detail})
@@ -86,8 +86,7 @@ def _answer(
         raise click.exceptions.Exit(1)
 
 
-async def _question(client: Client, beginning: str) -> tuple[str, JsonObject]:
+async def _question(client: PlatformClient, beginning: str) -> tuple[str, JsonObject]:
     """Return the question's id, and the schema of its answer."""
-    wait_id = await find_wait(client, beginning)
-    asked = await client.services.store.plans.expectation(wait_id)
-    return wait_id, asked.ask.response_schema if asked and asked.ask else {}
+    wait = await client.wait(await find_wait(client, beginning))
+    return wait.wait_id, wait.response_schema

@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from soorma_ai.adapters.sqlite.file.backup import back_up
-from soorma_ai.cli.options import as_json
+from soorma_ai.cli.options import as_json, must_mean_a_store, refuse_url
 from soorma_ai.errors import ConfigError
 from soorma_ai.settings import DEFAULT_STORE_URL, STORE_URL, sqlite_path
 from soorma_ai.terminal.escapes import one_line
@@ -16,6 +16,7 @@ from soorma_ai.terminal.printing import Printer, print_json
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option("--store", metavar="URL", envvar=STORE_URL, default=DEFAULT_STORE_URL, show_default=True)
+@click.option("--url", metavar="URL", hidden=True, expose_value=False, callback=refuse_url)
 @as_json
 def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
     """Copy the whole store, of all tenants, to FILE, while an application works on it or none does.
@@ -25,6 +26,7 @@ def backup(file: Path, *, force: bool, store: str, as_json: bool) -> None:
     again, and if the original runs on beside the copy, all outside work is done twice: let only one of the two run.
     To put the copy in the original's place, remove the original's -wal file too, which belongs to it alone.
     """
+    must_mean_a_store()
     source = sqlite_path(store)
     if source is None:
         raise ConfigError(f"--store {store}: a store in memory cannot be copied; give sqlite:///FILE")

@@ -5,7 +5,7 @@ from datetime import datetime
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import LOCAL_USER, Access, as_json, with_access
+from soorma_ai.cli.options import LOCAL_USER, Access, as_json, with_platform
 from soorma_ai.cli.store_access import CommandRunner, find_letter, look_up
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
@@ -34,7 +34,7 @@ def dead_letters() -> None:
 @dead_letters.command()
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
-@with_access
+@with_platform
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List dead letters, the newest first."""
     letters = look_up(access, lambda client: client.dead_letters(limit=limit))
@@ -44,7 +44,7 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @dead_letters.command()
 @_letter
 @as_json
-@with_access
+@with_platform
 def show(access: Access, letter: str, as_json: bool) -> None:
     """Show a letter's event, why it died, and what can be done."""
     one = look_up(access, lambda client: find_letter(client, letter))
@@ -57,11 +57,11 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 @dead_letters.command()
 @_letter
 @as_json
-@with_access
+@with_platform
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Deliver a letter again, once what was wrong is mended."""
     runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
-    is_redriven = runner.run(RedriveLetter(one.letter_id))
+    is_redriven = runner.steer(RedriveLetter(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
     if not runner.has_owner:
         who = f"{one_line(one.agent)} runs" if one.agent else "they do"
@@ -73,12 +73,12 @@ def redrive(access: Access, letter: str, as_json: bool) -> None:
 @click.option("--note", default="", metavar="TEXT", help="Why; kept with the letter.")
 @click.option("--as", "user_id", default=LOCAL_USER, metavar="NAME", show_default=True, help="Who discards it.")
 @as_json
-@with_access
+@with_platform
 def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool) -> None:
     """Be done with a letter, for good."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id))
     one = look_up(access, lambda client: find_letter(client, letter))
-    is_discarded = runner.run(DiscardLetter(one.letter_id, note))
+    is_discarded = runner.steer(DiscardLetter(one.letter_id, note))
     _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
 

@@ -1,13 +1,16 @@
 """`soorma events`: the log of everything that was ever published."""
 
 import asyncio
+from collections import deque
 from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import TYPE_CHECKING
 
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import find_plan, look_up, read_only_client
+from soorma_ai.cli.options import Access, Id, as_json, with_platform
+from soorma_ai.cli.store_access import find_plan, look_up, read_only_client, server_client
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.values import clip
@@ -15,6 +18,9 @@ from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BOLD, DIM, Part, Printer, print_json, print_list
 from soorma_ai.terminal.wording import ago, json_line, short_id, time_left
+
+if TYPE_CHECKING:
+    from soorma_ai.clients.asynchronous import AsyncClient
 
 LOOK_AGAIN_SECONDS = 0.3
 PAGE = 500
@@ -33,15 +39,17 @@ def events() -> None:
 @click.option("--limit", type=click.IntRange(min=0), default=20, show_default=True, help="How many of the past ones.")
 @click.option("--plan", type=Id(), help="Only those of this plan's tree.")
 @as_json
-@with_access
+@with_platform
 def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bool) -> None:
-    """Print the newest events, in the order in which they came. With --json, a CloudEvent per line."""
+    """Print the newest events, in the order in which they came. With --json, a CloudEvent per line.
+
+    A server tells the past of a plan; of all the rest, only what comes from now on.
+    """
 
     async def show() -> None:
         printer = Printer()
-        async with read_only_client(access) as client:
-            root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
-            async for event in _events(client, root, limit, follow=follow):
+        async with aclosing(_chosen_events(access, plan, limit, follow=follow)) as events:
+            async for event in events:
                 if as_json:
                     print_json(event.model_dump(mode="json", by_alias=True, exclude_none=True), indent=None)
                 else:
@@ -56,7 +64,7 @@ def tail(access: Access, follow: bool, limit: int, plan: str | None, as_json: bo
 @events.command()
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
-@with_access
+@with_platform
 def untaken(access: Access, limit: int, as_json: bool) -> None:
     """List requests that no agent takes yet, the oldest first."""
     found, now = look_up(access, lambda client: client.tracker.untaken(limit=limit)), SystemClock().now()
@@ -73,6 +81,43 @@ def untaken(access: Access, limit: int, as_json: bool) -> None:
         return asked, target, clip(one_line(one.asked_by), 24), owner, ago(one.since, now), time_left(one.until, now)
 
     print_list(found, "nothing waits for an agent that takes it", row, (_UNTAKEN, cells), as_json=as_json)
+
+
+async def _chosen_events(
+    access: Access, plan: str | None, limit: int, *, follow: bool
+) -> AsyncGenerator[EventEnvelope]:
+    if access.server is None:
+        async with read_only_client(access) as client:
+            root = (await client.plan(await find_plan(client, plan))).root_plan_id if plan else None
+            async for event in _events(client, root, limit, follow=follow):
+                yield event
+        return
+    if plan is None and not follow:
+        raise click.UsageError("a server tells no newest events of all: give --plan, or --follow for those that come")
+    async with server_client(access.server) as remote:
+        if plan is None:
+            async for row in remote.events_stream():
+                yield row.event
+        else:
+            async for event in _events_of_server(remote, await find_plan(remote, plan), limit, follow=follow):
+                yield event
+
+
+async def _events_of_server(
+    client: "AsyncClient", plan_id: str, limit: int, *, follow: bool
+) -> AsyncGenerator[EventEnvelope]:
+    past, count, after, is_end = deque[EventEnvelope](maxlen=limit), 0, 0, False
+    while not is_end:
+        page = await client.events(after=after, limit=PAGE, plan_id=plan_id)
+        past += [row.event for row in page.events]
+        count, after, is_end = count + len(page.events), page.after, page.is_end
+    for event in past:
+        yield event
+    if follow:
+        async for event in (await client.follow(plan_id)).events():
+            count -= 1
+            if count < 0:
+                yield event
 
 
 async def _events(client: Client, root: str | None, limit: int, *, follow: bool) -> AsyncGenerator[EventEnvelope]:

@@ -3,18 +3,18 @@
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import Access, as_json, with_access
-from soorma_ai.cli.store_access import look_up
+from soorma_ai.cli.options import Access, as_json, with_platform
+from soorma_ai.cli.store_access import goals_of, look_up
 from soorma_ai.cli.view.waits import print_commands, print_wait, row
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.expectations import Wait
-from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.printing import Printer, print_json
 
 
 @click.command()
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
-@with_access
+@with_platform
 def inbox(access: Access, limit: int, as_json: bool) -> None:
     """List what waits for a person, the most urgent first."""
     open_now, now = look_up(access, lambda client: _load(client, limit)), SystemClock().now()
@@ -30,12 +30,11 @@ def inbox(access: Access, limit: int, as_json: bool) -> None:
             if number:
                 printer.line()
             print_wait(printer, wait, goal, now)
-            print_commands(printer, wait, access.flags)
+            print_commands(printer, wait, access)
 
 
-async def _load(client: Client, limit: int) -> list[tuple[Wait, str]]:
+async def _load(client: PlatformClient, limit: int) -> list[tuple[Wait, str]]:
     """Return the open questions, each with the goal of the plan that asks."""
     waits = await client.waits(limit=limit)
-    plans = {wait.plan_id: await client.services.store.plans.plan(wait.plan_id) for wait in waits if wait.plan_id}
-    goals = {plan_id: plan.goal_event for plan_id, plan in plans.items() if plan}
+    goals = await goals_of(client, {wait.plan_id for wait in waits if wait.plan_id})
     return [(wait, goals.get(wait.plan_id or "", "")) for wait in waits]

@@ -7,8 +7,8 @@ from pydantic import TypeAdapter
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.api_keys import new_key
-from soorma_ai.cli.options import Access, Age, Id, as_json, with_access
-from soorma_ai.cli.store_access import CommandRunner, look_up, only_one
+from soorma_ai.cli.options import Access, Age, Id, as_json, must_mean_a_store, with_access
+from soorma_ai.cli.store_access import CommandRunner, look_into_store, only_one
 from soorma_ai.domain.identity import AgentRights, ApiKey
 from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.client import Client
@@ -48,6 +48,7 @@ def create(
     as_json: bool,
 ) -> None:
     """Make a key for somebody of the tenant, and print its token, once: the store keeps its hash only."""
+    must_mean_a_store()
     if agent is None and (takes or makes):
         raise click.UsageError("--takes and --makes say what an agent may do: name it with --agent")
     if not user_id or not access.tenant_id or agent == "" or "" in (*roles, *takes, *makes):
@@ -70,7 +71,8 @@ def create(
 @with_access
 def ls(access: Access, limit: int, as_json: bool) -> None:
     """List keys, the newest first, those that are revoked or expired too."""
-    found, now = look_up(access, lambda client: client.keys.ls(limit=limit)), SystemClock().now()
+    must_mean_a_store()
+    found, now = look_into_store(access, lambda client: client.keys.ls(limit=limit)), SystemClock().now()
     if as_json:
         print_json([_shown(key) for key in found])
     else:
@@ -83,7 +85,8 @@ def ls(access: Access, limit: int, as_json: bool) -> None:
 @with_access
 def revoke(access: Access, key: str, as_json: bool) -> None:
     """End a key, given by its id or the beginning of it, for good."""
-    key_id = look_up(access, lambda client: _find(client, key))
+    must_mean_a_store()
+    key_id = look_into_store(access, lambda client: _find(client, key))
     is_revoked = CommandRunner(access).run(RevokeKey(key_id))
     if as_json:
         print_json({"key_id": key_id, "revoked": is_revoked})
@@ -94,7 +97,8 @@ def revoke(access: Access, key: str, as_json: bool) -> None:
 
 
 async def _find(client: Client, beginning: str) -> str:
-    return only_one("key", client.person, beginning, [key.key_id for key in await client.keys.ls(limit=MOST_KEYS)])
+    known = [key.key_id for key in await client.keys.ls(limit=MOST_KEYS)]
+    return only_one("key", f" of tenant {client.person.tenant_id!r}", beginning, known)
 
 
 def _status(key: ApiKey, now: datetime) -> str:

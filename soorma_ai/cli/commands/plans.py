@@ -3,12 +3,12 @@
 import click
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.cli.options import Access, Id, as_json, with_access
+from soorma_ai.cli.options import Access, Id, as_json, with_platform
 from soorma_ai.cli.store_access import CommandRunner, find_plan, look_up
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import clip
-from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.commands import CancelPlan
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import Part, Printer, print_json, print_list, status_part
@@ -27,7 +27,7 @@ def plans() -> None:
 @click.option("--status", type=click.Choice([str(status) for status in PlanStatus]), help="Only plans in this status.")
 @click.option("--limit", type=click.IntRange(min=1), default=50, show_default=True)
 @as_json
-@with_access
+@with_platform
 def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
     """List plans, the newest first."""
     records = look_up(access, lambda client: client.plans(status=status, limit=limit))
@@ -37,11 +37,11 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 @plans.command()
 @click.argument("plan", type=Id())
 @as_json
-@with_access
+@with_platform
 def show(access: Access, plan: str, as_json: bool) -> None:
     """Show why everything in a plan happened: who published what because of what."""
 
-    async def load(client: Client) -> Trace:
+    async def load(client: PlatformClient) -> Trace:
         return await client.trace(await find_plan(client, plan))
 
     trace = look_up(access, load)
@@ -55,11 +55,11 @@ def show(access: Access, plan: str, as_json: bool) -> None:
 @click.argument("plan", type=Id())
 @click.option("--reason", default="cancelled by request", show_default=True)
 @as_json
-@with_access
+@with_platform
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     """Ask a plan to stop, with all that it delegated."""
     plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
-    is_cancelled = runner.run(CancelPlan(plan_id, reason))
+    is_cancelled = runner.steer(CancelPlan(plan_id, reason))
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:

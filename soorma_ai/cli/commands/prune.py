@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import click
 
-from soorma_ai.cli.options import Access, Age, as_json, with_access
-from soorma_ai.cli.store_access import CommandRunner, look_up
+from soorma_ai.cli.options import Access, Age, as_json, must_mean_a_store, with_access
+from soorma_ai.cli.store_access import CommandRunner, look_into_store
 from soorma_ai.ports import Pruned
 from soorma_ai.runtime.client.commands import PrunePlans
 from soorma_ai.runtime.client.retention import FINAL, add
@@ -41,6 +41,7 @@ def prune(
     What is removed is forgotten: an event that comes again, or an idempotency key that is used again, counts as new.
     The file keeps its size; the room is used again.
     """
+    must_mean_a_store()
     command = PrunePlans(older_than, statuses or FINAL)
     if not dry_run and not yes:
         _confirm(access, command, as_json=as_json)
@@ -63,7 +64,7 @@ def _confirm(access: Access, command: PrunePlans, *, as_json: bool) -> None:
 
 
 def _count(access: Access, command: PrunePlans) -> Pruned:
-    return look_up(access, lambda client: client.prune(command.older_than, command.statuses, dry_run=True))
+    return look_into_store(access, lambda client: client.prune(command.older_than, command.statuses, dry_run=True))
 
 
 def _prune(access: Access, command: PrunePlans) -> Pruned:

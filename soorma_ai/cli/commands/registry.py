@@ -5,12 +5,12 @@ from itertools import groupby
 
 import click
 
-from soorma_ai.cli.options import Access, as_json, with_access
+from soorma_ai.cli.options import Access, as_json, with_platform
 from soorma_ai.cli.store_access import look_up
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.selection.check import ADVICE, Finding, FoundEvent, check_events
 from soorma_ai.domain.registry import RegisteredEvent
 from soorma_ai.domain.values import clip
-from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BOLD, DIM, WAITING, Part, Printer, print_json
 
@@ -26,7 +26,7 @@ def registry() -> None:
 
 @registry.command()
 @as_json
-@with_access
+@with_platform
 def check(access: Access, as_json: bool) -> None:
     """Name events that planners will not find or cannot tell apart.
 
@@ -47,8 +47,8 @@ def check(access: Access, as_json: bool) -> None:
         raise click.exceptions.Exit(1)
 
 
-async def _load(client: Client) -> Sequence[RegisteredEvent]:
-    return await client.services.store.registry.known_events(client.person.tenant_id)
+async def _load(client: PlatformClient) -> Sequence[RegisteredEvent]:
+    return await client.registry.events(live=False)
 
 
 def _row(finding: Finding) -> tuple[str, ...]:

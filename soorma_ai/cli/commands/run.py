@@ -163,7 +163,7 @@ async def _print_end(client: Client, plan_id: str, goal: Goal, access: Access) -
     for wait in waits:
         if goal.answers is not Answers.ASK:  # else it has been shown already
             print_wait(progress, wait, goal.event, client.services.clock.now())
-        print_commands(progress, wait, access.flags)
+        print_commands(progress, wait, access)
     status = plan.status if plan else "not begun"
     answered = "its questions are answered and " if waits else ""
     progress.line((f"plan {short_id(plan_id)} is {status}; it goes on when {answered}its agents run", DIM))

@@ -2,13 +2,13 @@
 
 import click
 
-from soorma_ai.cli.options import Access, Id, as_json, with_access
-from soorma_ai.cli.store_access import find_plan, look_up
+from soorma_ai.cli.options import Access, Id, as_json, with_platform
+from soorma_ai.cli.store_access import find_plan, look_up, types_of
+from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.plans import PlanDetails
-from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
@@ -17,7 +17,7 @@ from soorma_ai.terminal.wording import call_facts, offset, short_id
 @click.command()
 @click.argument("plan", type=Id())
 @as_json
-@with_access
+@with_platform
 def why(access: Access, plan: str, as_json: bool) -> None:
     """Show what a model decided in a plan, and what it was told.
 
@@ -38,11 +38,11 @@ def why(access: Access, plan: str, as_json: bool) -> None:
         _print_entry(printer, number, entry, when, details.shown.get(entry.shown))
 
 
-async def _load(client: Client, plan: str) -> tuple[PlanDetails, dict[str, str]]:
+async def _load(client: PlatformClient, plan: str) -> tuple[PlanDetails, dict[str, str]]:
     """Return the plan, and the types of the events that its decisions were made about, by the ids of these."""
     details = await client.plan(await find_plan(client, plan))
-    found = [await client.services.store.events.event(entry.key.cause_id) for entry in details.decisions]
-    return details, {event.id: event.type for event in found if event}
+    causes = [entry.key.cause_id for entry in details.decisions]
+    return details, await types_of(client, details.plan_id, causes)
 
 
 def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str, showing: Showing | None) -> None:

@@ -3,6 +3,7 @@
 import shlex
 from datetime import datetime
 
+from soorma_ai.cli.options import Access
 from soorma_ai.cli.view.forms import describe_fields
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.values import Json
@@ -48,10 +49,10 @@ def _owner(wait: Wait, goal: str) -> str:
     return f"task {short_id(wait.task_id)}" if wait.task_id else f"request {short_id(wait.request_id or '')}"
 
 
-def print_commands(printer: Printer, wait: Wait, flags: str) -> None:
-    """Print the commands that answer it, to copy."""
-    role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers else ""
-    id = f"{short_id(wait.wait_id)}{role}{flags}"
+def print_commands(printer: Printer, wait: Wait, access: Access) -> None:
+    """Print the commands that answer it, to copy. A server knows by the token which roles who answers has."""
+    role = f" --role {shlex.quote(wait.approvers[0])}" if wait.approvers and access.server is None else ""
+    id = f"{short_id(wait.wait_id)}{role}{access.flags}"
     held = wait.proposed_event is not None
     for command in (f"approve {id}", f"reject {id}") if held else (f"answer {id} --data '{{...}}'",):
         printer.line((f"soorma {command}", DIM), indent=INDENT)

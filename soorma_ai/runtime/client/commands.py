@@ -3,9 +3,10 @@
 A request is {call, tenant_id, user_id, roles, and the fields of the command}; no roles (null) are all of them.
 """
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import timedelta
-from typing import ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 from pydantic import StrictInt, TypeAdapter, ValidationError
 
@@ -25,6 +26,20 @@ _LONGEST_VALUE = 80
 T_co = TypeVar("T_co", covariant=True)
 
 
+class Steering(Protocol):
+    """The calls by which most commands are carried out, here or by a server."""
+
+    async def answer(
+        self, wait_id: str, payload: Mapping[str, Any], *, decision: str | None, note: str, answer_id: str | None
+    ) -> AnswerOutcome: ...
+
+    async def cancel(self, plan_id: str, reason: str) -> bool: ...
+
+    async def redrive(self, letter_id: int) -> bool: ...
+
+    async def discard(self, letter_id: int, note: str) -> bool: ...
+
+
 class Command(Protocol[T_co]):
     name: ClassVar[str]
 
@@ -35,6 +50,10 @@ class Command(Protocol[T_co]):
     def read(self, reply: JsonObject) -> T_co:
         """Return what a reply of `do` says."""
         ...
+
+
+class SteeringCommand(Command[T_co], Protocol[T_co]):
+    async def do(self, client: Steering) -> JsonObject: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +67,7 @@ class AnswerWait:
     note: str | None = None
     answer_id: str | None = None
 
-    async def do(self, client: Client) -> JsonObject:
+    async def do(self, client: Steering) -> JsonObject:
         outcome = await client.answer(
             self.wait_id, self.payload, decision=self.decision, note=self.note or "", answer_id=self.answer_id
         )
@@ -64,7 +83,7 @@ class CancelPlan:
     plan_id: str
     reason: str | None = None
 
-    async def do(self, client: Client) -> JsonObject:
+    async def do(self, client: Steering) -> JsonObject:
         return {"cancelled": await client.cancel(self.plan_id, self.reason or CANCELLED)}
 
     def read(self, reply: JsonObject) -> bool:
@@ -77,7 +96,7 @@ class RedriveLetter:
     name: ClassVar[str] = "redrive"
     letter_id: StrictInt
 
-    async def do(self, client: Client) -> JsonObject:
+    async def do(self, client: Steering) -> JsonObject:
         return {"redriven": await client.redrive(self.letter_id)}
 
     def read(self, reply: JsonObject) -> bool:
@@ -91,7 +110,7 @@ class DiscardLetter:
     letter_id: StrictInt
     note: str | None = None
 
-    async def do(self, client: Client) -> JsonObject:
+    async def do(self, client: Steering) -> JsonObject:
         return {"discarded": await client.discard(self.letter_id, self.note or "")}
 
     def read(self, reply: JsonObject) -> bool:

@@ -1,0 +1,86 @@
+"""One plan, followed from elsewhere."""
+
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from datetime import timedelta
+from http import HTTPStatus
+
+from soorma_ai.clients.answers import End
+from soorma_ai.clients.caller import Caller
+from soorma_ai.clients.exchange import Page, Response, get
+from soorma_ai.clients.streams import stored_events
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.expectations import Untaken, Wait
+from soorma_ai.domain.plans import PlanDetails, PlanStatus
+from soorma_ai.domain.values import Json, span_of
+from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
+
+MOST_WAITS = 1_000
+MOST_UNTAKEN = 1_000
+LOOK_SECONDS = 1.0
+
+
+class AsyncPlan:
+    """A plan to follow. Its id is known from its goal's, before any planner took it."""
+
+    def __init__(self, plan_id: str, goal_id: str, caller: Caller) -> None:
+        self.plan_id = plan_id
+        self.goal_id = goal_id
+        self._caller = caller
+
+    async def result(self, timeout: float | timedelta | None = None) -> Json:
+        """Return what the plan was completed with. `timeout` in seconds; None waits as long as the plan lives, and the
+        server with it.
+
+        Raise PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        """
+        end = await self._end(None if timeout is None else seconds(timeout))
+        match end.status if end else None:
+            case PlanStatus.COMPLETED if end:
+                return end.result
+            case PlanStatus.CANCELLED if end:
+                raise PlanCancelled(self.plan_id, end.reason or "cancelled")
+            case PlanStatus.FAILED if end:
+                raise PlanFailed(self.plan_id, end.reason or "failed")
+            case _:
+                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it goes on")
+
+    async def events(self) -> AsyncGenerator[EventEnvelope]:
+        """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
+        that is lost is made anew, and nothing is missed or comes twice."""
+        async with aclosing(stored_events(self._caller, "plans", self.plan_id, "events")) as rows:
+            async for row in rows:
+                yield row.event
+
+    async def next_wait(self) -> Wait | None:
+        """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
+        root = (await self._caller.read(get("plans", self.plan_id), PlanDetails)).root_plan_id
+        while True:
+            open_now = await self._caller.list(Page[Wait], MOST_WAITS, "waits")
+            questions = [wait for wait in open_now if root in (wait.root_plan_id, wait.plan_id)]
+            if questions:
+                return min(questions, key=lambda wait: wait.opened_at)
+            if await self._end(LOOK_SECONDS):
+                return None
+
+    async def untaken(self) -> list[Untaken]:
+        """Return the requests of the plan and its children that nobody takes yet, oldest first."""
+        return await self._caller.list(Page[Untaken], MOST_UNTAKEN, "tracker", "untaken", plan_id=self.plan_id)
+
+    async def _end(self, timeout: float | None) -> End | None:
+        """Return how the plan ended; None where it has not after so many seconds."""
+        response = await self._caller.poll(
+            lambda wait: get("plans", self.plan_id, "result", wait=wait), timeout, _has_not_ended
+        )
+        return response.read(End) if response else None
+
+
+def _has_not_ended(response: Response) -> bool:
+    return response.status == HTTPStatus.ACCEPTED
+
+
+def seconds(timeout: object) -> float:
+    """Return how long is waited, 0 for not at all. Raise LocalProtocolError for what is no such span."""
+    if timeout in (0, timedelta(0)) and not isinstance(timeout, bool):
+        return 0.0
+    return span_of("timeout", timeout).total_seconds()

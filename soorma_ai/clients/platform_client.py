@@ -1,0 +1,224 @@
+"""The calls of a program outside, however the platform is reached: in this process, or over HTTP.
+
+What each call does and raises, its docstring in `soorma_ai.runtime.client` says.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Mapping
+from datetime import timedelta
+from typing import Any, Protocol
+
+from soorma_ai.core.report.trace import Trace
+from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.expectations import Untaken, Wait
+from soorma_ai.domain.letters import Letter
+from soorma_ai.domain.memory import PlanSummary, SessionSummary
+from soorma_ai.domain.people import AnswerOutcome
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
+from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
+from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
+from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.ports import EventPage
+
+
+class PlanCalls(Protocol):
+    """One plan to follow, as `submit` and `follow` return it."""
+
+    @property
+    def plan_id(self) -> str: ...
+
+    @property
+    def goal_id(self) -> str: ...
+
+    async def result(self, timeout: float | timedelta | None = None) -> Json: ...
+
+    def events(self) -> AsyncIterator[EventEnvelope]: ...
+
+    async def next_wait(self) -> Wait | None: ...
+
+    async def untaken(self) -> list[Untaken]: ...
+
+
+class MemoryCalls(Protocol):
+    """The working memory of plans."""
+
+    async def retrieve(self, key: str, plan_id: str) -> Any: ...
+
+    async def keys(self, plan_id: str) -> list[str]: ...
+
+    async def store(self, key: str, value: Any, plan_id: str) -> None: ...
+
+    async def delete(self, key: str, plan_id: str) -> bool: ...
+
+    async def cleanup(self, plan_id: str) -> int: ...
+
+    async def everything(self, plan_id: str) -> dict[str, Json]: ...
+
+    async def get_plan_context(self, plan_id: str) -> JsonObject: ...
+
+    async def get_plan_by_correlation(self, correlation_id: str) -> JsonObject: ...
+
+    async def store_plan_context(self, plan_id: str, session_id: str | None, context: Mapping[str, Any]) -> None: ...
+
+    async def get_task_context(self, task_id: str) -> JsonObject: ...
+
+    async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject: ...
+
+
+class RegistryCalls(Protocol):
+    """Agents and their events."""
+
+    async def find(self, capability: str) -> DiscoveredAgent | None: ...
+
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]: ...
+
+    async def query(
+        self,
+        *,
+        name: str | None = None,
+        capability: str | None = None,
+        event: str | None = None,
+        topic: EventTopic | str | None = None,
+        live: bool = True,
+    ) -> list[DiscoveredAgent]: ...
+
+    async def events(
+        self,
+        *,
+        owner: str | None = None,
+        name: str | None = None,
+        topic: EventTopic | str | None = None,
+        live: bool = True,
+    ) -> list[RegisteredEvent]: ...
+
+    async def get_event(
+        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+    ) -> EventDefinition | None: ...
+
+    async def get_event_schema(
+        self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
+    ) -> JsonObject | None: ...
+
+    async def deregister(self, agent: str) -> list[EventDefinition]: ...
+
+
+class TrackerCalls(Protocol):
+    """The progress of plans."""
+
+    async def plan_progress(self, plan_id: str) -> PlanProgress: ...
+
+    async def actions(self, plan_id: str) -> list[Action]: ...
+
+    async def timeline(self, plan_id: str) -> list[TimelineEntry]: ...
+
+    async def plan_tree(self, plan_id: str) -> PlanNode: ...
+
+    async def session_plans(self, session_id: str, *, limit: int = 50) -> list[PlanSummary]: ...
+
+    async def delegation_group(self, group_id: str) -> DelegationGroup: ...
+
+    async def untaken(
+        self, plan_id: str | None = None, *, task_id: str | None = None, limit: int = 50
+    ) -> list[Untaken]: ...
+
+
+class PlatformClient(Protocol):
+    """Acts as one person of one tenant: what `platform.as_user(...)` and `AsyncClient(url)` have in common."""
+
+    async def submit(
+        self,
+        goal: str,
+        data: Mapping[str, Any],
+        *,
+        session_id: str | None = None,
+        idempotency_key: str | None = None,
+        planner: str | None = None,
+        approve: bool = False,
+    ) -> PlanCalls: ...
+
+    async def request(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = ...,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> JsonObject: ...
+
+    async def ask(
+        self,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        timeout: float | timedelta = ...,
+        idempotency_key: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str: ...
+
+    async def reply(self, request_id: str, *, timeout: float | timedelta = ...) -> JsonObject: ...
+
+    async def publish(
+        self,
+        topic: EventTopic | str,
+        event_type: str,
+        data: Mapping[str, Any],
+        *,
+        idempotency_key: str | None = None,
+        correlation_id: str | None = None,
+        plan_id: str | None = None,
+        session_id: str | None = None,
+        approve: bool = False,
+    ) -> str: ...
+
+    async def waits(self, *, limit: int = 50) -> list[Wait]: ...
+
+    async def wait(self, wait_id: str) -> Wait: ...
+
+    async def answer(
+        self,
+        wait_id: str,
+        payload: Mapping[str, Any],
+        *,
+        decision: str | None = None,
+        note: str = "",
+        answer_id: str | None = None,
+    ) -> AnswerOutcome: ...
+
+    async def cancel(self, plan_id: str, reason: str = ...) -> bool: ...
+
+    async def plans(
+        self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
+    ) -> list[PlanRecord]: ...
+
+    async def plan(self, plan_id: str) -> PlanDetails: ...
+
+    async def trace(self, plan_id: str) -> Trace: ...
+
+    async def follow(self, plan_id: str) -> PlanCalls: ...
+
+    async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage: ...
+
+    async def sessions(self, *, limit: int = 50) -> list[SessionSummary]: ...
+
+    async def create_session(
+        self, name: str | None = None, metadata: Mapping[str, Any] | None = None, *, session_id: str | None = None
+    ) -> SessionSummary: ...
+
+    async def dead_letters(self, *, limit: int = 50) -> list[Letter]: ...
+
+    async def dead_letter(self, letter_id: int) -> Letter: ...
+
+    async def redrive(self, letter_id: int) -> bool: ...
+
+    async def discard(self, letter_id: int, note: str = "") -> bool: ...
+
+    @property
+    def memory(self) -> MemoryCalls: ...
+
+    @property
+    def registry(self) -> RegistryCalls: ...
+
+    @property
+    def tracker(self) -> TrackerCalls: ...

@@ -1,0 +1,497 @@
+"""One suite of the calls of programs outside, for each way by which a platform is reached."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from client_kit import WAYS, delivery, reached
+from kit import ended, payments, planner, sleeps, stock, the_wait, until
+
+from soorma_ai import (
+    Approval,
+    DeadlineExceeded,
+    Held,
+    LocalProtocolError,
+    NotFound,
+    Overloaded,
+    PlanCancelled,
+    PlanFailed,
+    Platform,
+    PlatformClient,
+    SoormaError,
+    Tool,
+    Worker,
+)
+from soorma_ai.domain.tasks import DelegationSpec
+from soorma_ai.testing.scripted import complete, publish
+
+RESERVE = publish("inventory.reserve.requested", order_id="A1")
+CHARGE = publish("payment.charge.requested", amount=12000)
+DONE = complete({"reserved": True})
+ORDER = {"order_id": "A1"}
+BY_MANAGER = Approval(approvers=("manager",))
+NOBODY = "0" * 36
+A_DAY = 24 * 3600
+
+
+@pytest.fixture
+async def platform(tmp_path: Path) -> AsyncIterator[Platform]:
+    async with Platform(f"sqlite:///{tmp_path / 'shop.db'}") as opened:
+        yield opened
+
+
+@pytest.fixture(params=WAYS)
+async def client(request: pytest.FixtureRequest, platform: Platform) -> AsyncIterator[PlatformClient]:
+    async with reached(platform, request.param, tries=2) as reaching:
+        yield reaching
+
+
+async def finished(platform: Platform, client: PlatformClient, **named: Any) -> str:
+    """The id of a plan with a request that has been completed."""
+    await platform.start(planner([RESERVE, DONE]), stock())
+    plan = await client.submit("order.received", ORDER, **named)
+    await plan.result(timeout=10)
+    return plan.plan_id
+
+
+async def asking(platform: Platform, client: PlatformClient) -> str:
+    """The id of a plan that waits for an approval."""
+    await platform.start(planner([CHARGE, DONE]), payments(BY_MANAGER))
+    plan = await client.submit("order.received", ORDER)
+    await sleeps(platform, plan.plan_id)
+    return plan.plan_id
+
+
+async def test_a_goal_is_submitted_and_its_result_waited_for(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([RESERVE, DONE]), stock())
+    plan = await client.submit("order.received", ORDER, planner="orders", session_id="talk")
+    assert await plan.result(timeout=10) == {"reserved": True}
+    (record,) = await platform.plans()
+    assert (plan.plan_id, plan.goal_id, "talk") == (record.plan_id, record.goal_id, record.lineage.session_id)
+
+
+async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([DONE] * 5), stock())
+    made = [await client.submit("order.received", ORDER, idempotency_key="click") for _ in range(3)]
+    others = [await client.submit("order.received", ORDER) for _ in range(2)]
+    assert len({plan.plan_id for plan in made}) == 1
+    assert len({plan.plan_id for plan in (*made, *others)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("goal", "data", "kind", "said"),
+    [
+        ("order.lost", ORDER, NotFound, "known goals: order.received"),
+        ("order.received", {"when": object()}, LocalProtocolError, "must be JSON"),
+        ("order.received", {"x": float("nan")}, LocalProtocolError, "must be JSON"),
+        ("order.received", {"x": "\ud800"}, LocalProtocolError, "cannot be kept|must be JSON"),
+    ],
+)
+async def test_a_goal_that_cannot_be_taken_is_refused(
+    platform: Platform, client: PlatformClient, goal: str, data: Any, kind: type[SoormaError], said: str
+) -> None:
+    await platform.start(planner([DONE]), stock())
+    with pytest.raises(kind, match=said) as raised:
+        await client.submit(goal, data)
+    assert type(raised.value) is kind
+
+
+async def test_other_data_under_a_key_is_refused(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([DONE] * 2), stock())
+    await client.submit("order.received", ORDER, idempotency_key="click")
+    with pytest.raises(LocalProtocolError):
+        await client.submit("order.received", {"order_id": "B2"}, idempotency_key="click")
+
+
+async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([RESERVE, RESERVE], max_actions=1), stock())
+    plan = await client.submit("order.received", ORDER)
+    with pytest.raises(PlanFailed, match="limit_exceeded") as failed:
+        await plan.result(timeout=10)
+    assert (failed.value.plan_id, type(failed.value)) == (plan.plan_id, PlanFailed)
+    assert failed.value.reason == (await platform.plan(plan.plan_id)).reason
+
+
+async def test_a_plan_is_cancelled_once_and_its_result_says_so(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await asking(platform, client)
+    assert await client.cancel(plan_id, "changed our mind") is True
+    await ended(platform, plan_id)
+    assert await client.cancel(plan_id) is False
+    with pytest.raises(PlanCancelled) as cancelled:
+        await (await client.follow(plan_id)).result(timeout=10)
+    assert "changed our mind" in cancelled.value.reason
+
+
+async def test_a_result_that_does_not_come_in_time_is_told_so(platform: Platform, client: PlatformClient) -> None:
+    plan = await client.follow(await asking(platform, client))
+    for timeout in (0, 0.2):
+        with pytest.raises(DeadlineExceeded, match=plan.plan_id):
+            await plan.result(timeout=timeout)
+    with pytest.raises(LocalProtocolError, match="timeout=-1"):
+        await plan.result(timeout=-1)
+
+
+async def test_an_agent_is_asked_and_its_reply_waited_for(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(stock())
+    reply = await client.request("inventory.reserve.requested", ORDER, timeout=10, idempotency_key="A1")
+    assert (reply["success"], reply["result"]) == (True, {"reserved": "A1"})
+    assert await client.request("inventory.reserve.requested", ORDER, timeout=10, idempotency_key="A1") == reply
+    failure: Any = await client.request("inventory.reserve.requested", {"order_id": "none-left"}, timeout=10)
+    assert (failure["success"], failure["error"]["code"]) == (False, "out_of_stock")
+
+
+async def test_a_request_is_asked_now_and_its_reply_fetched_later(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(stock())
+    request_id = await client.ask("inventory.reserve.requested", ORDER)
+    assert (await client.reply(request_id, timeout=10))["result"] == {"reserved": "A1"}
+
+
+@pytest.mark.parametrize(
+    ("event_type", "data", "kind", "said"),
+    [
+        ("inventory.lost", ORDER, NotFound, "known requests: inventory.reserve.requested"),
+        ("inventory.reserve.requested", {}, LocalProtocolError, "is off its schema"),
+        ("inventory.reserve.requested", {"order_id": {1, 2}}, LocalProtocolError, "must be JSON"),
+    ],
+)
+async def test_a_request_that_nobody_could_handle_is_refused(
+    platform: Platform, client: PlatformClient, event_type: str, data: Any, kind: type[SoormaError], said: str
+) -> None:
+    await platform.start(stock())
+    with pytest.raises(kind, match=said):
+        await client.request(event_type, data, timeout=10)
+    with pytest.raises(kind, match=said):
+        await client.ask(event_type, data)
+
+
+async def test_a_reply_that_does_not_come_in_time_is_told_so(platform: Platform, client: PlatformClient) -> None:
+    silent = Tool("silent")
+    is_over = asyncio.Event()
+
+    @silent.on_invoke("silence.requested")
+    async def wait_long(request: Any, context: Any) -> dict[str, Any]:
+        await is_over.wait()
+        return {}
+
+    await platform.start(silent)
+    with pytest.raises(DeadlineExceeded, match=r"silence.requested.* within 0.3 s"):
+        await client.request("silence.requested", {}, timeout=0.3)
+    request_id = await client.ask("silence.requested", {})
+    with pytest.raises(DeadlineExceeded):
+        await client.reply(request_id, timeout=0)
+    is_over.set()
+
+
+async def test_a_request_that_people_must_approve_is_held_and_answered_later(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(delivery(BY_MANAGER))
+    with pytest.raises(Held, match=r"goods\.deliver\.requested") as held:
+        await client.request("goods.deliver.requested", {}, timeout=10, idempotency_key="A1")
+    with pytest.raises(Held) as again:
+        await client.ask("goods.deliver.requested", {}, idempotency_key="A1")
+    assert (again.value.wait_id, again.value.request_id) == (held.value.wait_id, held.value.request_id)
+    assert await client.answer(held.value.wait_id, {"approved": True}) == "accepted"
+    assert (await client.reply(held.value.request_id, timeout=10))["result"] == {"delivered": True}
+
+
+async def test_who_may_approve_says_so_with_the_request(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(delivery(BY_MANAGER))
+    reply = await client.request("goods.deliver.requested", {}, timeout=10, approve=True)
+    assert reply["result"] == {"delivered": True}
+
+
+async def test_a_publication_and_a_goal_are_held_too(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(delivery(BY_MANAGER))
+    with pytest.raises(Held) as held:
+        await client.publish("action-requests", "goods.deliver.requested", {})
+    assert (await client.wait(held.value.wait_id)).proposed_event == "goods.deliver.requested"
+
+
+async def test_an_event_is_published_once_by_its_key(platform: Platform, client: PlatformClient) -> None:
+    made = [await client.publish("business-facts", "order.lost", ORDER, idempotency_key="lost") for _ in range(2)]
+    made.append(await client.publish("business-facts", "order.lost", ORDER))
+    assert len(set(made)) == 2
+    page = await client.events()
+    assert [row.event.id for row in page.events] == [made[0], made[2]]
+
+
+@pytest.mark.parametrize(
+    ("topic", "event_type", "said"),
+    [("gossip", "order.lost", "is no topic"), ("notification-events", "notification.human_input", "only the platform")],
+)
+async def test_what_may_not_be_published_is_refused(
+    client: PlatformClient, topic: str, event_type: str, said: str
+) -> None:
+    with pytest.raises(LocalProtocolError, match=said):
+        await client.publish(topic, event_type, {})
+
+
+async def test_a_question_is_listed_shown_and_answered_once(platform: Platform, client: PlatformClient) -> None:
+    plan = await client.follow(await asking(platform, client))
+    (question,) = await client.waits()
+    assert question == await client.wait(question.wait_id) == await plan.next_wait() == await the_wait(platform)
+    invalid = await client.answer(question.wait_id, {"approved": "perhaps"}, decision="approve")
+    assert invalid == "invalid" and invalid.detail
+    accepted = await client.answer(question.wait_id, {"approved": True}, note="go", answer_id="one")
+    assert accepted == "accepted"
+    assert await client.answer(question.wait_id, {"approved": True}, note="go", answer_id="one") == "accepted"
+    second = await client.answer(question.wait_id, {"approved": True})
+    assert second == "duplicate" and second.detail
+    assert await plan.result(timeout=10) == {"reserved": True}
+    assert await plan.next_wait() is None
+
+
+async def test_an_answer_to_a_plan_that_has_ended_is_superseded(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await asking(platform, client)
+    (question,) = await client.waits()
+    await client.cancel(plan_id)
+    await ended(platform, plan_id)
+    assert await client.answer(question.wait_id, {"approved": True}) == "superseded"
+
+
+async def test_an_answer_that_is_none_is_refused(platform: Platform, client: PlatformClient) -> None:
+    await asking(platform, client)
+    (question,) = await client.waits()
+    with pytest.raises(LocalProtocolError):
+        await client.answer(question.wait_id, {"approved": {1}})
+    with pytest.raises(LocalProtocolError):
+        await client.answer(question.wait_id, {"approved": True}, decision="perhaps")
+
+
+async def test_plans_are_listed_the_newest_first(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([DONE] * 5), stock())
+    made: list[str] = []
+    for number in range(5):
+        plan = await client.submit("order.received", ORDER, session_id="even" if number % 2 == 0 else "odd")
+        await plan.result(timeout=10)
+        made.append(plan.plan_id)
+    assert [plan.plan_id for plan in await client.plans()] == made[::-1]
+    assert [plan.plan_id for plan in await client.plans(limit=2)] == made[:2:-1]
+    assert [plan.plan_id for plan in await client.plans(session_id="odd")] == [made[3], made[1]]
+    assert await client.plans(status="active") == []
+    assert await client.plans(status="completed", limit=9) == await platform.plans()
+    assert [one.plan_id for one in await client.tracker.session_plans("odd")] == [made[3], made[1]]
+    with pytest.raises(LocalProtocolError):
+        await client.plans(status="lost")
+
+
+async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await finished(platform, client)
+    assert await client.plan(plan_id) == await platform.plan(plan_id)
+    assert await client.trace(plan_id) == await platform.trace(plan_id)
+    assert await client.tracker.plan_progress(plan_id) == await platform.tracker.plan_progress(plan_id)
+    assert await client.tracker.actions(plan_id) == await platform.tracker.actions(plan_id)
+    assert await client.tracker.timeline(plan_id) == await platform.tracker.timeline(plan_id)
+    assert await client.tracker.plan_tree(plan_id) == await platform.tracker.plan_tree(plan_id)
+    assert await client.events(plan_id=plan_id) == await platform.events(plan_id=plan_id)
+
+
+async def test_what_people_were_asked_is_read_as_it_was_stored(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await asking(platform, client)
+    told, stored = await client.plan(plan_id), await platform.plan(plan_id)
+    assert told.expectations == stored.expectations and told.steps == stored.steps
+    assert told.decisions == stored.decisions and told.limits == stored.limits
+
+
+async def test_the_events_of_a_plan_come_from_its_goal_to_its_end(platform: Platform, client: PlatformClient) -> None:
+    plan = await client.follow(await finished(platform, client))
+    async with asyncio.timeout(10):
+        came = [event async for event in plan.events()]
+    assert came == [row.event for row in (await platform.events(plan_id=plan.plan_id)).events]
+    assert came[0].id == plan.goal_id
+
+
+async def test_the_log_is_read_in_pages(platform: Platform, client: PlatformClient) -> None:
+    made = [await client.publish("business-facts", "order.lost", ORDER) for _ in range(5)]
+    found: list[str] = []
+    after, is_end = 0, False
+    while not is_end:
+        page = await client.events(after=after, limit=2)
+        found += [row.event.id for row in page.events]
+        after, is_end = page.after, page.is_end
+    assert found == made
+    last = await client.events(after=after)
+    assert (last.events, last.after, last.is_end) == ((), after, True)
+
+
+async def test_a_session_is_made_once_and_listed(platform: Platform, client: PlatformClient) -> None:
+    made = await client.create_session("Order A1", {"shop": 7}, session_id="talk")
+    assert (made.session_id, made.name, made.metadata) == ("talk", "Order A1", {"shop": 7})
+    assert await client.create_session(session_id="talk") == made
+    other = await client.create_session()
+    assert {one.session_id for one in await client.sessions()} == {"talk", other.session_id}
+    assert await client.sessions() == await platform.sessions()
+
+
+async def test_dead_letters_are_listed_shown_redriven_and_discarded(platform: Platform, client: PlatformClient) -> None:
+    broken = Tool("broken")
+    is_mended = asyncio.Event()
+
+    @broken.on_invoke("break.requested")
+    async def break_down(request: Any, context: Any) -> dict[str, Any]:
+        if not is_mended.is_set():
+            raise NotFound("nothing here")
+        return {}
+
+    await platform.start(broken)
+    for _ in range(2):
+        await client.request("break.requested", {}, timeout=10)
+    letters = await client.dead_letters()
+    assert letters == await platform.dead_letters() and len(letters) == 2
+    first, second = letters
+    assert await client.dead_letter(first.letter_id) == first
+    assert await client.discard(first.letter_id, "known") is True
+    assert await client.discard(first.letter_id) is False
+    assert (await client.dead_letter(first.letter_id)).status == "discarded"
+    is_mended.set()
+    assert await client.redrive(second.letter_id) is True
+    assert await client.dead_letters() == []
+
+
+async def test_what_a_plan_remembers_is_read_and_written(platform: Platform, client: PlatformClient) -> None:
+    plan_id, memory = await asking(platform, client), client.memory
+    await memory.store("note", {"a": [1, None, "é"]}, plan_id)
+    await memory.store("nothing", None, plan_id)
+    await memory.store("a/b ?#%..", 7, plan_id)
+    assert await memory.retrieve("note", plan_id) == {"a": [1, None, "é"]}
+    assert await memory.retrieve("nothing", plan_id) is None
+    assert await memory.retrieve("a/b ?#%..", plan_id) == 7
+    assert await memory.retrieve("missing", plan_id) is None
+    assert sorted(await memory.keys(plan_id)) == ["a/b ?#%..", "note", "nothing"]
+    await memory.store_plan_context(plan_id, None, {"more": True})
+    everything = await memory.everything(plan_id)
+    assert everything == await platform.memory.everything(plan_id) and everything["more"] is True
+    context = await memory.get_plan_context(plan_id)
+    assert context == await platform.memory.get_plan_context(plan_id)
+    assert await memory.delete("note", plan_id) is True
+    assert await memory.delete("note", plan_id) is False
+    assert await memory.cleanup(plan_id) == 3
+    assert await memory.keys(plan_id) == []
+    with pytest.raises(LocalProtocolError):
+        await memory.store("note", {1, 2}, plan_id)
+
+
+async def test_a_plan_is_found_by_the_key_of_its_goal(platform: Platform, client: PlatformClient) -> None:
+    plan = await client.follow(await finished(platform, client))
+    found = await client.memory.get_plan_by_correlation(plan.goal_id)
+    assert found["plan_id"] == plan.plan_id
+
+
+async def test_a_task_and_what_it_asked_for_are_read(platform: Platform, client: PlatformClient) -> None:
+    worker, groups = Worker("kitchen"), list[str]()
+
+    @worker.on_task("meal.requested")
+    async def cook(task: Any, context: Any) -> None:
+        specs = [DelegationSpec(event_type="stove.requested", data={}, response_event=f"stove.{n}") for n in range(2)]
+        groups.append(await task.delegate_parallel(specs))
+        await task.save()
+
+    @worker.on_result("stove.0")
+    @worker.on_result("stove.1")
+    async def serve(result: Any, context: Any) -> None: ...
+
+    await platform.start(worker)
+    task_id = await client.ask("meal.requested", {})
+    await until(platform, lambda: platform.tracker.untaken(task_id=task_id))
+    untaken = await client.tracker.untaken(task_id=task_id)
+    assert await client.tracker.untaken(task_id=task_id, limit=1) == untaken[:1]
+    assert await client.tracker.untaken() == await platform.tracker.untaken()
+    group = await client.tracker.delegation_group(groups[0])
+    assert group == await platform.tracker.delegation_group(groups[0]) and group.total == 2
+    context = await client.memory.get_task_context(task_id)
+    assert context["task_id"] == task_id
+    assert await client.memory.get_task_by_subtask(untaken[0].request_id) == context
+
+
+async def test_requests_of_a_plan_that_nobody_takes_are_told(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([RESERVE, DONE]))
+    plan = await client.submit("order.received", ORDER)
+    await sleeps(platform, plan.plan_id)
+    handle = await client.follow(plan.plan_id)
+    assert await handle.untaken() == await platform.tracker.untaken(plan.plan_id)
+
+
+async def test_agents_and_their_events_are_found(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([]), stock(), payments(BY_MANAGER))
+    registry, here = client.registry, platform.registry
+    assert await registry.query() == await here.query() and len(await registry.query()) == 3
+    assert await registry.query(name="stock") == await here.query(name="stock")
+    assert await registry.query(event="payment.charge.requested", topic="action-requests", live=False)
+    assert await registry.events(owner="payments") == await here.events(owner="payments")
+    found = await registry.get_event("payment.charge.requested")
+    assert found is not None and found == await here.get_event("payment.charge.requested")
+    assert await registry.get_event("payment.charge.requested", found.version, topic="action-requests") == found
+    assert await registry.get_event("payment.lost") is None
+    assert await registry.get_event_schema("payment.charge.requested") == found.payload_schema
+    capability = "inventory.reserve.requested"
+    assert await registry.find(capability) == await here.find(capability)
+    assert await registry.discover([], include_events=False) == await here.discover([], include_events=False)
+    assert await registry.find("nobody can") is None
+    with pytest.raises(LocalProtocolError, match="would be its letters"):
+        await registry.discover("stock")
+    with pytest.raises(LocalProtocolError, match="is no topic"):
+        await registry.query(topic="gossip")
+
+
+async def test_an_agent_that_lives_is_not_deregistered(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(stock())
+    with pytest.raises(LocalProtocolError):
+        await client.registry.deregister("stock")
+
+
+CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
+    "plan": lambda client, name: client.plan(name),
+    "trace": lambda client, name: client.trace(name),
+    "follow": lambda client, name: client.follow(name),
+    "cancel": lambda client, name: client.cancel(name),
+    "events": lambda client, name: client.events(plan_id=name),
+    "reply": lambda client, name: client.reply(name, timeout=0),
+    "wait": lambda client, name: client.wait(name),
+    "answer": lambda client, name: client.answer(name, {"approved": True}),
+    "dead_letter": lambda client, name: client.dead_letter(2**40),
+    "redrive": lambda client, name: client.redrive(2**40),
+    "discard": lambda client, name: client.discard(2**40),
+    "plan_progress": lambda client, name: client.tracker.plan_progress(name),
+    "actions": lambda client, name: client.tracker.actions(name),
+    "timeline": lambda client, name: client.tracker.timeline(name),
+    "plan_tree": lambda client, name: client.tracker.plan_tree(name),
+    "delegation_group": lambda client, name: client.tracker.delegation_group(name),
+    "untaken": lambda client, name: client.tracker.untaken(name),
+    "retrieve": lambda client, name: client.memory.retrieve("key", name),
+    "keys": lambda client, name: client.memory.keys(name),
+    "store": lambda client, name: client.memory.store("key", 1, name),
+    "delete": lambda client, name: client.memory.delete("key", name),
+    "cleanup": lambda client, name: client.memory.cleanup(name),
+    "everything": lambda client, name: client.memory.everything(name),
+    "get_plan_context": lambda client, name: client.memory.get_plan_context(name),
+    "get_plan_by_correlation": lambda client, name: client.memory.get_plan_by_correlation(name),
+    "store_plan_context": lambda client, name: client.memory.store_plan_context(name, None, {"a": 1}),
+    "get_task_context": lambda client, name: client.memory.get_task_context(name),
+    "get_task_by_subtask": lambda client, name: client.memory.get_task_by_subtask(name),
+    "deregister": lambda client, name: client.registry.deregister(name),
+}
+
+
+@pytest.mark.parametrize("call", CALLS)
+async def test_what_is_not_there_is_not_found(client: PlatformClient, call: str) -> None:
+    for name in (NOBODY, "..", "../plans", "a b?c#d%2e"):
+        with pytest.raises(NotFound) as raised:
+            await CALLS[call](client, name)
+        assert type(raised.value) is NotFound
+
+
+async def test_a_platform_with_too_much_to_do_says_so(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([DONE]), stock())
+    object.__setattr__(platform.services, "max_backlog", 0)
+    with pytest.raises(Overloaded, match="deliveries wait already"):
+        await client.submit("order.received", ORDER)
+
+
+async def test_a_plan_that_is_not_begun_is_followed(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([DONE]), stock())
+    plan = await client.submit("order.received", ORDER)
+    assert (await client.follow(plan.plan_id)).goal_id == plan.goal_id
+    await until(platform, lambda: platform.plans(status="completed"))

@@ -1,0 +1,78 @@
+import json
+from typing import Any
+
+import pytest
+
+from soorma_ai.clients.exchange import Page, Response, delete, get, post, spell
+from soorma_ai.domain.memory import PlanSummary
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
+
+
+def test_a_query_leaves_out_what_is_not_asked() -> None:
+    asked = spell({"live": False, "limit": 5, "after": None, "wait": 29.99999999, "name": ""})
+    assert asked == {"live": "false", "limit": "5", "wait": "30.000", "name": ""}
+
+
+@pytest.mark.parametrize(
+    ("request_", "is_safe"),
+    [
+        (get("plans"), True),
+        (delete("agents", "stock"), False),
+        (post("plans", "p", "cancel", body={}), False),
+        (post("plans", body={}, key="click"), True),
+        (post("discover", body={}, is_safe=True), True),
+    ],
+)
+def test_only_what_reads_or_has_a_key_may_be_sent_again(request_: Any, is_safe: bool) -> None:
+    assert request_.is_safe is is_safe
+
+
+def test_a_body_is_json_and_a_key_a_header() -> None:
+    request = post("plans", body={"goal": "é", "planner": None}, key="click")
+    assert json.loads(request.body or b"") == {"goal": "é", "planner": None}
+    assert request.headers == {"content-type": "application/json", "idempotency-key": "click"}
+
+
+@pytest.mark.parametrize("key", ["", "a\nb", "é", "x" * 201])
+def test_a_key_that_no_header_carries_is_refused(key: str) -> None:
+    with pytest.raises(LocalProtocolError, match="idempotency_key"):
+        post("plans", body={}, key=key)
+
+
+def deep(levels: int) -> Json:
+    value: Json = 1
+    for _ in range(levels):
+        value = [value]
+    return value
+
+
+@pytest.mark.parametrize(
+    "value", [float("inf"), float("nan"), "\ud800", deep(2_000)], ids=["inf", "nan", "text", "deep"]
+)
+def test_what_no_server_keeps_is_not_sent(value: Json) -> None:
+    with pytest.raises(LocalProtocolError, match="cannot be kept"):
+        post("plans", body={"data": value})
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"",
+        b"<html>",
+        b"[]",
+        b'{"items": 5}',
+        b'{"items": [{"plan_id": 1}]}',
+        b"[" * 100_000,
+        b"\xff\xfe",
+        b'{"items":[]',
+    ],
+)
+def test_an_answer_of_another_kind_is_the_servers_fault(body: bytes) -> None:
+    with pytest.raises(RemoteProtocolError, match="none that this version reads"):
+        Response(200, {}, body).read(Page[PlanSummary])
+
+
+def test_an_answer_of_a_newer_server_is_read_without_what_is_new() -> None:
+    page = Response(200, {}, b'{"items": [], "next": null, "newer": {"a": 1}}').read(Page[PlanSummary])
+    assert page == Page[PlanSummary](items=[])

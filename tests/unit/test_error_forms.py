@@ -1,0 +1,75 @@
+"""Errors cross a border and are the same class with the same words."""
+
+from datetime import timedelta
+
+import pytest
+
+import soorma_ai.errors
+from soorma_ai.domain.error_forms import class_of, describe_error, rebuild_error
+from soorma_ai.errors import (
+    Held,
+    LeaseLost,
+    LimitExceeded,
+    NotFound,
+    Overloaded,
+    PlanCancelled,
+    SoormaError,
+    StoreUnavailable,
+    TransientError,
+    VersionConflict,
+)
+
+ERRORS = [
+    NotFound("no plan"),
+    LimitExceeded("max_actions", "20 of 20"),
+    PlanCancelled("plan-1", "changed our mind"),
+    Held("order.placed", "wait-1", "request-1"),
+    Overloaded("too much", retry_after=timedelta(seconds=1.5)),
+    StoreUnavailable("away"),
+    LeaseLost("gone", counts=True),
+]
+
+
+class OfElsewhere(StoreUnavailable):
+    code = "of_elsewhere"
+
+
+@pytest.mark.parametrize("error", ERRORS, ids=lambda error: type(error).__name__)
+def test_an_error_is_the_same_on_the_other_side(error: SoormaError) -> None:
+    told = describe_error(error)
+    kind = class_of(told["code"])
+    assert kind is type(error)
+    rebuilt = rebuild_error(kind, str(told["message"]), told)
+    assert (type(rebuilt), str(rebuilt), vars(rebuilt)) == (type(error), str(error), vars(error))
+
+
+def test_a_class_that_others_do_not_know_is_told_as_the_nearest_one_that_they_do() -> None:
+    assert describe_error(OfElsewhere("away"))["code"] == StoreUnavailable.code
+    assert class_of("of_elsewhere") is None
+
+
+@pytest.mark.parametrize("code", [None, 7, "", "nonsense", ["error"]])
+def test_what_is_no_code_names_no_class(code: object) -> None:
+    assert class_of(code) is None
+
+
+@pytest.mark.parametrize("asked", ["soon", True, None, float("nan"), float("inf"), 1e300, [1]])
+def test_a_wait_that_nobody_can_wait_for_is_none(asked: object) -> None:
+    error = rebuild_error(Overloaded, "too much", {"retry_after": asked})  # type: ignore[dict-item]
+    assert isinstance(error, TransientError) and error.retry_after is None
+
+
+def test_a_wait_below_zero_is_none_at_all() -> None:
+    error = rebuild_error(Overloaded, "too much", {"retry_after": -5})
+    assert isinstance(error, TransientError) and error.retry_after == timedelta(0)
+
+
+def test_every_class_can_be_made_of_nothing_but_its_words() -> None:
+    kinds = [kind for kind in vars(soorma_ai.errors).values() if isinstance(kind, type)]
+    ours = [kind for kind in kinds if issubclass(kind, SoormaError)]
+    assert len(ours) > 25
+    for kind in ours:
+        rebuilt = rebuild_error(kind, "said", {})
+        assert (type(rebuilt), str(rebuilt)) == (kind, "said")
+        assert describe_error(rebuilt)["message"] == "said"
+        assert not isinstance(rebuilt, VersionConflict) or rebuilt.counts
