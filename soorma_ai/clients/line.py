@@ -25,6 +25,7 @@ except ModuleNotFoundError as missing:
     raise ConfigError("clients over HTTP need httpx: pip install 'soorma-ai[client]'") from missing
 
 CONNECT_SECONDS = 10.0
+KEPT_CONNECTIONS = 20
 _RANDOM = SystemRandom()
 
 T = TypeVar("T")
@@ -105,8 +106,10 @@ class _Common:
 
     @property
     def _options(self) -> dict[str, Any]:
-        # What the environment says of proxies is not about this machine.
-        return {"trust_env": not _is_local(self._address.url)}
+        # What the environment says of proxies is not about this machine. Whoever waits for many things at once has a
+        # connection for each.
+        limits = httpx.Limits(max_connections=None, max_keepalive_connections=KEPT_CONNECTIONS)
+        return {"trust_env": not _is_local(self._address.url), "limits": limits}
 
 
 class AsyncLine(_Common):

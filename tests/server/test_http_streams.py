@@ -34,6 +34,16 @@ async def test_events_come_as_they_are_published_and_only_those_after_the_beginn
     assert stream.status == 200 and numbers(stream) == [1, 2]
 
 
+async def test_a_stream_says_first_where_it_begins_so_that_who_is_lost_before_anything_came_misses_nothing(
+    platform: Platform,
+) -> None:
+    for _ in range(2):
+        await platform.publish("business-facts", "order.lost", {})
+    async with OpenStream(app(platform), "/v1/events/stream") as stream:
+        await stream.until(lambda: "\n\n" in stream.text)
+    assert stream.text == "retry: 2000\nid: 2\n\n"
+
+
 async def test_who_comes_again_misses_nothing_and_gets_nothing_twice(platform: Platform) -> None:
     served = app(platform)
     for number in range(40):
