@@ -12,6 +12,7 @@ from kit import ended, payments, planner, sleeps, stock, the_wait, until
 from soorma_ai import (
     Approval,
     DeadlineExceeded,
+    Forbidden,
     Held,
     LocalProtocolError,
     NotFound,
@@ -436,9 +437,13 @@ async def test_agents_and_their_events_are_found(platform: Platform, client: Pla
         await registry.query(topic="gossip")
 
 
-async def test_an_agent_that_lives_is_not_deregistered(platform: Platform, client: PlatformClient) -> None:
-    await platform.start(stock())
+async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobody_of_a_tenant(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(stock(), Tool("ours", tenant_id="default"))
     with pytest.raises(LocalProtocolError):
+        await client.registry.deregister("ours")
+    with pytest.raises(Forbidden):
         await client.registry.deregister("stock")
 
 
