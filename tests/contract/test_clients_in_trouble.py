@@ -235,6 +235,22 @@ def test_a_token_is_in_nothing_that_a_client_prints() -> None:
     assert "geheim" not in str(refused.value) + repr(AsyncClient(NOTHING_AT, token="geheim"))
 
 
+def session(name: str) -> dict[str, Any]:
+    at = "2026-01-01T00:00:00Z"
+    about = {"plan_count": 0, "user_id": "local", "name": None, "metadata": {}}
+    return {"session_id": name, "created_at": at, "last_activity": at, **about}
+
+
+async def test_a_long_list_is_read_page_by_page_and_no_further_than_asked() -> None:
+    first, last = {"items": [session("a"), session("b")], "next": "b"}, {"items": [session("c")], "next": None}
+    script = (json_of(first), json_of(last), json_of(first))
+    async with BadServer(*script) as server, hurried(server.url) as (client, _):
+        assert [one.session_id for one in await client.sessions(limit=700)] == ["a", "b", "c"]
+        assert [one.session_id for one in await client.sessions(limit=2)] == ["a", "b"]
+    asked = [call.split()[1].removeprefix("/v1/memory/sessions?") for call in server.calls]
+    assert asked == ["limit=500", "after=b&limit=500", "limit=2"]
+
+
 async def test_a_list_whose_pages_lead_back_ends() -> None:
     async with BadServer(json_of({"items": [], "next": "again"})) as server, hurried(server.url) as (client, _):
         assert await client.registry.query() == []
