@@ -13,6 +13,7 @@ from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import TAKEN, AgentKind, EventDefinition, EventRole, RegisteredEvent, Registration
+from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import Forbidden, NotFound
 
@@ -132,6 +133,7 @@ CALLS: Mapping[str, Act] = {
     "create_session": Act.BEGIN,
     "go into a session": Act.STEER,
     "publish to a plan": Act.STEER,
+    "resume": Act.STEER,
     "reply": Act.SEE,
     "plan": Act.SEE,
     "plans": Act.SEE,
@@ -211,6 +213,21 @@ def only_user(person: Person) -> str | None:
     """Return the one user of the tenant whose things a person's lists show; None: everybody's."""
     someone = Owner(person.tenant_id)
     return None if verdict(person, "plans", someone) is Verdict.MAY else person.user_id
+
+
+def steers_all(person: Person) -> bool:
+    """Tell whether whatever is in the tenant is a person's to steer."""
+    return verdict(person, "publish to a plan", Owner(person.tenant_id)) is Verdict.MAY
+
+
+def check_answer(person: Person, asked: Expectation, missing: str) -> None:
+    """Raise Forbidden for who sees a question and is not asked it, and NotFound. Letting a paused plan go on is
+    steering it; and who sees every question of the tenant, by a role that steers nothing, was given no id."""
+    is_named = bool(asked.ask and asked.ask.approvers)
+    if is_named or asked.user_id == person.user_id:
+        return
+    if asked.event_type == RESUMED or Role.AUDITOR in _roles(person):
+        check(person, "resume", asked, missing)
 
 
 def is_open_to(person: Person, asked: Expectation, now: datetime) -> bool:

@@ -71,13 +71,13 @@ def caller_of(claims: Mapping[str, object], names: ClaimNames) -> Caller:
     if not isinstance(roles, list | tuple):
         raise Unauthenticated(f"the token's claim {names.roles!r} is no list of names")
     listed = cast("Sequence[object]", roles)
-    if not all(isinstance(role, str) for role in listed):
+    if not all(isinstance(role, str) and role.isprintable() for role in listed):
         raise Unauthenticated(f"the token's claim {names.roles!r} is no list of names")
     return Caller(Person(tenant_id, user_id, frozenset(map(str, listed))))
 
 
 def _name(claims: Mapping[str, object], claim: str) -> str:
     found = claims.get(claim)
-    if not isinstance(found, str) or not 0 < len(found) <= LONGEST:
-        raise Unauthenticated(f"the token's claim {claim!r} is no text of 1 to {LONGEST} characters")
+    if not isinstance(found, str) or not 0 < len(found) <= LONGEST or not found.isprintable():
+        raise Unauthenticated(f"the token's claim {claim!r} is no text of 1 to {LONGEST} printable characters")
     return found

@@ -106,9 +106,11 @@ class EventEnvelope(BaseModel):
     deadline: AwareDatetime | None = None
     traceparent: str | None = None
     target: str | None = None
-    # Set by the framework: the request that a reply answers; nobody defined a request when it was published.
+    # Set by the framework: the request that a reply answers; nobody defined a request when it was published; who sent
+    # this may meet no waits but their own.
     answers: str | None = None
     unchecked: bool | None = None
+    own: bool | None = None
 
     @model_validator(mode="after")
     def _extensions_are_cloudevents(self) -> Self:

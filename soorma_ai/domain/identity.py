@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from soorma_ai.domain.people import Person
+from soorma_ai.errors import LocalProtocolError
 
 # What somebody changed is known for as long as this, however early they prune.
 AUDIT_KEPT = timedelta(days=90)
@@ -40,6 +41,13 @@ class ApiKey:
     agent: AgentRights | None = None
     expires_at: datetime | None = None
     revoked_at: datetime | None = None
+
+    def __post_init__(self) -> None:
+        """Raise LocalProtocolError for a key of nobody, and for a moment without a time zone."""
+        if not (self.tenant_id and self.user_id):
+            raise LocalProtocolError("a key is somebody's of some tenant: give both names")
+        if any(at is not None and at.tzinfo is None for at in (self.made_at, self.expires_at, self.revoked_at)):
+            raise LocalProtocolError("the moments of a key have a time zone; give aware datetimes")
 
     @property
     def caller(self) -> Caller:

@@ -114,6 +114,12 @@ class Person:
     user_id: str = "local"
     roles: frozenset[str] | None = None
 
+    def __post_init__(self) -> None:
+        """Raise LocalProtocolError for a name that a person could not be told by: it would be cut, or hide another."""
+        for name in (self.tenant_id, self.user_id, *(self.roles or ())):
+            if not name.isprintable():
+                raise LocalProtocolError(f"{name!r} is no name: it holds what cannot be printed; spell it out")
+
 
 def roles_of(given: object) -> frozenset[str]:
     """Return the names of roles as they were given. Raise LocalProtocolError for anything but a collection of names."""

@@ -18,7 +18,8 @@ HEARTBEAT_SECONDS = 15.0
 STALLED_SECONDS = 60.0
 CHECKED_EVERY = 30.0
 BEAT = b":\n\n"
-_PAGE = 16
+# Each may be long, and is held while a slow reader takes it.
+_PAGE = 4
 
 
 async def follow_log(client: Client, surroundings: Surroundings, after: int | None) -> AsyncIterator[bytes]:
@@ -27,7 +28,8 @@ async def follow_log(client: Client, surroundings: Surroundings, after: int | No
     person, clock = client.person, client.services.clock
     user, tail = only_user(person), surroundings.tail
     with tail.follow(tenant_key(person.tenant_id), client.services) as woken:
-        place = after if after is not None else await _end_of(client)
+        end = await _end_of(client)
+        place = end if after is None else min(after, end)
         yield _hello(place)
         last = clock.monotonic()
         while not surroundings.is_ending and not tail.is_broken:

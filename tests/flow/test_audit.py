@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from kit import PATIENCE, payments, planner, stock, the_wait
 
-from soorma_ai import Client, Platform
+from soorma_ai import Platform
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import Forbidden, SoormaError
+from soorma_ai.errors import Forbidden, NotFound, SoormaError, StoreUnavailable
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.plan_handle import PlanHandle
 from soorma_ai.testing.scripted import publish
 
@@ -104,3 +105,17 @@ async def test_a_request_that_is_held_has_been_asked_and_stays_written_down(plat
     assert (await written(platform))[-1] == ("ann", "request", "held")
     await platform.prune(timedelta(days=1))
     assert len(await written(platform)) == 2
+
+
+async def test_a_change_that_cannot_be_written_down_is_told_as_what_it_came_to(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def is_away(entry: object) -> None:
+        raise StoreUnavailable("the disk is full")
+
+    await platform.start(stock())
+    monkeypatch.setattr(platform.services.store.audit, "record", is_away)
+    answer = await caller(platform, "ann").request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE)
+    assert answer["success"] is True
+    with pytest.raises(NotFound):
+        await caller(platform, "ann").cancel("unknown")

@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import pytest
-from kit import PATIENCE, payments, planner, stock, until
+from kit import PATIENCE, is_idle, payments, planner, stock, until
 
-from soorma_ai import Approval, Client, Platform, PlatformContext, TaskContext, Tool, Worker
+from soorma_ai import Approval, Platform, PlatformContext, TaskContext, Tool, Worker
 from soorma_ai.adapters.tokens import new_key
 from soorma_ai.core.authority import CALLS
 from soorma_ai.domain.events import CLIENT
@@ -17,13 +17,15 @@ from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.tasks import DelegationSpec
 from soorma_ai.domain.values import derived_id
-from soorma_ai.errors import DeadlineExceeded, Forbidden, NotFound
+from soorma_ai.errors import DeadlineExceeded, Forbidden, LocalProtocolError, NotFound
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import PlanHandle
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.tracker import Tracker
 from soorma_ai.testing.scripted import publish
+from soorma_ai.testing.scripted import wait as ask
 
 T = TypeVar("T")
 
@@ -259,7 +261,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     await services.store.registry.register(
         [Registration(**vars(registered) | {"events": events}), shared], services.clock.now()
     )
-    key, _ = new_key(person.tenant_id, person.user_id, services.clock.now())
+    key, _ = new_key(person.tenant_id, person.user_id or "nina", services.clock.now())
     await everything.keys.add(key)
     await everything.as_caller(key.caller).publish("business-facts", "told", {})
     request_id = derived_id(CLIENT, person.tenant_id, person.user_id, "inventory.reserve.requested", "one")
@@ -386,3 +388,43 @@ async def test_a_guessed_id_is_answered_as_one_that_there_is_not(
                 await call(name)
             words.append(str(told.value).replace(name, "ID"))
         assert words[0] == words[1]
+
+
+async def test_who_sees_every_question_by_a_role_that_steers_nothing_answers_none_that_names_nobody(
+    platform: Platform,
+) -> None:
+    await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
+    plan = await platform.as_user(tenant_id="default", user_id="ann").submit("order.received", {})
+    wait = await until(platform, plan.next_wait)
+    auditor, operator = (
+        platform.as_user(tenant_id="default", user_id=role, roles={role}) for role in ("auditor", "operator")
+    )
+    with pytest.raises(Forbidden):
+        await auditor.answer(wait.wait_id, {"approved": True})
+    assert await operator.answer(wait.wait_id, {"approved": True}) == "accepted"
+
+
+async def test_a_fact_of_one_user_moves_no_plan_of_another_by_what_it_says(platform: Platform) -> None:
+    confirmed = EventDefinition(
+        event_name="carrier.confirmed", topic="business-facts", correlate={"/order_id": "goal_data.order_id"}
+    )
+    minds = planner([ask("carrier.confirmed", "Has it left?")] * 9, external_events=[confirmed])
+    await platform.start(minds)
+    ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))
+    fact = ("business-facts", "carrier.confirmed", {"order_id": "A"})
+    await ben.publish(*fact)
+    plan = await ann.submit("order.received", {"order_id": "A"})
+    wait = await until(platform, plan.next_wait)
+    await ben.publish(*fact)
+    await until(platform, lambda: is_idle(platform))
+    (asked,) = (await ann.plan(plan.plan_id)).expectations
+    assert (asked.id, asked.status) == (wait.wait_id, "open")
+    await ann.publish(*fact)
+    assert await until(platform, plan.next_wait) != wait
+
+
+@pytest.mark.parametrize("name", ["a\0b", "a\nb", "\ud800", "a\x1b"])
+def test_a_name_that_cannot_be_printed_names_nobody(name: str) -> None:
+    for given in ({"tenant_id": name}, {"user_id": name}, {"roles": frozenset({name})}):
+        with pytest.raises(LocalProtocolError, match="no name"):
+            Person(**given)  # type: ignore[arg-type]

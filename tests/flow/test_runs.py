@@ -544,4 +544,4 @@ async def test_when_the_process_ends_in_a_run_each_of_it_is_handled_alone(path: 
         await second.start(summing(came, join))
         (answer,) = await until(second, lambda: answers(second, task_id))
         assert answer.data["result"] == sum(range(10))
-    assert (came, attempts, set(lengths)) == ([*range(10)], [2] * 10, {1})
+    assert (came, attempts, set(lengths)) == ([*range(10)], [2, *[1] * 9], {1})

@@ -182,3 +182,16 @@ async def test_without_links_or_before_it_is_started_nobody_answers_by_one(platf
         await UserAgent(Heard(), ask_ann).answer("x", {})
     with pytest.raises(LocalProtocolError, match="not started"):
         await UserAgent(Heard(), ask_ann, links=LINKS).answer("x", {})
+
+
+async def test_one_who_cannot_be_told_keeps_no_other_from_being_told(platform: Platform) -> None:
+    told: list[str] = []
+
+    async def channel(question: Question) -> None:
+        told.append(question.recipient.address)
+        if question.recipient is BOB:
+            raise OSError("no such mailbox")
+
+    await held(platform, UserAgent(channel, lambda wait: [BOB, ANN]))
+    await until(platform, lambda: len(told) == 2)
+    assert told == [BOB.address, ANN.address]

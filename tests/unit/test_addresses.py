@@ -31,6 +31,10 @@ from soorma_ai.gateways.webhooks.addresses import PublicOnly, is_public
         ("64:ff9b::7f00:1", False),
         ("64:ff9b::a9fe:a9fe", False),
         ("2002:7f00:1::", False),
+        ("fec0::1", False),
+        ("64:ff9b:1::7f00:1", False),
+        ("::7f00:1", False),
+        ("192.0.0.8", False),
     ],
 )
 def test_only_what_anybody_may_be_meant_by_is_public(address: str, public: bool) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from soorma_ai.core.expecting.answers import decision_meant, judge_answer, may_meet
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Person, Proposal
 from soorma_ai.domain.values import JsonObject
@@ -135,7 +136,20 @@ def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str
 def test_only_a_declared_producer_meets_a_wait_and_no_client_speaks_for_approvers(
     source: str, producers: tuple[str, ...], ask: Ask | None, meets: bool
 ) -> None:
-    assert may_meet(expecting(ask, producers=producers), source) is meets
+    assert may_meet(expecting(ask, producers=producers), said_by(source)) is meets
+
+
+def said_by(source: str, **changed: Any) -> EventEnvelope:
+    return EventEnvelope(id="e", source=source, type="x", topic=EventTopic.BUSINESS_FACTS, time=NOW, **changed)
+
+
+@pytest.mark.parametrize(
+    ("own", "user_id", "meets"), [(None, "ben", True), (True, "ben", False), (True, "ann", True), (False, "ben", True)]
+)
+def test_what_somebody_says_who_may_steer_no_others_meets_their_own_waits_only(
+    own: bool | None, user_id: str, meets: bool
+) -> None:
+    assert may_meet(expecting(None, user_id="ann"), said_by("client", own=own, user_id=user_id)) is meets
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ class SignedTokens:
         try:
             text = await _fetch(self._source) if isinstance(self._source, str) else self._source.read_bytes()
             self._keys = _keys(text) or self._keys
-        except (OSError, httpx.HTTPError, ValueError) as error:
+        except (OSError, httpx.HTTPError, ValueError, RecursionError) as error:
             _LOG.warning("jwks_unreadable source=%s reason=%s", self._source, error)
         finally:
             self._read_at = now
@@ -135,7 +135,11 @@ def _source(url: str | None, file: Path | None) -> str | Path:
 async def _fetch(url: str) -> bytes:
     """Return the document. Raise HTTPError, and ValueError for one that is too long or no answer to be used."""
     text = b""
-    async with httpx.AsyncClient(timeout=FETCH_SECONDS) as client, client.stream("GET", url) as answer:
+    async with (
+        asyncio.timeout(FETCH_SECONDS),
+        httpx.AsyncClient(timeout=FETCH_SECONDS) as client,
+        client.stream("GET", url) as answer,
+    ):
         answer.raise_for_status()
         async for part in answer.aiter_bytes():
             text += part
@@ -159,6 +163,6 @@ def _keys(text: bytes) -> dict[str | None, jwt.PyJWK]:
         try:
             key_id = fields.get("kid")
             found[key_id if isinstance(key_id, str) else None] = jwt.PyJWK.from_dict(fields)
-        except jwt.PyJWTError:
+        except (jwt.PyJWTError, NotImplementedError, ValueError, TypeError, RecursionError):
             continue
     return found

@@ -214,7 +214,7 @@ def _makes_good(before: EventEnvelope, event: EventEnvelope) -> bool:
 
 def _meet_wait(heard: Heard, waits: Iterable[Expectation], event: EventEnvelope, now: datetime) -> tuple[Effect, ...]:
     """Meet the oldest wait that it fits. One that no wait is open for yet is kept, if such a wait may come."""
-    named = [wait for wait in waits if may_meet(wait, event.source)]
+    named = [wait for wait in waits if may_meet(wait, event)]
     fitting = [wait for wait in named if fits(wait, event)]
     strays = [Stray(event.id, event.type, "invalid", wait.id) for wait in named if wait not in fitting]
     if fitting:

@@ -42,7 +42,7 @@ def fits(wait: Expectation, event: EventEnvelope) -> bool:
 
 def first_to_meet(wait: Expectation, came: Iterable[Early]) -> Early | None:
     """The first to meet it of events that came early under its names, in this order."""
-    return next((early for early in came if may_meet(wait, early.event.source) and fits(wait, early.event)), None)
+    return next((early for early in came if may_meet(wait, early.event) and fits(wait, early.event)), None)
 
 
 def open_met(wait: Expectation, early: EventEnvelope, now: datetime, *, was_handed: bool) -> tuple[Effect, ...]:

@@ -75,12 +75,15 @@ def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
     return refuse(held, REJECTED, f"nobody approved {held.type!r} in time, so it was not published", due)
 
 
-def may_meet(wait: Expectation, source: str) -> bool:
-    """Tell whether an event of this source can meet the wait: one of its producers', or anybody's where none are
-    declared. What comes from outside tells no roles, so it does not meet what only some people may answer."""
-    if source == CLIENT and wait.ask is not None and wait.ask.approvers:
+def may_meet(wait: Expectation, event: EventEnvelope) -> bool:
+    """Tell whether an event can meet the wait: one of its producers', or anybody's where none are declared. What comes
+    from outside tells no roles, so it does not meet what only some people may answer; nor what is another user's, if
+    its sender may not steer that."""
+    if event.source == CLIENT and wait.ask is not None and wait.ask.approvers:
         return False
-    return not wait.producers or source in wait.producers
+    if event.own and event.user_id != wait.user_id:
+        return False
+    return not wait.producers or event.source in wait.producers
 
 
 def may_answer(asked: Expectation, person: Person, now: datetime) -> bool:

@@ -95,16 +95,17 @@ class UserAgent(Agent):
         if wait is None:
             return
         now = context.handling.services.clock.now()
+        failed: dict[str, Exception] = {}
         for recipient in self._who(wait):
             until = wait.deadline or now + LINK_LASTS
             link = self._links.link(wait.wait_id, recipient.person, until) if self._links else None
             try:
                 await self._channel(Question(wait, recipient, now, link))
             except Exception as error:
-                pause = PAUSES[min(context.attempt, len(PAUSES)) - 1]
-                raise Retry(
-                    f"{recipient.address or recipient.person.user_id} was not told: {error!r}", after=pause
-                ) from error
+                failed[recipient.address or recipient.person.user_id] = error
+        if failed:
+            told = "; ".join(f"{name} was not told: {error!r}" for name, error in failed.items())
+            raise Retry(told, after=PAUSES[min(context.attempt, len(PAUSES)) - 1])
 
     @property
     def path(self) -> str:

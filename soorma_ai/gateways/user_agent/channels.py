@@ -70,8 +70,9 @@ class Post:
         inner = httpx.AsyncHTTPTransport(trust_env=False)
         transport = inner if self.allow_private else PublicOnly(inner)
         async with httpx.AsyncClient(transport=transport, timeout=SECONDS, follow_redirects=False) as client:
-            answer = await client.post(self.url, content=body, headers={**signed, "content-type": "application/json"})
-            answer.raise_for_status()
+            headers = {**signed, "content-type": "application/json"}
+            async with client.stream("POST", self.url, content=body, headers=headers) as answer:
+                answer.raise_for_status()
 
 
 @dataclass(frozen=True)

@@ -22,10 +22,12 @@ def is_public(address: str) -> bool:
             inner = ipaddress.IPv4Address(int(found) & 0xFFFFFFFF)
         if inner is not None:
             found = inner
-    return found.is_global and not found.is_multicast
+    return found.is_global and not found.is_multicast and not any(found in network for network in _RESERVED)
 
 
 _NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
+# What this Python takes for global and is not: site-local, local NAT64, IPv4-compatible, protocol assignments.
+_RESERVED = tuple(map(ipaddress.ip_network, ("fec0::/10", "64:ff9b:1::/48", "::/96", "192.0.0.0/24")))
 
 
 class PublicOnly(httpx.AsyncBaseTransport):

@@ -60,16 +60,19 @@ class Webhook(Agent):
         """Raise Retry where the URL does not take it now, ConfigError where it never will."""
         body = event.to_json().encode()
         headers = self._signatures.sign(event.id, body, context.handling.services.clock.now())
+        headers = {**headers, "content-type": CONTENT_TYPE}
         try:
-            answer = await self._http().post(self.url, content=body, headers={**headers, "content-type": CONTENT_TYPE})
+            # What it answers beside the status is not read, however much that is.
+            async with self._http().stream("POST", self.url, content=body, headers=headers) as answer:
+                status = answer.status_code
         except httpx.HTTPError as error:
             raise self._again(context, f"{type(error).__name__}: {error}") from error
         except OSError as error:
             raise self._again(context, f"it cannot be reached: {error}") from error
-        if answer.status_code == _GONE:
+        if status == _GONE:
             raise ConfigError(f"{self.url} answered 410: nobody there wants these any more; stop {self.name!r}")
-        if not answer.is_success:
-            raise self._again(context, f"it answered {answer.status_code}")
+        if not httpx.codes.is_success(status):
+            raise self._again(context, f"it answered {status}")
 
     def _again(self, context: PlatformContext, why: str) -> Retry:
         return Retry(f"{self.url}: {why}", after=PAUSES[min(context.attempt, len(PAUSES)) - 1])

@@ -5,7 +5,7 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime, timedelta
 from typing import Any, cast
 
-from soorma_ai.core.authority import Owner, check, only_user
+from soorma_ai.core.authority import Owner, check, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
@@ -185,6 +185,8 @@ class Client:
             time=self._now(),
             correlation_id=correlation_id,
         )
+        if not steers_all(self.person):
+            event = event.model_copy(update={"own": True})
         async with self._changing("publish", event.id):
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:

@@ -1,6 +1,6 @@
 """What a call from outside names beside its own subject, and has to be the caller's to steer."""
 
-from soorma_ai.core.authority import Owned, Owner, Verdict, check, verdict
+from soorma_ai.core.authority import Owned, Owner, check, steers_all
 from soorma_ai.domain.people import Person
 from soorma_ai.ports import Store
 from soorma_ai.runtime.handling.handling import Services
@@ -18,8 +18,8 @@ async def check_session(store: Store, person: Person, session_id: str | None) ->
 async def check_receiver(services: Services, person: Person, plan_id: str | None, key: str | None) -> None:
     """Raise NotFound and Forbidden where an event from outside is for what is another user's. A reply key that nobody
     waits under may come to be one, and what is early is kept for it; in another tenant it is another key."""
-    if verdict(person, "publish to a plan", Owner(person.tenant_id)) is Verdict.MAY:
-        return  # whatever it is for is theirs to steer
+    if steers_all(person):
+        return
     if plan_id is not None:
         await reading.own_plan(services, person, plan_id, "publish to a plan")
     owner = await _owner_of(services.store, person.tenant_id, key) if key is not None else None

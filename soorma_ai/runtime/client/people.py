@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from soorma_ai.core.authority import is_listed, is_open_to, only_user
+from soorma_ai.core.authority import check_answer, is_listed, is_open_to, only_user
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, Wait
@@ -31,8 +31,12 @@ async def own_question(store: Store, person: Person, wait_id: str, now: datetime
     answer."""
     asked = await store.plans.expectation(wait_id)
     if asked is None or asked.kind not in FOR_PEOPLE or asked.ask is None or not is_open_to(person, asked, now):
-        raise NotFound(f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones")
+        raise NotFound(_missing(person, wait_id))
     return asked
+
+
+def _missing(person: Person, wait_id: str) -> str:
+    return f"no question {wait_id} is asked of tenant {person.tenant_id!r}; list the open ones"
 
 
 async def take_answer(store: Store, wait_id: str, given: Answer, person: Person, now: datetime) -> AnswerOutcome:
@@ -40,6 +44,7 @@ async def take_answer(store: Store, wait_id: str, given: Answer, person: Person,
     `own_question` does."""
     while True:
         asked = await own_question(store, person, wait_id, now)
+        check_answer(person, asked, _missing(person, wait_id))
         outcome = judge_answer(asked, given, person, now)
         if outcome != ACCEPTED or asked.answer is not None:
             return outcome

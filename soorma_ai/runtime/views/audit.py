@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from soorma_ai.domain.identity import AuditEntry, Caller
 from soorma_ai.domain.values import clip
-from soorma_ai.errors import SoormaError
+from soorma_ai.errors import SoormaError, TransientError
 from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
 
 DONE = "done"
 LONGEST_NAME = 200
@@ -35,4 +36,8 @@ async def changing(services: Services, caller: Caller | None, call: str, what: s
         person, now = caller.person, services.clock.now()
         what = clip(what, LONGEST_NAME)
         entry = AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, outcome.word)
-        await services.store.audit.record(entry)
+        try:
+            await services.store.audit.record(entry)
+        except TransientError as error:
+            # What has happened has happened, and is told so: the log has what the table has not.
+            warn("audit_not_written", call=call, what=what, outcome=outcome.word, reason=error)

@@ -25,7 +25,7 @@ _NOTE = """
 """
 
 _MAY_HAVE_BEEN_IN_HAND = """
-    UPDATE inbox SET crashes = crashes + 1, attempt = attempt + 1, fence = fence + 1
+    UPDATE inbox SET crashes = crashes + 1, fence = fence + 1
     WHERE fence = 0 AND seq IN (
         SELECT seq FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked' ORDER BY seq LIMIT ?
     )
