@@ -13,8 +13,10 @@ LAYER = "killing event"
 
 def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
     with stage.case(program, bug) as case:
+        # In a run nobody can tell whose call it was that ended the process, so that counts as no attempt of any.
+        counted = [1] * program.options.get("in_a_run", 0) + list(range(1, MAX_ATTEMPTS + 1))
         ended = None
-        while ended != FINISHED and case.lives <= MAX_ATTEMPTS:
+        while ended != FINISHED and case.lives <= len(counted):
             ended = case.live()
         if ended != FINISHED:
             case.violations.append(f"the process still dies after {case.lives} lives")
@@ -23,7 +25,7 @@ def trial(stage: Stage, program: Program, bug: str = "") -> Trial:
         if len(dead) != 1 or not dead[0][2].startswith("spent:"):
             case.violations.append(f"dead letters: {dead}")
         attempts = [row["attempt"] for row in case.account.notes("killed")]
-        if attempts != list(range(1, MAX_ATTEMPTS + 1)):
+        if attempts != counted:
             case.violations.append(f"attempts counted: {attempts}")
         told = {(row["event"], row["code"]) for row in case.account.notes("reply")}
         if told != {tuple(reply) for reply in program.options.get("replies", ())}:

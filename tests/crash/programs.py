@@ -178,6 +178,6 @@ PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AW
 _TOLD = {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}
 KILLING = Program("an event that kills", HERE / "killing_event.py", lambda end: (), options=_TOLD)
 KILLING_IN_A_RUN = Program(
-    "a result that kills among others", HERE / "fan_in_flow.py", lambda end: (), options={"kills": 3}
+    "a result that kills among others", HERE / "fan_in_flow.py", lambda end: (), options={"kills": 3, "in_a_run": 1}
 )
 THAT_KILL = (KILLING, KILLING_IN_A_RUN)

@@ -105,8 +105,9 @@ def test_what_the_official_library_writes_is_an_event() -> None:
 
 
 def test_attribute_names_on_the_wire_are_lower_case_and_hold_no_underscore() -> None:
-    texts = set(EventEnvelope.model_fields) - {*WIRE, "response_topic", "deadline", "unchecked"}
-    envelope = event(**dict.fromkeys(texts, "c"), response_topic="action-results", deadline=NOW, unchecked=True)
+    texts = set(EventEnvelope.model_fields) - {*WIRE, "response_topic", "deadline", "unchecked", "own"}
+    given = dict.fromkeys(texts, "c")
+    envelope = event(**given, response_topic="action-results", deadline=NOW, unchecked=True, own=True)
     wire = json.loads(envelope.to_json())
     assert [name for name in wire if not re.fullmatch("[a-z0-9]{1,20}", name)] == []
     assert len(wire) == len(EventEnvelope.model_fields)
