@@ -223,8 +223,7 @@ def steers_all(person: Person) -> bool:
 def check_answer(person: Person, asked: Expectation, missing: str) -> None:
     """Raise Forbidden for who sees a question and is not asked it, and NotFound. Letting a paused plan go on is
     steering it; and who sees every question of the tenant, by a role that steers nothing, was given no id."""
-    is_named = bool(asked.ask and asked.ask.approvers)
-    if is_named or asked.user_id == person.user_id:
+    if _names_somebody(asked) or asked.user_id == person.user_id:
         return
     if asked.event_type == RESUMED or Role.AUDITOR in _roles(person):
         check(person, "resume", asked, missing)
@@ -239,8 +238,11 @@ def is_open_to(person: Person, asked: Expectation, now: datetime) -> bool:
 
 def is_listed(person: Person, asked: Expectation, now: datetime) -> bool:
     """Tell whether a person's list of questions shows this one: it is theirs to see, or names them as who answers."""
-    is_named = bool(asked.ask and asked.ask.approvers)
-    return _sees(person, asked) or (is_named and is_open_to(person, asked, now))
+    return _sees(person, asked) or (_names_somebody(asked) and is_open_to(person, asked, now))
+
+
+def _names_somebody(asked: Expectation) -> bool:
+    return bool(asked.ask and asked.ask.approvers)
 
 
 def registration_fault(caller: Caller, one: Registration, known: Sequence[RegisteredEvent]) -> str:

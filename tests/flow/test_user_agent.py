@@ -16,7 +16,7 @@ from test_webhooks import SECRET, SIGNER, Receiver
 from soorma_ai import Approval, Platform, Wait
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, Unauthenticated
-from soorma_ai.gateways.user_agent import Console, Links, Mail, Post, Question, Recipient, UserAgent
+from soorma_ai.gateways.user_agent import Console, HttpPost, Links, Mail, Question, Recipient, UserAgent
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import complete, publish
 
@@ -110,17 +110,17 @@ async def announcement(platform: Platform) -> str:
 async def test_a_question_is_posted_signed(platform: Platform, clock: VirtualClock) -> None:
     receiver = Receiver(200)
     try:
-        await held(platform, UserAgent(Post(receiver.url, SECRET, allow_private=True), ask_ann, links=LINKS))
+        await held(platform, UserAgent(HttpPost(receiver.url, SECRET, allow_private=True), ask_ann, links=LINKS))
         await until(platform, lambda: receiver.posts)
         (post,) = receiver.posts
         told = json.loads(post.body)
         assert SIGNER.verify(post, clock.now()) == f"{told['wait_id']}:ann"
         assert (told["proposed_data"], told["to"]["address"]) == ({"amount": 12000}, "ann@example.com")
         with pytest.raises(ConfigError, match="no public address"):
-            await Post(receiver.url, SECRET)(question())
+            await HttpPost(receiver.url, SECRET)(question())
         receiver.statuses = [500]
         with pytest.raises(httpx.HTTPStatusError):
-            await Post(receiver.url, SECRET, allow_private=True)(question())
+            await HttpPost(receiver.url, SECRET, allow_private=True)(question())
     finally:
         receiver.close()
 

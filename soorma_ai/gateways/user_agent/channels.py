@@ -10,10 +10,8 @@ from email.message import EmailMessage
 from email.utils import make_msgid
 from typing import TextIO
 
-import httpx
-
 from soorma_ai.gateways.user_agent.agent import Question
-from soorma_ai.gateways.webhooks.addresses import PublicOnly
+from soorma_ai.gateways.webhooks.addresses import open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
 from soorma_ai.terminal.escapes import printable
 
@@ -44,7 +42,7 @@ class Console:
 
 
 @dataclass(frozen=True)
-class Post:
+class HttpPost:
     """Posts each question to a URL as JSON, signed as webhooks are: {wait, to, link, text}."""
 
     url: str
@@ -67,9 +65,7 @@ class Post:
         body = json.dumps(told).encode()
         message_id = f"{wait.wait_id}:{question.recipient.person.user_id}"
         signed = StandardWebhooks(self.secret).sign(message_id, body, question.at)
-        inner = httpx.AsyncHTTPTransport(trust_env=False)
-        transport = inner if self.allow_private else PublicOnly(inner)
-        async with httpx.AsyncClient(transport=transport, timeout=SECONDS, follow_redirects=False) as client:
+        async with open_client(allow_private=self.allow_private, seconds=SECONDS) as client:
             headers = {**signed, "content-type": "application/json"}
             async with client.stream("POST", self.url, content=body, headers=headers) as answer:
                 answer.raise_for_status()

@@ -49,3 +49,10 @@ class PublicOnly(httpx.AsyncBaseTransport):
 
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def open_client(*, allow_private: bool, seconds: float) -> httpx.AsyncClient:
+    """Return a client that goes to public addresses, unless others are allowed, straight to them and nowhere else."""
+    plain = httpx.AsyncHTTPTransport(trust_env=False)
+    transport = plain if allow_private else PublicOnly(plain)
+    return httpx.AsyncClient(transport=transport, timeout=seconds, follow_redirects=False)

@@ -11,14 +11,12 @@ from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage, new_event, topic_of
+from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import Json, JsonObject, derived_id, json_object
 from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
 from soorma_ai.gateways.webhooks.signatures import Verifier
 from soorma_ai.ports import Post
 from soorma_ai.runtime.client.intake import take_in
-
-DEFAULT_TENANT = "default"
-NOBODY = ""
 
 _FORM = "application/x-www-form-urlencoded"
 
@@ -90,9 +88,9 @@ class Hook(Agent):
                 f"hook {self.name!r} does not make {came.event_type!r} on {topic}: name it in events_produced, or bind "
                 "the hook by for_agent= to the agent whose replies it brings"
             )
-        tenant = self.tenant_id or DEFAULT_TENANT
+        tenant = self.tenant_id or Lineage.tenant_id
         return new_event(
-            Lineage(tenant_id=tenant, user_id=NOBODY, plan_id=came.plan_id),
+            Lineage(tenant_id=tenant, user_id=NO_USER, plan_id=came.plan_id),
             event_id=derived_id("hook", tenant, self.name, sender_id),
             source=self._source,
             topic=topic,

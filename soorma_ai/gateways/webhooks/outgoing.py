@@ -11,7 +11,7 @@ from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.errors import ConfigError, Retry
-from soorma_ai.gateways.webhooks.addresses import PublicOnly
+from soorma_ai.gateways.webhooks.addresses import open_client
 from soorma_ai.gateways.webhooks.signatures import StandardWebhooks
 
 CONTENT_TYPE = "application/cloudevents+json"
@@ -79,12 +79,7 @@ class Webhook(Agent):
 
     def _http(self) -> httpx.AsyncClient:
         if self._client is None:
-            plain = httpx.AsyncHTTPTransport(trust_env=False)
-            self._client = httpx.AsyncClient(
-                transport=plain if self._allow_private else PublicOnly(plain),
-                timeout=self._timeout.total_seconds(),
-                follow_redirects=False,
-            )
+            self._client = open_client(allow_private=self._allow_private, seconds=self._timeout.total_seconds())
         return self._client
 
     async def _close(self) -> None:
