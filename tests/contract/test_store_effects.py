@@ -236,11 +236,11 @@ async def test_what_is_held_of_a_client_is_counted_by_person_and_what_agents_ask
     loose: dict[str, Any] = {"plan_id": None, "root_plan_id": None, "agent": CLIENT}
     await running(
         store,
-        *(gate(f"a-{n}", ask=of("ann"), **loose) for n in range(3)),
-        gate("b", ask=of("ben"), **loose),
-        gate("c", ask=of("ann"), **(loose | {"agent": "shop"})),
-        gate("d", ask=of("ann")),
-        gate("e", ask=of("ann"), tenant_id="other", **loose),
+        *(gate(f"a-{n}", ask=of("ann"), user_id="ann", **loose) for n in range(3)),
+        gate("b", ask=of("ben"), user_id="ben", **loose),
+        gate("c", ask=of("ann"), user_id="ann", **(loose | {"agent": "shop"})),
+        gate("d", ask=of("ann"), user_id="ann"),
+        gate("e", ask=of("ann"), user_id="ann", tenant_id="other", **loose),
     )
     await do(store, Close("a-0", ExpectationStatus.CLOSED, NOW))
     assert [await store.plans.held("default", user, 9) for user in ("ann", "ben", "eve")] == [2, 1, 0]

@@ -61,18 +61,19 @@ async def test_too_much_waiting_holds_up_clients_and_nobody_else(
         assert (await platform.submit("order.received", {})).plan_id
 
 
+@pytest.mark.parametrize("name", ["ann", "local"])
 async def test_what_is_held_for_a_person_counts_for_them_alone(
-    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch
+    path: Path, clock: VirtualClock, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     monkeypatch.setenv("SOORMA_MAX_BACKLOG", "3")
     async with running(path, clock, payments("always"), stock()) as platform:
-        ann, ben = (platform.as_user(tenant_id="default", user_id=name) for name in ("ann", "ben"))
+        ann, ben = (platform.as_user(tenant_id="default", user_id=user) for user in (name, "ben"))
         held: list[Held] = []
         for n in range(3):
             with pytest.raises(Held) as one:
                 await ann.request("payment.charge.requested", {"amount": n}, idempotency_key=str(n))
             held.append(one.value)
-        with pytest.raises(Overloaded, match=r"3 requests of ann are held .*`soorma inbox` lists them"):
+        with pytest.raises(Overloaded, match=rf"3 requests of {name} are held .*`soorma inbox` lists them"):
             await ann.request("payment.charge.requested", {"amount": 9})
         with pytest.raises(Held):
             await ann.request("payment.charge.requested", {"amount": 2}, idempotency_key="2")

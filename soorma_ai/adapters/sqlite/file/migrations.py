@@ -200,6 +200,9 @@ STEPS: dict[int, tuple[str, ...]] = {
         *statements("""
             DROP INDEX expectation_open_kind;
             DROP INDEX expectation_open_type;
+            DROP INDEX expectation_held;
+            CREATE INDEX expectation_held ON expectation (tenant, user_id)
+                WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
             CREATE INDEX expectation_offer ON expectation (opened_at, id) WHERE status = 'open' AND kind = 'offer';
             ALTER TABLE inbox RENAME TO inbox_6
         """),

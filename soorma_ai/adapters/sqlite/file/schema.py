@@ -154,8 +154,7 @@ CREATE INDEX expectation_own
         opened_at, id
     )
     WHERE status = 'open' AND kind IN ('wait', 'gate', 'doubt');
-CREATE INDEX expectation_held
-    ON expectation (tenant, iif(json_valid(rest), json_extract(rest, '$.ask.proposal.request.user_id'), NULL))
+CREATE INDEX expectation_held ON expectation (tenant, user_id)
     WHERE status = 'open' AND kind = 'gate' AND agent = 'client';
 
 CREATE TABLE wait_key (

@@ -31,7 +31,7 @@ _BEGINNING = """
     ORDER BY status <> 'open', id LIMIT :limit
 """
 
-# To the letter as the indexes expectation_question and expectation_held have it.
+# To the letter as the indexes expectation_question and expectation_own have it.
 _DEADLINE = "iif(json_valid(rest), ifnull(julianday(json_extract(rest, '$.deadline')), 9e9), 0)"
 _ASKED = "status = 'open' AND kind IN ('wait', 'gate', 'doubt') AND tenant = :tenant"
 _QUESTIONS = f"WHERE {_ASKED} ORDER BY {_DEADLINE}, opened_at, id LIMIT :limit"
@@ -53,9 +53,7 @@ _OWN_QUESTIONS = f"""
 _HELD = """
     SELECT count(*) FROM (
         SELECT 1 FROM expectation
-        WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ?
-            AND iif(json_valid(rest), json_extract(rest, '$.ask.proposal.request.user_id'), NULL) = ?
-        LIMIT ?
+        WHERE status = 'open' AND kind = 'gate' AND agent = 'client' AND tenant = ? AND user_id = ? LIMIT ?
     )
 """
 
