@@ -1,7 +1,9 @@
 """One trial: a program lives, is killed or gets errors, lives again, and is judged."""
 
 import json
+import multiprocessing
 import os
+import runpy
 import shutil
 import signal
 import subprocess
@@ -26,8 +28,14 @@ KILLED = -signal.SIGKILL
 PATIENCE = 20.0
 PATIENCE_WITH_A_BUG = 5.0
 GRACE = 30.0
+# A killed process leaves leases that run out, and its restart waits for them without a core.
+LIVES_PER_CORE = 4
 # Where a file is in memory, nothing that a killed process wrote is lost either, and it is quick.
 IN_MEMORY = Path("/dev/shm")
+
+# What a life imports before its story begins takes most of its time, so lives are forks of a process that has it.
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload(["soorma_ai", "soorma_ai.assembly", "soorma_ai.runtime.loops.supervise"])
 
 
 @dataclass(frozen=True)
@@ -100,8 +108,11 @@ class Case:
             patience=patience,
             options=dict(self._program.options),
         )
-        command = [*under, sys.executable, str(self._program.file), json.dumps(asdict(brief))]
-        ended = self._run(command, patience + GRACE)
+        told, most = json.dumps(asdict(brief)), patience + GRACE
+        if under:
+            ended = self._run([*under, sys.executable, str(self._program.file), told], most)
+        else:
+            ended = self._fork(told, most)
         self.kills += ended == KILLED
         asked = {row["asked"] for row in self.account.notes("model", self.lives)}
         if again := sorted(asked & known):
@@ -144,9 +155,30 @@ class Case:
             try:
                 return process.wait(seconds)
             except subprocess.TimeoutExpired:
-                self.violations.append(f"a life hung: no end after {seconds} s")
-                os.killpg(process.pid, signal.SIGKILL)
+                self._end_by_force(process.pid, seconds)
                 return process.wait()
+
+    def _fork(self, told: str, seconds: float) -> int:
+        process = _FORKS.Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
+        process.start()
+        process.join(seconds)
+        if process.exitcode is None:
+            self._end_by_force(process.pid or 0, seconds)
+            process.join()
+        return process.exitcode or 0
+
+    def _end_by_force(self, process: int, seconds: float) -> None:
+        self.violations.append(f"a life hung: no end after {seconds} s")
+        os.killpg(process, signal.SIGKILL)
+
+
+def _life(file: str, told: str, stderr: str) -> None:
+    """Run a program in this process as a command would, in a session of its own."""
+    os.setsid()
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    os.dup2(os.open(stderr, os.O_WRONLY | os.O_APPEND | os.O_CREAT), 2)
+    sys.argv = [file, told]
+    runpy.run_path(file, run_name="__main__")
 
 
 class Stage:
@@ -156,7 +188,7 @@ class Stage:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.ledger = Ledger(self._place / "ledger.sock")
-        self.width = os.cpu_count() or 1
+        self.width = LIVES_PER_CORE * (os.cpu_count() or 1)
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "PYTHONPYCACHEPREFIX": str(self._place / "compiled"),
