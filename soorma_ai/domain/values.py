@@ -6,6 +6,7 @@ import reprlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from json.encoder import encode_basestring_ascii
 from typing import Generic, TypeAlias, TypeVar, cast
 
 import rfc8785
@@ -57,7 +58,7 @@ class Same(Generic[T]):
 def derived_id(*parts: str) -> str:
     """Return the same id for the same parts, so that doing something twice makes the same thing: a UUID of version 5,
     spelled here since ids are made by the dozen in every handling."""
-    spelled = ",".join(map(_COMPACT.encode, parts))  # quicker than as one list
+    spelled = ",".join(map(encode_basestring_ascii, parts))
     made = hashlib.sha1(_NAMESPACE + f"[{spelled}]".encode(), usedforsecurity=False).hexdigest()
     variant = "89ab"[int(made[16], 16) & 3]
     return f"{made[:8]}-{made[8:12]}-5{made[13:16]}-{variant}{made[17:20]}-{made[20:32]}"
