@@ -14,7 +14,9 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from itertools import islice
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self, TypeVar
 
 from ledger import Account, Ledger
@@ -36,6 +38,8 @@ IN_MEMORY = Path("/dev/shm")
 # What a life imports before its story begins takes most of its time, so lives are forks of a process that has it.
 _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(["soorma_ai", "soorma_ai.assembly", "soorma_ai.runtime.loops.supervise"])
+# Whoever starts a process looks whether others have ended, and reads how, which can be read once.
+_ONE_AT_A_TIME = Lock()
 
 
 @dataclass(frozen=True)
@@ -160,10 +164,12 @@ class Case:
 
     def _fork(self, told: str, seconds: float) -> int:
         process = _FORKS.Process(target=_life, args=(str(self._program.file), told, str(self.folder / "stderr")))
-        process.start()
-        process.join(seconds)
-        if process.exitcode is None:
+        with _ONE_AT_A_TIME:
+            process.start()
+        if not wait([process.sentinel], seconds):
             self._end_by_force(process.pid or 0, seconds)
+            wait([process.sentinel])
+        with _ONE_AT_A_TIME:
             process.join()
         return process.exitcode or 0
 
