@@ -179,14 +179,17 @@ class DeadlineExceeded(SoormaError):
 
 
 class PlanFailed(SoormaError):
-    """`reason` is the plan's own reason, as stored with it."""
+    """`reason` is the plan's own reason, as stored with it, and `code` that of the error that ended it, such as
+    `limit_exceeded`; `plan_failed` where it has none."""
 
     code = "plan_failed"
 
-    def __init__(self, plan_id: str, reason: str) -> None:
+    def __init__(self, plan_id: str, reason: str, code: str | None = None) -> None:
         super().__init__(f"plan {plan_id}: {reason}")
         self.plan_id = plan_id
         self.reason = reason
+        if code is not None:
+            self.code = code
 
 
 class PlanCancelled(PlanFailed):

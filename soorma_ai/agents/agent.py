@@ -7,7 +7,7 @@ from typing import Any, TypedDict, TypeVar
 
 from typing_extensions import Unpack
 
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.threads import Threads
 from soorma_ai.agents.typed import Handler
@@ -105,10 +105,8 @@ class Agent:
         """Register a handler, which gets `(event, context)`. `event_type` may be 'order.*', whatever follows the dot,
         or '*', any type of the topic; of several handlers that fit, the most exact one gets the event. For the options
         see `HandlerOptions`."""
+        must_be_name("on_event", event_type)
         where = topic_of(topic)
-        if event_type in set(EventTopic):
-            raise ConfigError(f"event_type={event_type!r} is a topic; name the event, or '*' for all of a topic")
-
         is_a_pattern = is_pattern(event_type)
 
         def register(handler: H) -> H:
@@ -126,11 +124,13 @@ class Agent:
 
     def on_startup(self, hook: H) -> H:
         """Register a hook that is called with no arguments before the agent gets its first event."""
+        must_take(0, "on_startup", hook)
         self._on_startup.append(hook)
         return hook
 
     def on_shutdown(self, hook: H) -> H:
         """Register a hook that is called with no arguments after its last."""
+        must_take(0, "on_shutdown", hook)
         self._on_shutdown.append(hook)
         return hook
 
@@ -160,6 +160,9 @@ class Agent:
 
     def check(self) -> None:
         """Raise ConfigError for what can be known before anything runs."""
+        hears = any(route.topic is not None for route in self._routes)
+        if not (hears or self._made or self._on_startup):
+            raise ConfigError(f"{self.kind} {self.name} has no handler and makes no event: nothing would ever reach it")
 
     async def started(self, services: Services) -> None:
         self._services = services

@@ -1,11 +1,13 @@
 """Options of all decorators of handlers: how often a handler is tried, and for what."""
 
+import inspect
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TypedDict, cast
 
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.delivery.disposition import MAX_ATTEMPTS, USUAL, Tries
+from soorma_ai.domain.events import name_fault
 from soorma_ai.errors import ConfigError
 
 
@@ -30,7 +32,35 @@ class Registered:
 
 
 def handler_of(what: str, handler: Handler, options: HandlerOptions) -> Registered:
+    """Raise ConfigError, which calls the decorator `what`, for a handler that cannot be called with what it gets, and
+    for options that say nothing."""
+    must_take(2, what, handler)
     return Registered(handler, tries_of(what, options))
+
+
+def must_take(count: int, what: str, handler: object) -> None:
+    """Raise ConfigError for what is no function that can be called with so many arguments by position."""
+    if not callable(handler):
+        raise ConfigError(f"{what} decorates {handler!r}, which is no function")
+    try:
+        taken = inspect.signature(handler)
+    except ValueError:  # some functions written in C tell none
+        return
+    try:
+        taken.bind(*range(count))
+    except TypeError as error:
+        name = getattr(handler, "__qualname__", handler)
+        wanted = "without arguments" if count == 0 else f"with {count} arguments"
+        raise ConfigError(f"{what}: {name}{taken} is called {wanted}, which it does not take: {error}") from error
+
+
+def must_be_name(what: str, given: object) -> None:
+    """Raise ConfigError for what is no name of an event: above all the handler, where the parentheses are missing."""
+    if callable(given):
+        name = getattr(given, "__name__", given)
+        raise ConfigError(f"{what} got the function {name}; name the event above it, as in @{what}('order.placed')")
+    if fault := name_fault(given):
+        raise ConfigError(f"{what}({given!r}): {fault}")
 
 
 def tries_of(what: str, options: HandlerOptions) -> Tries:

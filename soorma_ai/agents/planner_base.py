@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definitions_of, span
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler
@@ -143,6 +143,7 @@ class BasePlanner(Agent):
         `state_machine` is that of every plan of this goal. Raises ConfigError, which names every fault of it. For the
         options see `HandlerOptions`.
         """
+        must_be_name("on_goal", event_type)
         declared = (states_of(state_machine), initial_of(state_machine)) if state_machine else None
         if declared:
             check_machine(*declared)
@@ -172,6 +173,7 @@ class BasePlanner(Agent):
     def custom_context(self, handler: H) -> H:
         """Register a `handler(plan, context)`, which returns what the model is told beside the plan, each time before
         it is asked."""
+        must_take(2, "custom_context", handler)
         self._context_handler = handler
         return handler
 

@@ -8,7 +8,7 @@ from typing import Any, Generic
 from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
@@ -90,12 +90,14 @@ class Tool(Agent):
 
         For the options see `HandlerOptions`.
         """
+        must_be_name("on_invoke", event_type)
         outside = self._effects if effects is None else _outside_effects(effects)
         once = outside is OutsideEffects.AT_MOST_ONCE
         if reconcile is not None and not once:
             raise ConfigError(f"on_invoke({event_type!r}, reconcile=...) is for effects='at_most_once' only")
 
         def register(handler: H) -> H:
+            invoked = handler_of(f"on_invoke({event_type!r})", handler, options)
             takes = Shape(payload_type(handler, InvocationContext), payload_schema)
             gives = Shape(return_type(handler), response_schema)
             definition = event_taken(
@@ -108,11 +110,10 @@ class Tool(Agent):
                 irreversible=irreversible,
                 version=version,
             )
-            invoked = handler_of(f"on_invoke({event_type!r})", handler, options)
             invocation = _Invocation(
                 run=self._run,
                 handler=invoked,
-                reconcile=Registered(reconcile) if reconcile else None,
+                reconcile=handler_of(f"on_invoke({event_type!r}, reconcile=...)", reconcile, {}) if reconcile else None,
                 is_once=once,
                 takes=takes,
                 gives=gives if gives.schema else Shape(None, self._result_schema(event_type)),

@@ -1,13 +1,13 @@
 """Workers take tasks, ask others for parts of them, and say themselves when they are done."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from typing_extensions import Unpack
 
 from soorma_ai.agents.agent import Agent, AgentOptions, H
-from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
+from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.contexts.task import ResultContext, TaskContext
 from soorma_ai.agents.typed import Shape, event_taken, payload_type
@@ -18,7 +18,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, is_failure
 from soorma_ai.domain.schemas import SchemaSource
-from soorma_ai.domain.values import JsonObject
+from soorma_ai.domain.values import Data, JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
 from soorma_ai.runtime.client.intake import lineage_of, send_task
 from soorma_ai.runtime.flow import Route
@@ -52,8 +52,10 @@ class Worker(Agent):
     ) -> Callable[[H], H]:
         """Register a handler, which gets `(task, context)` and ends the task itself. `TaskContext[Model]` types
         `task.data`. For the options see `HandlerOptions`."""
+        must_be_name("on_task", event_type)
 
         def register(handler: H) -> H:
+            working = handler_of(f"on_task({event_type!r})", handler, options)
             takes = Shape(payload_type(handler, TaskContext), payload_schema)
             gives = Shape(None, response_schema)
             definition = event_taken(
@@ -67,7 +69,6 @@ class Worker(Agent):
                 version=version,
             )
             promised = gives if gives.schema else Shape(None, self._result_schema(event_type))
-            working = handler_of(f"on_task({event_type!r})", handler, options)
             self._task_handlers[event_type] = _Task(working, takes, promised, completion_of(event_type))
             most = most_attempts([working])
             route = Route(EventTopic.ACTION_REQUESTS, event_type, self._begin, self._failed, attempts=most)
@@ -83,8 +84,7 @@ class Worker(Agent):
         `on_result("task.timeout")` takes the questions to people that nobody answered; without it, such a task fails.
         For the options see `HandlerOptions`.
         """
-        if event_type in set(EventTopic):
-            raise ConfigError(f"on_result({event_type!r}) is a topic; name the event")
+        must_be_name("on_result", event_type)
 
         def register(handler: H) -> H:
             if event_type in self._result_handlers:
@@ -95,7 +95,7 @@ class Worker(Agent):
         return register
 
     async def execute_task(
-        self, task_name: str, data: Mapping[str, Any], plan_id: str | None = None, goal_id: str | None = None
+        self, task_name: str, data: Data, plan_id: str | None = None, goal_id: str | None = None
     ) -> str:
         """Give this worker, and no other, a task from a test or a script: an event that goes through its inbox. With a
         plan it is done as if the plan had asked for it, but the plan does not wait for it. Returns the task's id,

@@ -37,6 +37,7 @@ class End:
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
     reason: str | None = None
+    failure: str | None = None
 
 
 @dataclass(frozen=True)

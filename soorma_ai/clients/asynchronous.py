@@ -32,7 +32,7 @@ from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED, AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
-from soorma_ai.domain.values import JsonObject, json_object
+from soorma_ai.domain.values import Data, JsonObject, json_object
 from soorma_ai.errors import ConfigError, DeadlineExceeded, Held, LocalProtocolError
 from soorma_ai.ports import EventPage, StoredEvent
 
@@ -103,7 +103,7 @@ class AsyncClient:
     async def submit(
         self,
         goal: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         session_id: str | None = None,
         idempotency_key: str | None = None,
@@ -129,7 +129,7 @@ class AsyncClient:
     async def request(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = REQUEST_SECONDS,
         idempotency_key: str | None = None,
@@ -156,7 +156,7 @@ class AsyncClient:
     async def ask(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = REPLIES_KEPT,
         idempotency_key: str | None = None,
@@ -186,7 +186,7 @@ class AsyncClient:
         self,
         topic: EventTopic | str,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         idempotency_key: str | None = None,
         correlation_id: str | None = None,

@@ -5,15 +5,20 @@ from contextlib import aclosing
 from datetime import timedelta
 from http import HTTPStatus
 
+from typing_extensions import TypeVar
+
 from soorma_ai.clients.answers import End
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, Response, get
 from soorma_ai.clients.streams import stored_events
+from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
-from soorma_ai.domain.values import Json, span_of
+from soorma_ai.domain.values import Json, read_as, span_of
 from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
+
+T = TypeVar("T", default=Json)
 
 MOST_WAITS = 1_000
 MOST_UNTAKEN = 1_000
@@ -28,22 +33,23 @@ class AsyncPlan:
         self.goal_id = goal_id
         self._caller = caller
 
-    async def result(self, timeout: float | timedelta | None = None) -> Json:
-        """Return what the plan was completed with. `timeout` in seconds; None waits as long as the plan lives, and the
-        server with it.
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
+        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
+        as the plan lives, and the server with it.
 
-        Raise PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
+        result that does not fit the model.
         """
         end = await self._end(None if timeout is None else seconds(timeout))
         match end.status if end else None:
             case PlanStatus.COMPLETED if end:
-                return end.result
+                return read_as(f"the result of plan {self.plan_id}", as_, end.result)
             case PlanStatus.CANCELLED if end:
                 raise PlanCancelled(self.plan_id, end.reason or "cancelled")
             case PlanStatus.FAILED if end:
-                raise PlanFailed(self.plan_id, end.reason or "failed")
+                raise PlanFailed(self.plan_id, end.reason or "failed", end.failure)
             case _:
-                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; it goes on")
+                raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
 
     async def events(self) -> AsyncGenerator[EventEnvelope]:
         """Yield every event of the plan's tree, from its goal on, as they come; end when the plan has. A connection
@@ -66,6 +72,11 @@ class AsyncPlan:
     async def untaken(self) -> list[Untaken]:
         """Return the requests of the plan and its children that nobody takes yet, oldest first."""
         return await self._caller.list(Page[Untaken], MOST_UNTAKEN, "tracker", "untaken", plan_id=self.plan_id)
+
+    async def _say(self) -> str:
+        """Say how it is with a plan that has not ended."""
+        plan = await self._caller.read(get("plans", self.plan_id), PlanDetails)
+        return describe_state(plan.status, plan.expectations, await self.untaken(), plan.rest)
 
     async def _end(self, timeout: float | None) -> End | None:
         """Return how the plan ended; None where it has not after so many seconds."""

@@ -7,6 +7,8 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
+from typing_extensions import TypeVar
+
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
@@ -16,8 +18,10 @@ from soorma_ai.domain.people import AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
 from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
-from soorma_ai.domain.values import Json, JsonObject
+from soorma_ai.domain.values import Data, Json, JsonObject
 from soorma_ai.ports import EventPage
+
+T = TypeVar("T", default=Json)
 
 
 class PlanCalls(Protocol):
@@ -29,7 +33,7 @@ class PlanCalls(Protocol):
     @property
     def goal_id(self) -> str: ...
 
-    async def result(self, timeout: float | timedelta | None = None) -> Json: ...
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T: ...
 
     def events(self) -> AsyncIterator[EventEnvelope]: ...
 
@@ -127,7 +131,7 @@ class PlatformClient(Protocol):
     async def submit(
         self,
         goal: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         session_id: str | None = None,
         idempotency_key: str | None = None,
@@ -138,7 +142,7 @@ class PlatformClient(Protocol):
     async def request(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = ...,
         idempotency_key: str | None = None,
@@ -149,7 +153,7 @@ class PlatformClient(Protocol):
     async def ask(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = ...,
         idempotency_key: str | None = None,
@@ -163,7 +167,7 @@ class PlatformClient(Protocol):
         self,
         topic: EventTopic | str,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         idempotency_key: str | None = None,
         correlation_id: str | None = None,

@@ -20,7 +20,7 @@ def fields_of(error: SoormaError) -> JsonObject:
         case LimitExceeded():
             return {"limit": error.limit}
         case PlanFailed():
-            return {"plan_id": error.plan_id, "reason": error.reason}
+            return {"plan_id": error.plan_id, "reason": error.reason, "failure": error.code}
         case Held():
             return {"wait_id": error.wait_id, "request_id": error.request_id}
         case TransientError() if error.retry_after is not None:
@@ -42,6 +42,8 @@ def rebuild_error(kind: type[SoormaError], message: str, fields: Mapping[str, Js
             error.limit = str(fields.get("limit", ""))
         case PlanFailed():
             error.plan_id, error.reason = str(fields.get("plan_id", "")), str(fields.get("reason", ""))
+            if (failure := str(fields.get("failure", kind.code))) != kind.code:
+                error.code = failure
         case Held():
             error.wait_id, error.request_id = str(fields.get("wait_id", "")), str(fields.get("request_id", ""))
         case TransientError():

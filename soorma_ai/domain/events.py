@@ -33,6 +33,17 @@ class EventTopic(StrEnum):
 _TOPICS = frozenset(EventTopic)
 
 
+def name_fault(given: object) -> str:
+    """Return why an event cannot be called this; empty when it can."""
+    if not isinstance(given, str) or not given:
+        return "give the event's own name, as text"
+    if given in _TOPICS:
+        return "it is a topic; give the event's own name"
+    if any(character.isspace() or not character.isprintable() for character in given):
+        return "the name of an event has no blanks; give one like 'order.placed'"
+    return ""
+
+
 def topic_of(topic: EventTopic | str) -> EventTopic:
     try:
         return EventTopic(topic)

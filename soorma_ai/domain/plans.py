@@ -34,8 +34,9 @@ class PlanRecord:
     goes. `steps` counts the steps, so it is the ordinal of the next. `limits` are the root plan's. `agent_version` and
     `prompt` (id, version, beginning of its hash) are those that it began with. `ancestry` names the pursuits from the
     root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
-    come. `awaits` is the expectation that its current state opened. `next_call` is what is held for a call of its model
-    by the transaction that leases what comes for it.
+    come. `awaits` is the expectation that its current state opened. `failure` is the code of the error that ended it,
+    and `reason` has the words. `next_call` is what is held for a call of its model by the transaction that leases what
+    comes for it.
     """
 
     plan_id: str
@@ -66,6 +67,7 @@ class PlanRecord:
     ancestry: tuple[str, ...] = ()
     is_due: bool = False
     awaits: str | None = None
+    failure: str | None = None
     next_call: Charge | None = None
 
     @property

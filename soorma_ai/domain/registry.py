@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Self
 from pydantic import BeforeValidator, model_validator
 
 from soorma_ai.domain.conditions import ALWAYS, any_of, check_condition
-from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.events import EventTopic, name_fault
 from soorma_ai.domain.people import ladder_fault
 from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, check_schema, schema_of
 from soorma_ai.domain.values import Frozen, Json, JsonObject, compact, derived_id
@@ -40,6 +40,9 @@ class Approval:
 
     def __post_init__(self) -> None:
         check_condition(self.when)
+        _must_be_spans(timeout=self.timeout, escalate_after=self.escalate_after)
+        for after in self.reminders:
+            _must_be_spans(reminders=after)
         if isinstance(self.approvers, str):
             raise ConfigError(f"Approval(approvers={self.approvers!r}) would be its letters; give a tuple of roles")
         if self.response_schema is not None:
@@ -73,6 +76,12 @@ class Approval:
 
 def approval_of(value: Approval | str | None) -> Approval | None:
     return Approval(when=value) if isinstance(value, str) else value
+
+
+def _must_be_spans(**given: object) -> None:
+    for name, span in given.items():
+        if span is not None and not (isinstance(span, timedelta) and span > timedelta(0)):
+            raise ConfigError(f"Approval, {name}={span!r}: give a span above zero, as in timedelta(minutes=30)")
 
 
 class EventDefinition(Frozen):
@@ -120,8 +129,8 @@ class EventDefinition(Frozen):
 
     @model_validator(mode="after")
     def _is_well_named(self) -> Self:
-        if not self.event_name or self.event_name in set(EventTopic):
-            raise ConfigError(f"event_name={self.event_name!r}: give the event's own name; topics are no events")
+        if fault := name_fault(self.event_name):
+            raise ConfigError(f"event_name={self.event_name!r}: {fault}")
         if self.irreversible and self.approval is not None and self.approval.on_expiry == "approve":
             raise ConfigError(f"{self.event_name!r} is irreversible: silence (on_expiry='approve') cannot let it go")
         if not self.version:

@@ -3,19 +3,21 @@
 import hashlib
 import json
 import reprlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from json.encoder import encode_basestring_ascii
-from typing import Generic, TypeAlias, TypeVar, cast
+from typing import Any, Generic, TypeAlias, TypeVar, cast
 
 import rfc8785
 from pydantic import BaseModel, ConfigDict, JsonValue, TypeAdapter, ValidationError
 
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError
 
 Json: TypeAlias = JsonValue
 JsonObject: TypeAlias = dict[str, JsonValue]
+# What callers may give where a JSON object is wanted.
+Data: TypeAlias = Mapping[str, Any] | BaseModel
 Missing = TypeVar("Missing")
 T = TypeVar("T")
 
@@ -65,7 +67,10 @@ def derived_id(*parts: str) -> str:
 
 
 def json_object(what: str, value: object) -> JsonObject:
-    """Return `value` if it is a JSON object; else raise LocalProtocolError, which calls it `what`."""
+    """Return `value` if it is a JSON object, or a model that can be written as one; else raise LocalProtocolError,
+    which calls it `what`."""
+    if isinstance(value, BaseModel):
+        value = value.model_dump(mode="json", by_alias=True)
     try:
         return _OBJECT.validate_python(value)
     except ValidationError as error:
@@ -73,6 +78,17 @@ def json_object(what: str, value: object) -> JsonObject:
         place = "".join(f"[{part!r}]" for part in fault["loc"][:1])
         found = clip(reprlib.repr(fault["input"]), 80)
         raise LocalProtocolError(f"{what}{place} must be JSON, found {found}: {fault['msg']}") from error
+
+
+def read_as(what: str, kind: type[T] | None, value: Json) -> T:
+    """Return a value that another sent as a model or any other type, or as it is where `kind` is None. Raise
+    RemoteProtocolError, which calls it `what`, for one that does not fit."""
+    if kind is None:
+        return cast(T, value)
+    try:
+        return TypeAdapter(kind).validate_python(value)
+    except ValidationError as error:
+        raise RemoteProtocolError(f"{what} does not fit {getattr(kind, '__name__', kind)}: {error}") from error
 
 
 def must_be_text(what: str, given: object) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from client_kit import WAYS, delivery, reached
 from kit import ended, payments, planner, sleeps, stock, the_wait, until
+from pydantic import BaseModel
 
 from soorma_ai import (
     Approval,
@@ -21,6 +22,7 @@ from soorma_ai import (
     PlanFailed,
     Platform,
     PlatformClient,
+    RemoteProtocolError,
     SoormaError,
     Tool,
     Worker,
@@ -73,6 +75,32 @@ async def test_a_goal_is_submitted_and_its_result_waited_for(platform: Platform,
     assert (plan.plan_id, plan.goal_id, "talk") == (record.plan_id, record.goal_id, record.lineage.session_id)
 
 
+class Order(BaseModel):
+    order_id: str
+
+
+class Reserved(BaseModel):
+    reserved: bool
+
+
+async def test_models_are_given_and_taken(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([RESERVE, DONE]), stock())
+    plan = await client.submit("order.received", Order(order_id="A1"))
+    assert await plan.result(timeout=10, as_=Reserved) == Reserved(reserved=True)
+    with pytest.raises(RemoteProtocolError, match=f"the result of plan {plan.plan_id} does not fit Order"):
+        await plan.result(as_=Order)
+    reply = await client.request("inventory.reserve.requested", Order(order_id="A1"), timeout=10)
+    assert reply["success"] is True
+
+
+async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(planner([CHARGE, DONE]))
+    plan = await client.submit("order.received", ORDER)
+    await sleeps(platform, plan.plan_id)
+    with pytest.raises(DeadlineExceeded, match="it is paused; it is parked: no live agent offers any event"):
+        await plan.result(timeout=0)
+
+
 async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([DONE] * 5), stock())
     made = [await client.submit("order.received", ORDER, idempotency_key="click") for _ in range(3)]
@@ -112,6 +140,7 @@ async def test_a_plan_that_failed_raises_its_reason(platform: Platform, client: 
     with pytest.raises(PlanFailed, match="limit_exceeded") as failed:
         await plan.result(timeout=10)
     assert (failed.value.plan_id, type(failed.value)) == (plan.plan_id, PlanFailed)
+    assert failed.value.code == "limit_exceeded"
     assert failed.value.reason == (await platform.plan(plan.plan_id)).reason
 
 
@@ -440,7 +469,7 @@ async def test_agents_and_their_events_are_found(platform: Platform, client: Pla
 async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobody_of_a_tenant(
     platform: Platform, client: PlatformClient
 ) -> None:
-    await platform.start(stock(), Tool("ours", tenant_id="default"))
+    await platform.start(stock(), Tool("ours", events_produced=["seen"], tenant_id="default"))
     with pytest.raises(LocalProtocolError):
         await client.registry.deregister("ours")
     with pytest.raises(Forbidden):

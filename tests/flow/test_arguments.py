@@ -2,13 +2,15 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from kit import PATIENCE, ended, order, planner, stock, types
 from machines import GOAL, research
 
 from soorma_ai import (
+    Agent,
+    Approval,
     DelegationSpec,
     GoalContext,
     InvocationContext,
@@ -145,9 +147,41 @@ async def test_a_client_is_told_what_it_gave(
         (lambda: on_invoke(attempts=True), "attempts=True: give a number from 1"),
         (lambda: on_invoke(retry_on=["ValueError"]), "retry_on=['ValueError']: give classes of exceptions"),
         (lambda: on_invoke(retry_on=(ValueError, KeyboardInterrupt)), "give classes of exceptions"),
-        (lambda: Worker("w").on_result("a.done", attempts=0)(print), "on_result('a.done'), attempts=0"),
-        (lambda: Planner("p").on_goal("g", attempts=0)(print), "on_goal('g'), attempts=0"),
-        (lambda: Planner("p").on_transition(attempts=0)(print), "on_transition(), attempts=0"),
+        (lambda: Worker("w").on_result("a.done", attempts=0)(two), "on_result('a.done'), attempts=0"),
+        (lambda: Planner("p").on_goal("g", attempts=0)(two), "on_goal('g'), attempts=0"),
+        (lambda: Planner("p").on_transition(attempts=0)(two), "on_transition(), attempts=0"),
+        (lambda: cast(Any, Tool("t").on_invoke)(two), "on_invoke got the function two; name the event above it, as"),
+        (lambda: cast(Any, Worker("w").on_task)(two), "on_task got the function two; name the event"),
+        (lambda: cast(Any, Planner("p").on_goal)(two), "on_goal got the function two; name the event"),
+        (lambda: on_invoke(one), "on_invoke('a.requested'): one(request: object) -> None is called with 2 arguments"),
+        (
+            lambda: Worker("w").on_task("a")(one),
+            "on_task('a'): one(request: object) -> None is called with 2 arguments",
+        ),
+        (lambda: Worker("w").on_result("a")(one), "on_result('a'): one(request: object) -> None is called with 2"),
+        (
+            lambda: Planner("p").on_goal("a")(one),
+            "on_goal('a'): one(request: object) -> None is called with 2 arguments",
+        ),
+        (lambda: Planner("p").on_transition()(one), "on_transition(): one(request: object) -> None is called with 2"),
+        (lambda: Planner("p").custom_context(one), "custom_context: one(request: object) -> None is called with 2"),
+        (
+            lambda: Tool("t").on_event("a", "business-facts")(one),
+            "on_event('a'): one(request: object) -> None is called with",
+        ),
+        (lambda: Tool("t").on_startup(one), "on_startup: one(request: object) -> None is called without arguments"),
+        (lambda: Tool("t").on_shutdown(one), "on_shutdown: one(request: object) -> None is called without arguments"),
+        (lambda: on_invoke(cast(Any, "text")), "on_invoke('a.requested') decorates 'text', which is no function"),
+        (lambda: Tool("t").on_invoke("a b"), "on_invoke('a b'): the name of an event has no blanks; give one like"),
+        (lambda: Tool("t").on_invoke(""), "on_invoke(''): give the event's own name, as text"),
+        (lambda: Tool("t", events_produced=["a b"]), "event_name='a b': the name of an event has no blanks"),
+        (lambda: Approval(timeout=cast(Any, 5)), "Approval, timeout=5: give a span above zero, as in timedelta("),
+        (lambda: Approval(timeout=timedelta(0)), "Approval, timeout=datetime.timedelta(0): give a span above zero"),
+        (lambda: Approval(reminders=(cast(Any, 60),)), "Approval, reminders=60: give a span above zero"),
+        (
+            lambda: Approval(escalate_after=cast(Any, 60), escalate_to=("cfo",)),
+            "Approval, escalate_after=60: give a span above zero",
+        ),
     ],
 )
 def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> None:
@@ -156,8 +190,20 @@ def test_an_author_is_told_what_was_given(act: Callable[[], Any], told: str) -> 
     assert told in str(refused.value)
 
 
-def on_invoke(**options: Any) -> Any:
-    return Tool("t").on_invoke("a.requested", **options)(lambda request, context: None)
+def two(request: object, context: object) -> None: ...
+
+
+def one(request: object) -> None: ...
+
+
+def on_invoke(handler: Any = two, **options: Any) -> Any:
+    return Tool("t").on_invoke("a.requested", **options)(handler)
+
+
+@pytest.mark.parametrize("agent", [Agent("idle"), Tool("idle"), Worker("idle")])
+async def test_an_agent_that_nothing_reaches_is_refused(platform: Platform, agent: Agent) -> None:
+    with pytest.raises(ConfigError, match=f"{agent.kind} idle has no handler and makes no event"):
+        await platform.start(agent)
 
 
 @pytest.mark.parametrize("who", [{"tenant_id": ""}, {"user_id": ""}, {"tenant_id": None}])

@@ -94,8 +94,8 @@ async def test_a_planner_without_goals_is_refused(platform: Platform) -> None:
 
 
 async def test_two_agents_of_one_name_are_refused_and_neither_starts(platform: Platform) -> None:
-    with pytest.raises(ConfigError, match=r"two agents are called twin; .* rename one"):
-        await platform.start(Tool("twin"), Agent("twin"))
+    with pytest.raises(ConfigError, match=r"two agents are called stock; .* rename one"):
+        await platform.start(stock(), stock())
     assert await registered(platform) == []
     await works(platform)
     with pytest.raises(ConfigError, match="two agents are called stock"):
@@ -207,7 +207,7 @@ async def test_a_word_that_is_none_of_the_known_ones_is_told_which_there_are(pla
         await platform.publish("facts", "order.lost", {})
     with pytest.raises(LocalProtocolError, match="'dead' is no status of a plan; there are pending, "):
         await platform.plans(status="dead")
-    with pytest.raises(ConfigError, match=r"business-facts.*topics are no events"):
+    with pytest.raises(ConfigError, match=r"business-facts.*it is a topic; give the event's own name"):
         await platform.publish("business-facts", "business-facts", {})
     await works(platform)
 
@@ -412,7 +412,7 @@ async def test_a_closed_platform_says_so_and_can_be_opened_again(path: Path, clo
 
 async def test_an_agent_that_cannot_start_leaves_nothing_behind(platform: Platform) -> None:
     heard: list[str] = []
-    first, broken = Agent("first"), Agent("broken")
+    first, broken = Agent("first", events_produced=["seen"]), Agent("broken")
     first.on_startup(lambda: heard.append("first started"))
     first.on_shutdown(lambda: heard.append("first stopped"))
 
@@ -433,7 +433,7 @@ async def test_an_agent_that_cannot_start_leaves_nothing_behind(platform: Platfo
 
 async def test_an_agent_that_cannot_stop_keeps_neither_the_others_nor_the_file(path: Path) -> None:
     stopped: list[str] = []
-    broken, other = Agent("broken"), Agent("other")
+    broken, other = Agent("broken", events_produced=["seen"]), Agent("other", events_produced=["seen"])
     other.on_shutdown(lambda: stopped.append("other"))
 
     @broken.on_shutdown

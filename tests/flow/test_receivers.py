@@ -370,7 +370,7 @@ async def test_what_nobody_takes_is_listed_with_its_plan_and_with_its_task(
     assert await platform.as_user(tenant_id="other", user_id="eve").tracker.untaken(task_id=task_id) == []
     actions = await platform.tracker.actions(plan.plan_id)
     assert [one.untaken for one in actions] == [None, of_plan]
-    with pytest.raises(DeadlineExceeded, match=r"it is running, and nobody takes 'till\.requested' yet"):
+    with pytest.raises(DeadlineExceeded, match=r"it is running; nobody takes 'till\.requested' yet"):
         await plan.result(timeout=0)
     await clock.advance(timedelta(minutes=2))
     await until(platform, lambda: is_idle(platform))

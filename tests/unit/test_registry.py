@@ -31,7 +31,7 @@ def test_a_schema_is_given_as_json_or_as_a_model() -> None:
 
 @pytest.mark.parametrize("name", ["", *EventTopic])
 def test_a_topic_is_no_event_name(name: str) -> None:
-    with pytest.raises(ConfigError, match="topics are no events"):
+    with pytest.raises(ConfigError, match="give the event's own name"):
         EventDefinition(event_name=name)
 
 

@@ -13,7 +13,7 @@ from soorma_ai.domain.events import EventEnvelope, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
-from soorma_ai.domain.values import Json, JsonObject, json_object
+from soorma_ai.domain.values import Data, Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, UnknownEvent
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling, current_handling
@@ -53,7 +53,7 @@ class GoalContext:
             attempt=handling.delivery.attempt,
         )
 
-    async def dispatch(self, event_type: str, data: Mapping[str, Any], response_event: str | None = None) -> str:
+    async def dispatch(self, event_type: str, data: Data, response_event: str | None = None) -> str:
         """Make a request of this goal's plan, checked and counted like any; return its id. Its answer is what the plan
         waits for: `on_transition` gets it, or the plan's state machine goes on with it."""
         handling = _handling(None)

@@ -1,8 +1,7 @@
 """The context of a handler. Everything it does here is recorded, and happens when the handler has returned."""
 
-from collections.abc import Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 from soorma_ai.agents.contexts.memory import MemoryClient
 from soorma_ai.core.expecting.replies import check_address
@@ -12,7 +11,7 @@ from soorma_ai.domain.events import EventTopic, Lineage, ReplyAddress, topic_of
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS, HUMAN_INPUT
-from soorma_ai.domain.values import JsonObject, json_object, must_be_text
+from soorma_ai.domain.values import Data, JsonObject, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.task import TaskInHand
@@ -34,7 +33,7 @@ class BusClient:
         self,
         topic: EventTopic | str,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         correlation_id: str | None = None,
         response_event: str | None = None,
@@ -90,7 +89,7 @@ class BusClient:
     async def request(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         response_event: str,
         *,
         correlation_id: str | None = None,
@@ -109,15 +108,11 @@ class BusClient:
         return correlation_id or event_id
 
     async def respond(
-        self,
-        event_type: str,
-        data: Mapping[str, Any],
-        correlation_id: str,
-        topic: EventTopic | str = EventTopic.ACTION_RESULTS,
+        self, event_type: str, data: Data, correlation_id: str, topic: EventTopic | str = EventTopic.ACTION_RESULTS
     ) -> str:
         return await self.publish(topic, event_type, data, correlation_id=correlation_id)
 
-    async def announce(self, event_type: str, data: Mapping[str, Any], *, correlation_id: str | None = None) -> str:
+    async def announce(self, event_type: str, data: Data, *, correlation_id: str | None = None) -> str:
         return await self.publish(EventTopic.BUSINESS_FACTS, event_type, data, correlation_id=correlation_id)
 
 

@@ -14,7 +14,7 @@ from soorma_ai.domain.events import EventTopic, new_event, topic_of
 from soorma_ai.domain.replies import success_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
-from soorma_ai.domain.values import clip, json_object, must_be_text, span_of
+from soorma_ai.domain.values import Data, clip, json_object, must_be_text, span_of
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.task import TaskInHand
 
@@ -71,7 +71,7 @@ class TaskContext(Generic[T]):
     async def delegate(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         response_event: str,
         *,
         assigned_to: str | None = None,

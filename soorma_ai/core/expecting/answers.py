@@ -110,9 +110,11 @@ def _fault(expectation: Expectation, answer: Answer, person: Person, now: dateti
         has = ", ".join(sorted(person.roles or ())) or "no role"
         approvers = ask.approvers_at(expectation.opened_at, now)
         return f"{person.user_id} has {has}; one of {', '.join(approvers)} must answer"
-    if answer.decision not in ask.allowed_decisions:
-        return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"
     approved = answer.payload.get("approved")
+    if answer.decision not in ask.allowed_decisions:
+        if answer.decision is AnswerDecision.RESPOND and approved is not None:
+            return f"approved={approved!r} in the payload is neither true nor false"
+        return f"decision '{answer.decision}' is not among {', '.join(ask.allowed_decisions)}"
     said_yes_or_no = isinstance(approved, bool) and answer.decision is not AnswerDecision.RESPOND
     if said_yes_or_no and approved is (answer.decision is AnswerDecision.REJECT):
         return f"the payload says approved={approved} and the decision says {answer.decision}"

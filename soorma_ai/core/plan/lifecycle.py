@@ -75,7 +75,7 @@ def complete(plan: PlanRecord, result: Json, open_now: Sequence[Expectation], mo
 
 
 def fail(plan: PlanRecord, failure: Failure, open_now: Sequence[Expectation], moment: Moment) -> Outcome:
-    return _break_off(plan, StatusTrigger.FAIL, failure, open_now, moment)
+    return _break_off(replace(plan, failure=failure.code), StatusTrigger.FAIL, failure, open_now, moment)
 
 
 def cancel(

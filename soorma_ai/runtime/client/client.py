@@ -18,7 +18,7 @@ from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
-from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
+from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow, EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
@@ -76,7 +76,7 @@ class Client:
     async def submit(
         self,
         goal: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         session_id: str | None = None,
         idempotency_key: str | None = None,
@@ -100,7 +100,7 @@ class Client:
     async def request(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = DEFAULT_TIMEOUT,
         idempotency_key: str | None = None,
@@ -122,7 +122,7 @@ class Client:
     async def ask(
         self,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         timeout: float | timedelta = REPLIES_KEPT,
         idempotency_key: str | None = None,
@@ -151,7 +151,7 @@ class Client:
         self,
         topic: EventTopic | str,
         event_type: str,
-        data: Mapping[str, Any],
+        data: Data,
         *,
         idempotency_key: str | None = None,
         correlation_id: str | None = None,
@@ -377,7 +377,7 @@ class Client:
         return definition
 
     async def _question(
-        self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
+        self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await self._request_type(event_type)
         event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))

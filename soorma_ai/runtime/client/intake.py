@@ -1,10 +1,8 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
-from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
-from typing import Any
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
@@ -15,7 +13,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Expectat
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
-from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
+from soorma_ai.domain.values import Data, JsonObject, derived_id, digest, json_object
 from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
 from soorma_ai.ports import Registry
 from soorma_ai.runtime.client.people import take_answer
@@ -63,7 +61,7 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
     return fitting[0]
 
 
-def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
+def check_data(definition: EventDefinition, data: Data) -> JsonObject:
     """Return it as JSON. Raise LocalProtocolError for data off its schema, and inside of a handler."""
     must_be_outside()
     given = json_object(f"the data of {definition.event_name!r}", data)
@@ -91,9 +89,7 @@ def request_of(
     )
 
 
-async def send_task(
-    services: Services, worker: str, definition: EventDefinition, data: Mapping[str, Any], lineage: Lineage
-) -> str:
+async def send_task(services: Services, worker: str, definition: EventDefinition, data: Data, lineage: Lineage) -> str:
     """Send a worker a request, and return its id, which is that of the task. Raise LocalProtocolError."""
     given, task_id = check_data(definition, data), services.clock.new_id()
     await take_in(services, request_of(definition, given, task_id, lineage, services.clock.now(), worker))

@@ -4,14 +4,19 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
 
+from typing_extensions import TypeVar
+
+from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
-from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json
+from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import questions_of, until
 from soorma_ai.runtime.views.plans import untaken_of_tree
+
+T = TypeVar("T", default=Json)
 
 POLL_SECONDS = 1.0
 
@@ -25,10 +30,12 @@ class PlanHandle:
         self._services = services
         self._tenant_id = tenant_id
 
-    async def result(self, timeout: float | timedelta | None = None) -> Json:
-        """Return what the plan was completed with. `timeout` in seconds; None waits as long as the plan lives.
+    async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
+        """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
+        as the plan lives.
 
-        Raise PlanFailed, PlanCancelled, and DeadlineExceeded (the plan itself goes on).
+        Raise PlanFailed, PlanCancelled, DeadlineExceeded (the plan itself goes on), and RemoteProtocolError for a
+        result that does not fit the model.
         """
         clock = self._services.clock
         until_when = None if timeout is None else clock.monotonic() + seconds(timeout)
@@ -37,7 +44,7 @@ class PlanHandle:
                 self._services.signals.check()
                 plan = await self._services.store.plans.plan(self.plan_id)
                 if plan is not None and plan.status.is_final:
-                    return _result_of(plan)
+                    return read_as(f"the result of plan {plan.plan_id}", as_, _result_of(plan))
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
                     raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
@@ -80,10 +87,11 @@ class PlanHandle:
 
     async def _say(self) -> str:
         """Say how it is with a plan that has not ended."""
-        plan = await self._services.store.plans.plan(self.plan_id)
-        names = ", ".join(dict.fromkeys(repr(one.event_type) for one in await self.untaken()))
-        status = f"it is {plan.status if plan else 'not taken by a planner yet'}"
-        return f"{status}, and nobody takes {names} yet" if names else status
+        store, now = self._services.store, self._services.clock.now()
+        plan = await store.plans.plan(self.plan_id)
+        open_now = await store.plans.expectations(plan_id=self.plan_id)
+        rest = await store.queue.resting(plan.agent, self.plan_id, now) if plan else None
+        return describe_state(plan.status if plan else None, open_now, await self.untaken(), rest)
 
     async def _looks(self) -> AsyncGenerator[PlanRecord | None]:
         """Yield the plan, None before a planner took it, and again whenever something may have changed."""
@@ -105,7 +113,7 @@ def _result_of(plan: PlanRecord) -> Json:
         case PlanStatus.CANCELLED:
             raise PlanCancelled(plan.plan_id, plan.reason or "cancelled")
         case _:
-            raise PlanFailed(plan.plan_id, plan.reason or "failed")
+            raise PlanFailed(plan.plan_id, plan.reason or "failed", plan.failure)
 
 
 def seconds(timeout: object) -> float:

@@ -56,12 +56,14 @@ class Submitted(Made):
 
 
 class End(Made):
-    """The end of a plan: completed with a `result`, or else for a `reason`."""
+    """The end of a plan: completed with a `result`, or else for a `reason`; `failure` is the code of the error by which
+    it failed."""
 
     plan_id: str
     status: Literal[PlanStatus.COMPLETED, PlanStatus.FAILED, PlanStatus.CANCELLED]
     result: Json = None
     reason: str | None = None
+    failure: str | None = None
 
 
 class NotEnded(Made):
@@ -202,7 +204,8 @@ async def _end(surroundings: Surroundings, plan: PlanHandle, wait: float) -> End
         return None
     except PlanFailed as failed:
         status = PlanStatus.CANCELLED if isinstance(failed, PlanCancelled) else PlanStatus.FAILED
-        return End(plan_id=plan.plan_id, status=status, reason=failed.reason)
+        failure = failed.code if status is PlanStatus.FAILED else None
+        return End(plan_id=plan.plan_id, status=status, reason=failed.reason, failure=failure)
     return End(plan_id=plan.plan_id, status=PlanStatus.COMPLETED, result=result)
 
 

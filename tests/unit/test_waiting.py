@@ -1,0 +1,77 @@
+"""What is said of a plan that has no result yet."""
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.report.waiting import describe_state
+from soorma_ai.domain.expectations import Expectation, Untaken
+from soorma_ai.domain.people import AnswerDecision, Ask
+from soorma_ai.domain.plans import PlanStatus, Rest
+from unit.rows import at, expectation
+
+ASK = Ask("input_required", "Which slot?", {"type": "object"}, (AnswerDecision.RESPOND,))
+
+
+def opened(kind: str, **changes: Any) -> Expectation:
+    return expectation("e1", kind, 0, **changes)
+
+
+@pytest.mark.parametrize(
+    ("status", "waits", "told"),
+    [
+        (None, [], "it is not taken by a planner yet"),
+        (PlanStatus.RUNNING, [], "it is running"),
+        (PlanStatus.COMPLETED, [opened("reply")], "it is completed"),
+        (
+            PlanStatus.PAUSED,
+            [opened("offer", event_type="")],
+            "it is paused; it is parked: no live agent offers any event",
+        ),
+        (
+            PlanStatus.PAUSED,
+            [opened("offer", event_type="a", others=("b",))],
+            "it is paused; it is parked: no agent takes 'a' or 'b'",
+        ),
+        (PlanStatus.RUNNING, [opened("reply", subject="pay")], "it is running; it waits for the answer to 'pay'"),
+        (
+            PlanStatus.PAUSED,
+            [opened("gate", subject="pay")],
+            "it is paused; people have to approve 'pay' (soorma approve e1)",
+        ),
+        (
+            PlanStatus.PAUSED,
+            [opened("wait", event_type="user.replied", ask=ASK)],
+            "it is paused; it waits for 'user.replied', for which people are asked (soorma answer e1)",
+        ),
+        (PlanStatus.RUNNING, [opened("wait", event_type="goods.came")], "it is running; it waits for 'goods.came'"),
+        (
+            PlanStatus.PAUSED,
+            [opened("doubt", subject="pay")],
+            "it is paused; people have to say what became of 'pay' (soorma inbox)",
+        ),
+        (PlanStatus.RUNNING, [expectation("e1", "reply", 0, 1)], "it is running"),
+        (
+            PlanStatus.RUNNING,
+            [expectation(f"e{n}", "reply", 0, subject=f"part{n}") for n in range(5)],
+            "it is running; it waits for the answer to 'part0'; it waits for the answer to 'part1'; "
+            "it waits for the answer to 'part2'; 2 more",
+        ),
+    ],
+)
+def test_who_waits_for_a_plan_is_told_what_it_waits_for(
+    status: PlanStatus | None, waits: list[Expectation], told: str
+) -> None:
+    assert describe_state(status, waits, []) == told
+
+
+def test_a_request_that_nobody_takes_is_said_as_such_and_once() -> None:
+    nobody = Untaken("e1", "till.requested", "clerk", None, None, None, at(0), at(60))
+    told = describe_state(PlanStatus.RUNNING, [opened("reply")], [nobody, nobody])
+    assert told == "it is running; nobody takes 'till.requested' yet"
+
+
+def test_a_plan_whose_model_is_away_says_until_when_it_sleeps() -> None:
+    rest = Rest(at(0) + timedelta(minutes=5), "ModelUnavailable: no line")
+    assert describe_state(PlanStatus.PAUSED, [], [], rest).endswith("UTC: ModelUnavailable: no line")
