@@ -17,8 +17,9 @@ command line, above all) starts at once. What few programs name is public where 
 * `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from soorma_ai.late_names import late_names
 
 # Type checkers take a public name only where it is spelled; a test holds both lists together.
 if TYPE_CHECKING:
@@ -71,6 +72,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import Forbidden as Forbidden
     from soorma_ai.errors import Held as Held
     from soorma_ai.errors import InvalidPlan as InvalidPlan
+    from soorma_ai.errors import InvalidResult as InvalidResult
     from soorma_ai.errors import LimitExceeded as LimitExceeded
     from soorma_ai.errors import LocalProtocolError as LocalProtocolError
     from soorma_ai.errors import ModelRefused as ModelRefused
@@ -117,9 +119,9 @@ _HOMES = {
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",
     "errors": (
-        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan LimitExceeded "
-        "LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject RemoteProtocolError Retry "
-        "ServerUnavailable SoormaError Unauthenticated"
+        "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan InvalidResult "
+        "LimitExceeded LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject "
+        "RemoteProtocolError Retry ServerUnavailable SoormaError Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",
@@ -127,20 +129,5 @@ _HOMES = {
     "ports.store": "Store",
     "runtime.client.plan_handle": "PlanHandle",
 }
-_HOME_OF = {name: home for home, names in _HOMES.items() for name in names.split()}
 
-# Not by its name: type checkers refuse a list that is worked out.
-globals()["__all__"] = sorted(_HOME_OF)
-
-
-def __getattr__(name: str) -> object:
-    home = _HOME_OF.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(import_module(f"{__name__}.{home}"), name)
-    globals()[name] = found
-    return found
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *_HOME_OF]
+__getattr__, __dir__ = late_names(__name__, _HOMES)

@@ -16,7 +16,8 @@ from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sq
 
 
 class Platform(Client):
-    """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`.
+    """Store, bus and agents of one process; the trusted root, whose bare calls act as `default/local`: `person` is who
+    that is, and `as_user` gives the calls of another.
 
     `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
     `clock` replace the adapters that the URLs choose.

@@ -89,6 +89,7 @@ class Agent:
 
     @property
     def agent_id(self) -> str:
+        """Return the name under which it is registered."""
         return self.name
 
     @property

@@ -230,6 +230,7 @@ class BasePlanner(Agent):
 
     @property
     def settings(self) -> PlannerSettings:
+        """Return what the planning of its plans goes by."""
         return PlannerSettings(
             name=self.name,
             version=self.version,
@@ -264,6 +265,7 @@ class BasePlanner(Agent):
 
     @property
     def transition(self) -> "planning.planner.Transition | None":
+        """Return what `on_transition` registered, as the planning calls it."""
         handler = self._transition_handler
         if handler is None:
             return None

@@ -120,6 +120,7 @@ class Worker(Agent):
 
     @property
     def events_consumed(self) -> list[str]:
+        """Events that have a handler, and results that one of its tasks may wait for."""
         return [*super().events_consumed, *self._result_handlers]
 
     async def _begin(self, handling: Handling) -> None:

@@ -320,14 +320,17 @@ class AsyncClient:
 
     @property
     def memory(self) -> AsyncMemory:
+        """Return the calls that read and write the working memory of plans."""
         return AsyncMemory(self._caller)
 
     @property
     def registry(self) -> AsyncRegistry:
+        """Return the calls that find agents and events."""
         return AsyncRegistry(self._caller)
 
     @property
     def tracker(self) -> AsyncTracker:
+        """Return the calls that tell how far plans are."""
         return AsyncTracker(self._caller)
 
     async def _reply(self, request_id: str, at_most: float, otherwise: str) -> JsonObject:

@@ -183,12 +183,15 @@ class Client(Blocking[AsyncClient]):
 
     @property
     def memory(self) -> Memory:
+        """Return the calls that read and write the working memory of plans."""
         return Memory(self.calls.memory)
 
     @property
     def registry(self) -> Registry:
+        """Return the calls that find agents and events."""
         return Registry(self.calls.registry)
 
     @property
     def tracker(self) -> Tracker:
+        """Return the calls that tell how far plans are."""
         return Tracker(self.calls.tracker)

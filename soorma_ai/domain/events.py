@@ -134,10 +134,12 @@ class EventEnvelope(BaseModel):
 
     @property
     def event_type(self) -> str:
+        """Return the type, by the name that handlers know it by."""
         return self.type
 
     @property
     def lineage(self) -> Lineage:
+        """Return what an event that this one causes inherits."""
         return Lineage(**{field.name: getattr(self, field.name) for field in fields(Lineage)})
 
     def to_json(self) -> str:

@@ -38,10 +38,12 @@ class StateAction(Frozen):
 
     @property
     def answer(self) -> str:
+        """Return the event that answers it."""
         return self.response_event or completion_of(self.event_type)
 
     @property
     def is_question(self) -> bool:
+        """Tell whether it asks a person."""
         return self.event_type == HUMAN_INPUT
 
 
@@ -78,6 +80,7 @@ class StateConfig(Frozen):
 
     @property
     def fails(self) -> bool:
+        """Tell whether the plan fails by coming here."""
         return self.outcome == "failed" if self.outcome else self.state_name == FAILED
 
     @property

@@ -59,6 +59,7 @@ class SubTaskInfo:
 
     @property
     def has_ended(self) -> bool:
+        """Tell whether its answer came, or will come no more."""
         return self.status != "pending"
 
 

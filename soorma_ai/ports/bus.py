@@ -32,7 +32,9 @@ class Bus(Protocol):
     """
 
     @property
-    def is_broker(self) -> bool: ...
+    def is_broker(self) -> bool:
+        """Tell whether it brings events to other processes, so that publishing is not arriving yet."""
+        ...
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         """Return when the bus has taken them all. Raise BusUnavailable."""

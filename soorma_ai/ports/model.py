@@ -59,7 +59,9 @@ class Reasoner(Protocol):
     """A model behind one retry owner: transport faults are retried in here, usable answers are judged outside."""
 
     @property
-    def model(self) -> str: ...
+    def model(self) -> str:
+        """Return its name, with which what it answers is journalled."""
+        ...
 
     @property
     def provider(self) -> str:
@@ -67,7 +69,9 @@ class Reasoner(Protocol):
         ...
 
     @property
-    def max_output_tokens(self) -> int: ...
+    def max_output_tokens(self) -> int:
+        """Return how long an answer may be; so much is reserved for each call."""
+        ...
 
     def cost_of(self, prompt_tokens: int, completion_tokens: int) -> float | None:
         """Return US dollars, by the dearest model that it may call; None when a price is not known."""

@@ -1,23 +1,28 @@
-"""`soorma_ai` loads its names late; what it says of them to type checkers, to `import *` and to programs agrees."""
+"""Packages that load their names late: what they say of them to type checkers, to `import *` and to programs agrees."""
 
 import ast
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import is_dataclass
 from importlib import import_module
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
 import soorma_ai
+import soorma_ai.agents
 import soorma_ai.errors
+import soorma_ai.testing
 
 NAMES: list[str] = vars(soorma_ai)["__all__"]
+PACKAGES = [soorma_ai, soorma_ai.agents, soorma_ai.testing]
 
 
-def imported_for_type_checkers() -> dict[str, str]:
+def imported_for_type_checkers(package: ModuleType) -> dict[str, str]:
     """Name -> module, from the block that only type checkers run. A name is public by being written twice."""
-    tree = ast.parse(Path(soorma_ai.__file__).read_text())
+    tree = ast.parse(Path(str(package.__file__)).read_text())
     (block,) = [node for node in tree.body if isinstance(node, ast.If)]
     imports = [node for node in block.body if isinstance(node, ast.ImportFrom)]
     return {alias.name: str(node.module) for node in imports for alias in node.names if alias.asname == alias.name}
@@ -33,16 +38,17 @@ def promised_errors() -> Iterator[tuple[str, str]]:
             continue
         for name, member in inspect.getmembers(kind):
             if not name.startswith("_"):
-                text = re.findall(r"[Rr]aises\s.*", inspect.getdoc(member) or "", re.DOTALL)
+                text = re.findall(r"[Rr]aises?\s.*", inspect.getdoc(member) or "", re.DOTALL)
                 found = set(re.findall(r"\w+", " ".join(text))) & set(vars(soorma_ai.errors))
                 yield from ((f"{kind.__name__}.{name}", error) for error in found)
 
 
-def test_the_lists_name_the_same_and_lead_to_the_same() -> None:
-    said = imported_for_type_checkers()
-    assert sorted(said) == NAMES
-    assert set(NAMES) <= set(dir(soorma_ai))
-    assert [name for name in NAMES if getattr(soorma_ai, name) is not getattr(import_module(said[name]), name)] == []
+@pytest.mark.parametrize("package", PACKAGES, ids=lambda package: package.__name__)
+def test_the_lists_name_the_same_and_lead_to_the_same(package: ModuleType) -> None:
+    said, names = imported_for_type_checkers(package), vars(package)["__all__"]
+    assert sorted(said) == names
+    assert set(names) <= set(dir(package))
+    assert [name for name in names if getattr(package, name) is not getattr(import_module(said[name]), name)] == []
 
 
 def test_an_error_that_a_public_docstring_promises_is_public() -> None:
@@ -62,3 +68,20 @@ def test_what_the_docstring_says_is_elsewhere_is_there() -> None:
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'soorma_ai' has no attribute 'Nonsense'"):
         _ = soorma_ai.Nonsense
+
+
+def attributes_without_words(kind: type) -> Iterator[str]:
+    """Public attributes that `help` of a class would not tell of: neither given when it is made, nor named in the
+    docstring of the class or of one that it is made of, nor described where they are defined."""
+    told = " ".join(base.__doc__ or "" for base in kind.__mro__ if base is not object)
+    names = {name for name, member in inspect.getmembers(kind) if isinstance(member, property) and not member.__doc__}
+    is_written = "__init__" in vars(kind) and not is_dataclass(kind)
+    made = inspect.getsource(kind.__init__) if is_written else ""
+    names |= set(re.findall(r"self\.([a-z]\w*)(?::[^=]+)? = ", made))
+    names -= {name for name in names if name.startswith("_")} | set(inspect.signature(kind.__init__).parameters)
+    yield from (f"{kind.__name__}.{name}" for name in sorted(names) if not re.search(rf"`{name}\b", told))
+
+
+def test_help_of_a_public_class_tells_what_it_has() -> None:
+    kinds = [kind for kind in (getattr(soorma_ai, name) for name in NAMES) if inspect.isclass(kind)]
+    assert [name for kind in kinds for name in attributes_without_words(kind)] == []

@@ -70,7 +70,9 @@ class GoalContext:
 class PlanContext:
     """The plan of the delivery in hand, as a working copy: what is changed here is saved with everything else.
 
-    `results` and `state` may be changed in place; each of their keys is a row of its own.
+    `results` and `state` may be changed in place; each of their keys is a row of its own. `record` is the plan's row;
+    of it, `plan_id`, `status`, `current_state`, `goal_event` and `goal_data`, `response_event`, `parent_plan_id`,
+    `session_id`, `tenant_id` and `user_id` are at hand. `state_machine` are its states by their names, if it has any.
     """
 
     def __init__(self, handling: Handling) -> None:
@@ -277,7 +279,8 @@ class PlanContext:
 
 @dataclass(frozen=True)
 class TransitionContext:
-    """Context of what a plan was waiting for: it has come, or its time is over."""
+    """Context of what a plan was waiting for: it has come, or its time is over. `event_type` and `correlation_id` are
+    those of the `event`."""
 
     event: EventContext
     plan: PlanContext

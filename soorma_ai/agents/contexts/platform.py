@@ -140,8 +140,9 @@ class RegistryClient(Directory):
 
 class PlatformContext:
     """`tenant_id`, `user_id` and `session_id` are those of the event in hand, or of the plan or the task that a wake-up
-    is for; no payload and no model can set them. `toolkit` looks through the events of live agents. `task` is the
-    `TaskContext` of a worker's delivery."""
+    is for; no payload and no model can set them. `bus` publishes and asks, `memory` keeps what tasks and plans know,
+    `registry` finds agents, `tracker` tells how far plans are, `toolkit` looks through the events of live agents.
+    `task` is the `TaskContext` of a worker's delivery."""
 
     def __init__(self, handling: Handling, in_hand: TaskInHand | None = None, task: object | None = None) -> None:
         self.handling = handling
@@ -172,16 +173,20 @@ class PlatformContext:
 
     @property
     def agent_id(self) -> str:
+        """Return the name of the agent in whose handler this is."""
         return self.handling.agent
 
     @property
     def lineage(self) -> Lineage:
+        """Return what the events of this handler inherit: tenant, user, session, plan, deadline."""
         return self.handling.lineage
 
     @property
     def attempt(self) -> int:
+        """Return how often this delivery was handed over, from 1."""
         return self.handling.delivery.attempt
 
     @property
     def idempotency_key(self) -> str:
+        """Return the key that is the same at every attempt: for what is done outside."""
         return self.handling.idempotency_key

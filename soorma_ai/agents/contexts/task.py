@@ -153,6 +153,7 @@ class TaskContext(Generic[T]):
 
     @property
     def has_ended(self) -> bool:
+        """Tell whether the task was completed, or has failed, in this handler or before."""
         return self.in_hand.has_ended
 
     async def _delegate(
@@ -195,6 +196,7 @@ class ResultContext:
 
     @property
     def correlation_id(self) -> str:
+        """Return the key by which the answer came, which is the id of what was asked."""
         return self.sub_task_id
 
     async def restore_task(self) -> TaskContext[Any]:

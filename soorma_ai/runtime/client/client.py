@@ -46,6 +46,8 @@ class Client:
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `keys` are
+    those of the API, and `services` is what runs it all.
     """
 
     # Who came by a token; what they change is written down.

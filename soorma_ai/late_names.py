@@ -1,0 +1,25 @@
+"""Public names of a package that are loaded when they are first used, so that a program that needs few starts at
+once."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+
+
+def late_names(package: str, homes: Mapping[str, str]) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
+    """Return the `__getattr__` and the `__dir__` of a package. `homes` are names, apart by blanks, by the module below
+    the package that has them. Its `__all__` becomes the list of them."""
+    home_of = {name: home for home, names in homes.items() for name in names.split()}
+    own = vars(sys.modules[package])
+    # Not by its name in the package: type checkers refuse a list that is worked out.
+    own["__all__"] = sorted(home_of)
+
+    def load(name: str) -> object:
+        home = home_of.get(name)
+        if home is None:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found: object = getattr(import_module(f"{package}.{home}"), name)
+        own[name] = found
+        return found
+
+    return load, lambda: [*own, *home_of]
