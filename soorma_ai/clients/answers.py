@@ -90,6 +90,7 @@ class Keys:
 @dataclass(frozen=True)
 class Discovered:
     agents: list[DiscoveredAgent]
+    unmet: list[str]
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.domain.people import AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
-from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
 from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.ports import EventPage
@@ -69,7 +69,7 @@ class RegistryCalls(Protocol):
 
     async def find(self, capability: str) -> DiscoveredAgent | None: ...
 
-    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]: ...
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery: ...
 
     async def query(
         self,

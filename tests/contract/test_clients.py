@@ -437,6 +437,16 @@ async def test_agents_and_their_events_are_found(platform: Platform, client: Pla
         await registry.query(topic="gossip")
 
 
+async def test_agents_that_meet_any_requirement_are_found(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(Tool("baker", capabilities=["bake"]), Tool("chef", capabilities=["cook", "bake"]), stock())
+    found = await client.registry.discover(["fly", "bake", "cook"])
+    assert [(one.name, one.meets) for one in found] == [("chef", ("bake", "cook")), ("baker", ("bake",))]
+    assert found == await platform.registry.discover(["fly", "bake", "cook"])
+    assert found.unmet == ("fly",)
+    nobody = await client.registry.discover(["fly"])
+    assert (nobody, nobody.unmet) == ([], ("fly",))
+
+
 async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobody_of_a_tenant(
     platform: Platform, client: PlatformClient
 ) -> None:
