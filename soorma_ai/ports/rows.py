@@ -111,6 +111,14 @@ class EventPage:
     is_end: bool
 
 
+@dataclass
+class Note:
+    """An entry of the audit that is to stand in the transaction of a change, and whether it does by now."""
+
+    entry: AuditEntry
+    is_written: bool = False
+
+
 @dataclass(frozen=True)
 class AuditRow:
     """Its `seq` grows from row to row, by which lists go on."""

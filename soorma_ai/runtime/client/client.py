@@ -14,7 +14,7 @@ from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
-from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
+from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
@@ -34,7 +34,7 @@ from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.audit import Outcome, changing
+from soorma_ai.runtime.views.audit import Change, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -93,8 +93,8 @@ class Client:
         given = check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        async with self._changing("submit", event.id):
-            await take_request(self.services, self.person, event, registered.definition, approve=approve)
+        async with self._changing("submit", event.id) as change:
+            await take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -114,8 +114,8 @@ class Client:
         """
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
-            async with self._changing("request", event.id):
-                await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+            async with self._changing("request", event.id) as change:
+                await take_request(change, self.person, event, definition, expectation, approve=approve)
             is_new = idempotency_key is None
             return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
 
@@ -132,8 +132,8 @@ class Client:
         """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
         `timeout` from now. Raise Held as `request` does."""
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
-        async with self._changing("ask", event.id):
-            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+        async with self._changing("ask", event.id) as change:
+            await take_request(change, self.person, event, definition, expectation, approve=approve)
         return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
@@ -187,12 +187,12 @@ class Client:
         )
         if not steers_all(self.person):
             event = event.model_copy(update={"own": True})
-        async with self._changing("publish", event.id):
+        async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
-                await take_request(self.services, self.person, event, definition, approve=approve)
+                await take_request(change, self.person, event, definition, approve=approve)
             else:
-                await take_in(self.services, event)
+                await take_in(change.services, event)
         return event.id
 
     async def waits(self, *, limit: int = 50) -> list[Wait]:
@@ -231,17 +231,18 @@ class Client:
             answered_at=now,
             note=note,
         )
-        async with self._changing("answer", wait_id) as outcome:
-            said = await take_answer(self.services.store, wait_id, given, self.person, now)
-            outcome.word = str(said)
-        return said
+        async with self._changing("answer", wait_id) as change:
+            change.expect(ACCEPTED)
+            outcome = await take_answer(change.store, wait_id, given, self.person, now)
+            change.expect(str(outcome))
+        return outcome
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
-        async with self._changing("cancel", plan_id):
+        async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, "cancel")
-            return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+            return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
@@ -264,8 +265,8 @@ class Client:
         person, now = self.person, self._now()
         about = json_object("the metadata of a session", metadata or {})
         made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
-        async with self._changing("create_session", made.session_id):
-            await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
+        async with self._changing("create_session", made.session_id) as change:
+            await change.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
         await check_session(self.services.store, person, made.session_id)
         return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
 
@@ -337,16 +338,16 @@ class Client:
         `request` with the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
-        async with self._changing("redrive", str(letter_id)):
-            return await redrive(self.services, self.person, letter_id)
+        async with self._changing("redrive", str(letter_id)) as change:
+            return await redrive(change.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        async with self._changing("discard", str(letter_id)):
+        async with self._changing("discard", str(letter_id)) as change:
             await own_row(self.services, self.person, letter_id, "discard")
-            return await self.services.store.letters.discard(letter_id, said, self._now())
+            return await change.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
         self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
@@ -358,10 +359,10 @@ class Client:
         operator.
         """
         must_be_outside()
-        async with self._changing("prune", f"older than {older_than}"):
-            return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
+        async with self._changing("prune", f"older than {older_than}") as change:
+            return await prune(change.services, self.person, older_than, statuses, dry_run=dry_run)
 
-    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Outcome]:
+    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
         return changing(self.services, self.caller, call, what)
 
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:

@@ -21,6 +21,7 @@ from soorma_ai.ports import Registry
 from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
+from soorma_ai.runtime.views.audit import DONE, Change
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
@@ -101,7 +102,7 @@ async def send_task(
 
 
 async def take_request(
-    services: Services,
+    change: Change,
     person: Person,
     event: EventEnvelope,
     definition: EventDefinition,
@@ -114,10 +115,10 @@ async def take_request(
     The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
     Raise LocalProtocolError for who may not, and for a request that was rejected and expects no reply.
     """
-    store = services.store
+    services, store = change.services, change.store
     gate = await store.plans.expectation(gate_id(event.id)) if definition.approval is not None else None
     if gate is not None:
-        await _ask_again(services, person, event, gate, expectation, approve=approve)
+        await _ask_again(change, person, event, gate, expectation, approve=approve)
         return
     approval = approval_for(definition, event.data, None)
     if approval is None or await store.events.event(event.id) is not None:
@@ -136,11 +137,13 @@ async def take_request(
         is_new = await store.queue.send_once((Expect(passed), *asked), now)
     else:
         await _may_hold_more(services, person, event)
+        change.expect(Held.code)
         if is_new := await store.queue.send_once(held, now):
             raise Held(event.type, opened.id, event.id)
     if not is_new:
         # Somebody was first with the same key: what became of that stands.
-        await take_request(services, person, event, definition, expectation, approve=approve)
+        change.expect(DONE)
+        await take_request(change, person, event, definition, expectation, approve=approve)
 
 
 def reply_of(request: EventEnvelope) -> ExpectationSpec:
@@ -152,7 +155,7 @@ def reply_of(request: EventEnvelope) -> ExpectationSpec:
 
 
 async def _ask_again(
-    services: Services,
+    change: Change,
     person: Person,
     event: EventEnvelope,
     gate: Expectation,
@@ -161,7 +164,7 @@ async def _ask_again(
     approve: bool,
 ) -> None:
     """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
-    held, now = gate.ask.proposal if gate.ask else None, services.clock.now()
+    held, now = gate.ask.proposal if gate.ask else None, change.services.clock.now()
     if held is None or held.digest != digest(event.data):
         raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
     if gate.status is ExpectationStatus.OPEN:
@@ -169,9 +172,9 @@ async def _ask_again(
             raise Held(event.type, gate.id, event.id)
         yes = _yes(gate.id, person, now)
         if person.roles is None:
-            await services.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
+            await change.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
             return
-        outcome = await take_answer(services.store, gate.id, yes, person, now)
+        outcome = await take_answer(change.store, gate.id, yes, person, now)
         if outcome == INVALID:
             raise LocalProtocolError(
                 f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "

@@ -109,7 +109,7 @@ class Directory:
         operator removes the tenant's agents, and only the trusted root those that all tenants share, else Forbidden.
         """
         must_be_outside()
-        async with changing(self._services, self._caller, "registry.deregister", agent):
+        async with changing(self._services, self._caller, "registry.deregister", agent) as change:
             row = next((row for row in await self._rows() if row.agent == agent), None)
             missing, here = f"no agent {agent!r} in tenant {self._person.tenant_id!r}", Owner(self._person.tenant_id)
             if row is None:
@@ -117,7 +117,7 @@ class Directory:
             check(self._person, "registry.deregister", here, missing)
             if row.tenant_id is None:
                 check(self._person, "remove a shared agent", here, missing)
-            return await self._services.store.registry.deregister(agent, self._services.clock.now())
+            return await change.store.registry.deregister(agent, self._services.clock.now())
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()
