@@ -17,6 +17,7 @@ from soorma_ai.adapters.sqlite.tables import plans as pursued
 from soorma_ai.domain.effects import Declare, Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -66,9 +67,17 @@ class SqliteQueue(Part):
         routes = self.database.routes
         return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
 
-    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
+    async def send(
+        self,
+        events: Sequence[EventEnvelope],
+        expect: Expectation | None,
+        now: datetime,
+        *,
+        session: OpenSession | None = None,
+    ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        _, arrival = await self.publish(lambda db: effects.send(db, events, expect, now), now, is_long=is_long)
+        sending = partial(effects.send, events=events, expect=expect, session=session)
+        _, arrival = await self.publish(sending, now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:

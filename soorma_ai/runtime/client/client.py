@@ -13,7 +13,7 @@ from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.memory import OpenSession, SessionSummary
+from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.registry import TAKEN, EventDefinition
@@ -22,10 +22,10 @@ from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_stora
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow, EventPage, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_in, take_request
+from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_from, take_request
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
-from soorma_ai.runtime.client.own import check_receiver, check_session
+from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
 from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
@@ -192,7 +192,7 @@ class Client:
             if where is EventTopic.ACTION_REQUESTS:
                 await take_request(change, self.person, event, definition, approve=approve)
             else:
-                await take_in(change.services, event)
+                await take_from(change.services, self.person, event)
         return event.id
 
     async def waits(self, *, limit: int = 50) -> list[Wait]:
@@ -261,14 +261,12 @@ class Client:
         """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
         Raise NotFound for the session of another user."""
         must_be_outside()
-        await check_session(self.services.store, self.person, session_id)
-        person, now = self.person, self._now()
-        about = json_object("the metadata of a session", metadata or {})
-        made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
-        async with self._changing("create_session", made.session_id) as change:
-            await change.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
-        await check_session(self.services.store, person, made.session_id)
-        return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
+        about, now = json_object("the metadata of a session", metadata or {}), self._now()
+        wanted = SessionSummary(
+            session_id or self.services.clock.new_id(), 0, now, now, self.person.user_id, name, about
+        )
+        async with self._changing("create_session", wanted.session_id) as change:
+            return await make_session(change.store, self.person, wanted)
 
     @property
     def memory(self) -> PlanMemory:
@@ -392,7 +390,8 @@ class Client:
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
 
     async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
-        await check_session(self.services.store, self.person, session_id)
+        if session_id is not None:
+            await check_session(self.services.store, self.person, session_id)
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
 
     def _now(self) -> datetime:

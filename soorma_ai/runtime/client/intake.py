@@ -1,6 +1,6 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
@@ -9,15 +9,16 @@ from typing import Any
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, opened_by
-from soorma_ai.domain.effects import Expect, Publish
+from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
-from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
-from soorma_ai.ports import Registry
+from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded, VersionConflict
+from soorma_ai.ports import Registry, Store
+from soorma_ai.runtime.client.own import session_for
 from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
@@ -28,6 +29,22 @@ async def take_in(services: Services, event: EventEnvelope, expectation: Expecta
     """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
     await _must_have_room(services, event)
     await services.store.queue.send([event], expectation, services.clock.now())
+
+
+async def take_from(
+    services: Services, person: Person, event: EventEnvelope, expectation: Expectation | None = None
+) -> None:
+    """Store an event of a person as `take_in`, and open the session that it names. Raise NotFound, and Forbidden, for
+    one that somebody else has opened meanwhile."""
+    await _must_have_room(services, event)
+    store, now = services.store, services.clock.now()
+    while True:
+        session = await session_for(store, person, event.session_id, now)
+        try:
+            await store.queue.send([event], expectation, now, session=session)
+        except VersionConflict:
+            continue
+        return
 
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
@@ -122,7 +139,7 @@ async def take_request(
         return
     approval = approval_for(definition, event.data, None)
     if approval is None or await store.events.event(event.id) is not None:
-        await take_in(services, event, expectation)
+        await take_from(services, person, event, expectation)
         return
     await _must_have_room(services, event)
     now = services.clock.now()
@@ -130,20 +147,29 @@ async def take_request(
     reply = expectation or expectation_of(waiter, reply_of(event), now)
     asked = (Publish(event), Expect(reply))
     held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
+    session = await session_for(store, person, event.session_id, now)
+    opening = () if session is None else (session,)
     opened, yes = opened_by(held), _yes(gate_id(event.id), person, now)
     if approve or person.roles is None:
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
-        is_new = await store.queue.send_once((Expect(passed), *asked), now)
+        is_new = await _send_once(store, (*opening, Expect(passed), *asked), now)
     else:
         await _may_hold_more(services, person, event)
         change.expect(Held.code)
-        if is_new := await store.queue.send_once(held, now):
+        if is_new := await _send_once(store, (*opening, *held), now):
             raise Held(event.type, opened.id, event.id)
     if not is_new:
-        # Somebody was first with the same key: what became of that stands.
+        # Somebody was first with the same key, or with the same session: what became of that stands.
         change.expect(DONE)
         await take_request(change, person, event, definition, expectation, approve=approve)
+
+
+async def _send_once(store: Store, changes: Sequence[Effect], now: datetime) -> bool:
+    try:
+        return await store.queue.send_once(changes, now)
+    except VersionConflict:
+        return False
 
 
 def reply_of(request: EventEnvelope) -> ExpectationSpec:
