@@ -96,3 +96,8 @@ class Discovered:
 @dataclass(frozen=True)
 class Deregistered:
     removed: list[EventDefinition]
+
+
+@dataclass(frozen=True)
+class Revoked:
+    revoked: bool

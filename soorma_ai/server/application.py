@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from functools import cache, partial
 from http import HTTPStatus
 from secrets import token_hex
@@ -20,8 +20,8 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
-from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet, Post
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.server.entrance import Entrance, host_names, name_of
 from soorma_ai.server.openapi import document
@@ -57,7 +57,7 @@ class Options(TypedDict, total=False):
     inlets: Collection[Inlet]
 
 
-def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
+def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
     """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
     while it is called.
 
@@ -76,8 +76,14 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         options.get("most_streams", MOST_STREAMS), options.get("most_streams_each", MOST_STREAMS_EACH)
     )
     desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES))
+    return assemble(desk, OPERATIONS, options.get("inlets", ()))
+
+
+def assemble(desk: "Desk", operations: Iterable[AnyOperation], inlets: Collection[Inlet]) -> Starlette:
+    """Return the application in which a desk answers these operations."""
+    surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
-    for operation in OPERATIONS:
+    for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
     routes += [
@@ -85,7 +91,7 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         Route("/readyz", partial(_is_ready, surroundings)),
         Route("/v1/openapi.json", _show_document),
     ]
-    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in options.get("inlets", ())]
+    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in inlets]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -111,7 +117,7 @@ class Desk:
 
     def __init__(self, entrance: Entrance, surroundings: Surroundings, streams: OpenStreams, most_bytes: int) -> None:
         self._entrance = entrance
-        self._surroundings = surroundings
+        self.surroundings = surroundings
         self._streams = streams
         self._most_bytes = most_bytes
 
@@ -123,21 +129,21 @@ class Desk:
         return await _or_problem(self._take(inlet, request), inlet.path)
 
     async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
-        self._entrance.let_post(request, self._surroundings.services.clock)
+        self._entrance.let_post(request, self.surroundings.services.clock)
         headers = {name.lower(): value for name, value in request.headers.items()}
         found = await inlet.take(Post(headers, await self._read(request), dict[str, str](request.path_params)))
         return Response(json.dumps(found).encode(), headers=_JSON)
 
     async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
-        services = self._surroundings.services
+        services = self.surroundings.services
         caller = await self._entrance.admit(request, services.clock)
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
         call = Call[Any, Any](
-            self._surroundings.client_of(caller),
+            self.surroundings.client_of(caller),
             asked,
             sent,
-            self._surroundings,
+            self.surroundings,
             key=_key_of(request) if operation.takes_key else None,
             last_event_id=_place_of(request) if operation.streams else None,
         )

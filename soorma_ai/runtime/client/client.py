@@ -16,13 +16,13 @@ from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow, EventPage, Pruned
+from soorma_ai.runtime.client import intake
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_from, take_request
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
@@ -31,7 +31,6 @@ from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.audit import Change, changing
@@ -88,13 +87,13 @@ class Client:
         Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
         or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
-        registered = await goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
+        registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self._event_id(goal, idempotency_key)
-        given = check_data(registered.definition, data)
+        given = intake.check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
-        event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
+        event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
         async with self._changing("submit", event.id) as change:
-            await take_request(change, self.person, event, registered.definition, approve=approve)
+            await intake.take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
 
     async def request(
@@ -115,7 +114,7 @@ class Client:
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
             async with self._changing("request", event.id) as change:
-                await take_request(change, self.person, event, definition, expectation, approve=approve)
+                await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
             is_new = idempotency_key is None
             return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
 
@@ -133,7 +132,7 @@ class Client:
         `timeout` from now. Raise Held as `request` does."""
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         async with self._changing("ask", event.id) as change:
-            await take_request(change, self.person, event, definition, expectation, approve=approve)
+            await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
         return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
@@ -174,7 +173,7 @@ class Client:
             definition = await self._request_type(event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
-        given = check_data(definition, data)
+        given = intake.check_data(definition, data)
         event = new_event(
             await self._lineage(session_id, plan_id),
             event_id=self._event_id(event_type, idempotency_key),
@@ -190,9 +189,9 @@ class Client:
         async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
-                await take_request(change, self.person, event, definition, approve=approve)
+                await intake.take_request(change, self.person, event, definition, approve=approve)
             else:
-                await take_from(change.services, self.person, event)
+                await intake.take_from(change.services, self.person, event)
         return event.id
 
     async def waits(self, *, limit: int = 50) -> list[Wait]:
@@ -348,17 +347,25 @@ class Client:
             return await change.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
-        self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
+        self,
+        older_than: timedelta = USUAL_AGE,
+        statuses: Sequence[PlanStatus | str] = FINAL,
+        *,
+        dry_run: bool = False,
+        after: str | None = None,
+        batches: int | None = None,
     ) -> Pruned:
         """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
 
         What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
         idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden for who is no
-        operator.
+        operator. With `batches`, remove so many, from behind the place `after` on, and say where to go on.
         """
         must_be_outside()
         async with self._changing("prune", f"older than {older_than}") as change:
-            return await prune(change.services, self.person, older_than, statuses, dry_run=dry_run)
+            return await prune(
+                change.services, self.person, older_than, statuses, dry_run=dry_run, after=after, batches=batches
+            )
 
     def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
         return changing(self.services, self.caller, call, what)
@@ -367,22 +374,16 @@ class Client:
         return await reading.own_plan(self.services, self.person, plan_id, call)
 
     async def _request_type(self, event_type: str) -> EventDefinition:
-        registry, tenant_id = self.services.store.registry, self.person.tenant_id
-        definition = await request_type(registry, tenant_id, event_type, self._now())
-        if definition is None:
-            taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
-            names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
-            raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
-        return definition
+        return await intake.request_taken(self.services.store.registry, self.person.tenant_id, event_type, self._now())
 
     async def _question(
         self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await self._request_type(event_type)
         event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
-        given, lineage, now = check_data(definition, data), await self._lineage(session), self._now()
-        event = request_of(definition, given, event_id, lineage, now, None)
-        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
+        given, lineage, now = intake.check_data(definition, data), await self._lineage(session), self._now()
+        event = intake.request_of(definition, given, event_id, lineage, now, None)
+        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:

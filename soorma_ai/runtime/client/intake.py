@@ -1,10 +1,10 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
@@ -12,8 +12,9 @@ from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Mome
 from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject, derived_id, digest, json_object
 from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded, VersionConflict
@@ -21,8 +22,11 @@ from soorma_ai.ports import Registry, Store
 from soorma_ai.runtime.client.own import session_for
 from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.audit import DONE, Change
+
+T = TypeVar("T")
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
@@ -38,13 +42,9 @@ async def take_from(
     one that somebody else has opened meanwhile."""
     await _must_have_room(services, event)
     store, now = services.store, services.clock.now()
-    while True:
-        session = await session_for(store, person, event.session_id, now)
-        try:
-            await store.queue.send([event], expectation, now, session=session)
-        except VersionConflict:
-            continue
-        return
+    await _into_session(
+        store, person, event, now, lambda session: store.queue.send([event], expectation, now, session=session)
+    )
 
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
@@ -79,6 +79,16 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
         who = ", ".join(sorted(event.agent for event in fitting))
         raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
     return fitting[0]
+
+
+async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
+    """Return a request as it is taken. Raise NotFound."""
+    definition = await request_type(registry, tenant_id, event_type, now)
+    if definition is None:
+        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+    return definition
 
 
 def check_data(definition: EventDefinition, data: Mapping[str, Any]) -> JsonObject:
@@ -147,29 +157,47 @@ async def take_request(
     reply = expectation or expectation_of(waiter, reply_of(event), now)
     asked = (Publish(event), Expect(reply))
     held = hold_recorded(asked, event, definition, approval, waiter, Moment(event, CLIENT, now, count()))
-    session = await session_for(store, person, event.session_id, now)
-    opening = () if session is None else (session,)
     opened, yes = opened_by(held), _yes(gate_id(event.id), person, now)
     if approve or person.roles is None:
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
-        is_new = await _send_once(store, (*opening, Expect(passed), *asked), now)
+        is_new = await _send_once(store, person, event, (Expect(passed), *asked), now)
     else:
         await _may_hold_more(services, person, event)
         change.expect(Held.code)
-        if is_new := await _send_once(store, (*opening, *held), now):
+        if is_new := await _send_once(store, person, event, held, now):
             raise Held(event.type, opened.id, event.id)
     if not is_new:
-        # Somebody was first with the same key, or with the same session: what became of that stands.
+        # Somebody was first with the same key: what became of that stands.
         change.expect(DONE)
         await take_request(change, person, event, definition, expectation, approve=approve)
 
 
-async def _send_once(store: Store, changes: Sequence[Effect], now: datetime) -> bool:
+async def _send_once(
+    store: Store, person: Person, event: EventEnvelope, changes: Sequence[Effect], now: datetime
+) -> bool:
+    def send(session: OpenSession | None) -> Awaitable[bool]:
+        return store.queue.send_once(changes if session is None else (session, *changes), now)
+
+    return await _into_session(store, person, event, now, send)
+
+
+async def _into_session(
+    store: Store,
+    person: Person,
+    event: EventEnvelope,
+    now: datetime,
+    send: Callable[[OpenSession | None], Awaitable[T]],
+) -> T:
+    """Send an event with the session that it opens, if any. Where somebody else was first, who may go into theirs does,
+    and all others are told NotFound, or Forbidden."""
+    session = await session_for(store, person, event.session_id, now)
     try:
-        return await store.queue.send_once(changes, now)
+        return await send(session)
     except VersionConflict:
-        return False
+        if session is None or await session_for(store, person, event.session_id, now) is not None:
+            raise
+        return await send(None)
 
 
 def reply_of(request: EventEnvelope) -> ExpectationSpec:
