@@ -104,7 +104,8 @@ class StoredEvent:
 
 @dataclass(frozen=True)
 class EventPage:
-    """Events in order of arrival. The next page begins behind `after`; `is_end`: there was no more when it was read."""
+    """Events in order of arrival, or in the other one. The next page begins behind `after`; `is_end`: there was no more
+    when it was read."""
 
     events: tuple[StoredEvent, ...]
     after: int

@@ -236,9 +236,17 @@ class EventLog(Protocol):
         ...
 
     async def page(
-        self, tenant_id: str, after: int, limit: int, *, root_plan_id: str | None = None, user_id: str | None = None
+        self,
+        tenant_id: str,
+        after: int,
+        limit: int,
+        *,
+        root_plan_id: str | None = None,
+        user_id: str | None = None,
+        newest: bool = False,
     ) -> EventPage:
-        """Events of a tree, of a user, or of the tenant. Of a user so many others are looked at in one go that a page
+        """Events of a tree, of a user, or of the tenant. With `newest` those before the place `after`, in the other
+        order, and from the end where it is 0. Of a user so many others are looked at in one go that a page
         costs the same however few are theirs."""
         ...
 

@@ -84,8 +84,8 @@ class Client:
     ) -> PlanHandle:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
-        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema or
+        the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
         registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self._event_id(goal, idempotency_key)
@@ -94,7 +94,7 @@ class Client:
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
         async with self._changing("submit", event.id) as change:
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)
-        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
 
     async def request(
         self,
@@ -170,7 +170,7 @@ class Client:
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
                 raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
-            definition = await self._request_type(event_type)
+            definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
         given = intake.check_data(definition, data)
@@ -194,10 +194,10 @@ class Client:
                 await intake.take_from(change.services, self.person, event)
         return event.id
 
-    async def waits(self, *, limit: int = 50) -> list[Wait]:
-        """Return open questions that are this person's to see, or that name them as who answers; the most urgent
-        first."""
-        return await questions_to(self.services, self.person, limit)
+    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
+        those of its tree."""
+        return await questions_to(self.services, self.person, limit, plan_id)
 
     async def wait(self, wait_id: str) -> Wait:
         """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
@@ -300,27 +300,31 @@ class Client:
         """
         return await reading.trace_of(self.services, self.person, plan_id)
 
-    async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage:
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage:
         """Return events in the order in which they came, from behind the place `after` on; those of a plan's tree, or
-        all that this person sees. Of somebody who sees their own only, a page may be short, or empty, before the end.
-        Raise NotFound for a plan that they do not see.
+        all that this person sees. With `newest` in the other order: those before `after`, or before the end if it is 0.
+        Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
         """
         person = self.person
         root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
         user_id = only_user(person) if root is None else None
-        return await self.services.store.events.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id)
+        log = self.services.store.events
+        return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
 
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
         plan = await self._own_plan(plan_id, "follow")
-        return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
+        return PlanHandle(plan.plan_id, plan.goal_id, self)
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
         person, letters = self.person, self.services.store.letters
-        found = await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
-        return [letter_of(row) for row in found]
+        return [
+            letter_of(one) for one in await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
+        ]
 
     async def dead_letter(self, letter_id: int) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
@@ -373,13 +377,10 @@ class Client:
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person, plan_id, call)
 
-    async def _request_type(self, event_type: str) -> EventDefinition:
-        return await intake.request_taken(self.services.store.registry, self.person.tenant_id, event_type, self._now())
-
     async def _question(
         self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
-        definition = await self._request_type(event_type)
+        definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
         given, lineage, now = intake.check_data(definition, data), await self._lineage(session), self._now()
         event = intake.request_of(definition, given, event_id, lineage, now, None)

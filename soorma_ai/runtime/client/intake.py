@@ -81,9 +81,10 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
     return fitting[0]
 
 
-async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
+async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:
     """Return a request as it is taken. Raise NotFound."""
-    definition = await request_type(registry, tenant_id, event_type, now)
+    registry = services.store.registry
+    definition = await request_type(registry, tenant_id, event_type, services.clock.now())
     if definition is None:
         taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
         names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}

@@ -1,6 +1,5 @@
 """What a call from outside names beside its own subject, and has to be the caller's to steer."""
 
-from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 
@@ -35,8 +34,11 @@ async def make_session(store: Store, person: Person, wanted: SessionSummary) -> 
     `check_session`, also where somebody else was first."""
     found = await check_session(store, person, wanted.session_id)
     made = wanted if found is None else replace(wanted, user_id=found.user_id)
-    with suppress(VersionConflict):  # somebody was first, whose it is
+    try:
         await store.memory.memorize([OpenSession(person.tenant_id, made)], wanted.created_at)
+    except VersionConflict:
+        if found is None and await check_session(store, person, wanted.session_id) is None:
+            raise  # nobody was first
     return await check_session(store, person, wanted.session_id) or made
 
 
