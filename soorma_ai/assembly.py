@@ -1,19 +1,21 @@
 """The composition root: the one module that knows every adapter, loaded by the first platform that opens."""
 
+import asyncio
 from contextlib import AsyncExitStack
 from functools import partial
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.local_bus import LocalBus
 from soorma_ai.adapters.models import LiteLLMReasoner
-from soorma_ai.adapters.owner.control import ControlServer
+from soorma_ai.adapters.owner.control import ControlSocket, Converse
 from soorma_ai.adapters.owner.lock import Owner
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
 from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
-from soorma_ai.runtime.client.commands import carry_out
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
@@ -45,10 +47,21 @@ async def assemble(
     opened.push_async_callback(supervisor.stop)
     if owner is not None:
         # What comes through this socket comes from this user of this machine, who alone can open it.
-        control = ControlServer(owner.info.socket, partial(carry_out, services))
+        control = ControlSocket(owner.info.socket, partial(_begin_to_converse, services))
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+async def _begin_to_converse(services: Services) -> Converse:
+    """Load what serves the control socket, apart from the loop: that takes some tenths of a second."""
+
+    def load() -> Converse:
+        from soorma_ai.server.local import conversation
+
+        return conversation(Client(services, Person()))
+
+    return await asyncio.to_thread(load)
 
 
 def _build_models() -> None:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from soorma_ai.adapters.clock import SystemClock
-from soorma_ai.adapters.owner.control import OwnerGone, ask_owner
 from soorma_ai.adapters.owner.lock import AlreadyOwned, owner_of
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite.store import SqliteStore
@@ -20,7 +19,6 @@ from soorma_ai.domain.people import Person
 from soorma_ai.errors import ConfigError, NotFound, StoreUnavailable
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.commands import Command, SteeringCommand, spell
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.views.plans import ACTIVE
@@ -28,6 +26,7 @@ from soorma_ai.settings import sqlite_path
 
 if TYPE_CHECKING:
     from soorma_ai.clients.asynchronous import AsyncClient
+    from soorma_ai.clients.owner import OwnerCalls, OwnerClient
 
 ANSWER_SECONDS = 30.0
 MOST_TRIES = 100
@@ -98,28 +97,28 @@ def look_into_store(access: Access, find: Callable[[Client], Awaitable[T]]) -> T
 
 
 class CommandRunner:
-    """Has commands carried out by the server, or by the owner of the file, or by this process when there is none."""
+    """Makes calls of the server, or of the owner of the file, or in this process when there is none."""
 
     def __init__(self, access: Access, person: Person | None = None) -> None:
         self._access = access
         self._person = person or Person(access.tenant_id, LOCAL_USER)
         self.has_owner = False
 
-    def run(self, command: Command[T]) -> T:
-        """Return what the reply says. Raise StoreUnavailable for an owner out of reach, and what the command raised."""
-        return asyncio.run(self._run(command))
+    def keep(self, do: "Callable[[OwnerCalls], Awaitable[T]]") -> T:
+        """Return what a call of the owner comes to. Raise StoreUnavailable for one out of reach, and what it raised."""
+        return asyncio.run(self._run(do))
 
-    def steer(self, command: SteeringCommand[T]) -> T:
-        """Return what the reply says, be it the server's. Raise as `run` does, and ServerUnavailable."""
+    def steer(self, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
+        """Return what a call comes to, be it of a server. Raise as `keep` does, and ServerUnavailable."""
         server = self._access.server
-        return self.run(command) if server is None else asyncio.run(self._ask(server, command))
+        return asyncio.run(self._run(do) if server is None else self._ask(server, do))
 
-    async def _ask(self, server: Server, command: SteeringCommand[T]) -> T:
+    async def _ask(self, server: Server, do: Callable[[PlatformClient], Awaitable[T]]) -> T:
         self.has_owner = True
         async with server_client(server) as client:
-            return command.read(await command.do(client))
+            return await do(client)
 
-    async def _run(self, command: Command[T]) -> T:
+    async def _run(self, do: "Callable[[Client | OwnerClient], Awaitable[T]]") -> T:
         """Look who owns the file, again and again: an owner may end while it is asked, and another begin meanwhile."""
         reason: Exception | None = None
         path = _file(self._access)
@@ -127,14 +126,19 @@ class CommandRunner:
             # Where somebody has removed the file that names it, the owner shows when one wants to become it.
             owner = owner_of(path) or (reason.info if isinstance(reason, AlreadyOwned) else None)
             self.has_owner = owner is not None
-            try:
-                if owner is not None:
-                    request = spell(command, self._person)
-                    return command.read(await ask_owner(owner.socket, request, timeout=ANSWER_SECONDS))
-                async with Platform(self._access.store_url, purpose=PURPOSE) as platform:
-                    return command.read(await command.do(Client(platform.services, self._person)))
-            except (AlreadyOwned, OwnerGone) as error:
-                reason = error
+            if owner is not None:
+                from soorma_ai.clients.owner import OwnerGone, ask_owner
+
+                try:
+                    return await ask_owner(owner.socket, self._person, do, timeout=ANSWER_SECONDS)
+                except OwnerGone as error:
+                    reason = error
+            else:
+                try:
+                    async with Platform(self._access.store_url, purpose=PURPOSE) as platform:
+                        return await do(Client(platform.services, self._person))
+                except AlreadyOwned as error:
+                    reason = error
             await asyncio.sleep(PAUSE_SECONDS)
         seconds = MOST_TRIES * PAUSE_SECONDS
         raise StoreUnavailable(

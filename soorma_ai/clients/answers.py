@@ -91,8 +91,14 @@ class Keys:
 @dataclass(frozen=True)
 class Discovered:
     agents: list[DiscoveredAgent]
+    unmet: list[str]
 
 
 @dataclass(frozen=True)
 class Deregistered:
     removed: list[EventDefinition]
+
+
+@dataclass(frozen=True)
+class Revoked:
+    revoked: bool

@@ -7,21 +7,11 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Self, TypedDict, Unpack
 
 from soorma_ai.clients.address import address_of
-from soorma_ai.clients.answers import (
-    Accepted,
-    Asked,
-    Cancelled,
-    Discarded,
-    HeldBack,
-    Published,
-    Redriven,
-    Row,
-    Submitted,
-)
+from soorma_ai.clients.answers import Accepted, Asked, Discarded, HeldBack, Published, Redriven, Row, Submitted
 from soorma_ai.clients.caller import Bounds, Caller
 from soorma_ai.clients.exchange import MOST_ITEMS, Page, Response, get, post
 from soorma_ai.clients.line import AsyncLine, Line
-from soorma_ai.clients.plan import AsyncPlan, seconds
+from soorma_ai.clients.plan import AsyncPlan, cancel_plan, seconds
 from soorma_ai.clients.problems import error_of, problem_in
 from soorma_ai.clients.streams import place_of, stored_events
 from soorma_ai.clients.views import AsyncMemory, AsyncRegistry, AsyncTracker
@@ -208,9 +198,9 @@ class AsyncClient:
         response = await self._caller.ask(post("events", body=body, key=self._key(idempotency_key)))
         return _unless_held(response, event_type).read(Published).event_id
 
-    async def waits(self, *, limit: int = 50) -> list[Wait]:
-        """Return open questions to people, the most urgent first."""
-        return await self._caller.list(Page[Wait], limit, "waits")
+    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+        """Return open questions to people, the most urgent first; with a `plan_id` those of its tree."""
+        return await self._caller.list(Page[Wait], limit, "waits", plan_id=plan_id)
 
     async def wait(self, wait_id: str) -> Wait:
         """Return a question to people, also one that is closed by now. Raise NotFound."""
@@ -248,8 +238,7 @@ class AsyncClient:
 
     async def cancel(self, plan_id: str, reason: str = "") -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound."""
-        body: JsonObject = {"reason": reason} if reason else {}
-        return (await self._caller.read(post("plans", plan_id, "cancel", body=body), Cancelled)).cancelled
+        return await cancel_plan(self._caller, plan_id, reason)
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
@@ -270,10 +259,14 @@ class AsyncClient:
         context = await self.memory.get_plan_context(plan_id)
         return AsyncPlan(str(context["plan_id"]), str(context["goal_id"]), self._caller)
 
-    async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage:
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage:
         """Return events in order of arrival behind a place of the log: of a plan's tree, or all that this person sees.
-        A page may be short before the end. Raise NotFound."""
-        asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id)
+        With `newest` those before it, in the other order, and from the end where it is 0. A page may be short before
+        the end. Raise NotFound."""
+        order = "newest" if newest else None
+        asked = get("events", after=after, limit=min(limit, MOST_ITEMS), plan_id=plan_id, order=order)
         page = await self._caller.read(asked, Page[Row])
         rows = tuple(StoredEvent(row.seq, row.event) for row in page.items)
         if page.next is None:

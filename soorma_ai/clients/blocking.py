@@ -85,6 +85,8 @@ class Plan(Blocking[AsyncPlan]):
     def goal_id(self) -> str:
         return self.calls.goal_id
 
+    status = blocking(AsyncPlan.status)
+    cancel = blocking(AsyncPlan.cancel)
     result = blocking(AsyncPlan.result)
     events = streaming(AsyncPlan.events)
     next_wait = blocking(AsyncPlan.next_wait)

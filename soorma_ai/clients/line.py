@@ -9,20 +9,18 @@ from collections.abc import AsyncGenerator, AsyncIterator, Coroutine, Generator,
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from ipaddress import ip_address
+from pathlib import Path
 from random import SystemRandom
 from secrets import token_hex
 from threading import Event
 from typing import Any, Protocol, TypeVar
 from urllib.parse import urlsplit
 
+import httpx
+
 from soorma_ai.clients.address import Address
 from soorma_ai.clients.exchange import Request
-from soorma_ai.errors import ConfigError, ServerUnavailable
-
-try:
-    import httpx
-except ModuleNotFoundError as missing:
-    raise ConfigError("clients over HTTP need httpx: pip install 'soorma-ai[client]'") from missing
+from soorma_ai.errors import ServerUnavailable
 
 CONNECT_SECONDS = 10.0
 KEPT_CONNECTIONS = 20
@@ -161,6 +159,16 @@ def run(work: Coroutine[Any, Any, T]) -> T:
 async def _as_they_come(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
     for chunk in chunks:
         yield chunk
+
+
+def way_by(socket: Path) -> httpx.AsyncBaseTransport:
+    """Return the way to who listens at a local socket, on which no certificate is looked at."""
+    return httpx.AsyncHTTPTransport(uds=str(socket), verify=False)
+
+
+def timed_out(error: ServerUnavailable) -> bool:
+    """Tell whether a server is there and did not answer in time."""
+    return isinstance(error.__cause__, httpx.TimeoutException)
 
 
 def _is_local(url: str) -> bool:

@@ -7,15 +7,16 @@ from http import HTTPStatus
 
 from typing_extensions import TypeVar
 
-from soorma_ai.clients.answers import End
+from soorma_ai.clients.answers import Cancelled, End
 from soorma_ai.clients.caller import Caller
-from soorma_ai.clients.exchange import Page, Response, get
+from soorma_ai.clients.exchange import Page, Response, get, post
 from soorma_ai.clients.streams import stored_events
 from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.plans import PlanDetails, PlanStatus
-from soorma_ai.domain.values import Json, read_as, span_of
+from soorma_ai.domain.tracking import PlanProgress
+from soorma_ai.domain.values import Json, JsonObject, read_as, span_of
 from soorma_ai.errors import DeadlineExceeded, PlanCancelled, PlanFailed
 
 T = TypeVar("T", default=Json)
@@ -32,6 +33,14 @@ class AsyncPlan:
         self.plan_id = plan_id
         self.goal_id = goal_id
         self._caller = caller
+
+    async def status(self) -> PlanStatus:
+        """Return how it is with the plan; pending before a planner took it. Raise NotFound."""
+        return (await self._caller.read(get("tracker", "plans", self.plan_id), PlanProgress)).status
+
+    async def cancel(self, reason: str = "") -> bool:
+        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        return await cancel_plan(self._caller, self.plan_id, reason)
 
     async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
         """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long
@@ -60,10 +69,8 @@ class AsyncPlan:
 
     async def next_wait(self) -> Wait | None:
         """Return the next question to a person in this plan's tree once it is open, None when the plan ends before."""
-        root = (await self._caller.read(get("plans", self.plan_id), PlanDetails)).root_plan_id
         while True:
-            open_now = await self._caller.list(Page[Wait], MOST_WAITS, "waits")
-            questions = [wait for wait in open_now if root in (wait.root_plan_id, wait.plan_id)]
+            questions = await self._caller.list(Page[Wait], MOST_WAITS, "waits", plan_id=self.plan_id)
             if questions:
                 return min(questions, key=lambda wait: wait.opened_at)
             if await self._end(LOOK_SECONDS):
@@ -84,6 +91,11 @@ class AsyncPlan:
             lambda wait: get("plans", self.plan_id, "result", wait=wait), timeout, _has_not_ended
         )
         return response.read(End) if response else None
+
+
+async def cancel_plan(caller: Caller, plan_id: str, reason: str) -> bool:
+    body: JsonObject = {"reason": reason} if reason else {}
+    return (await caller.read(post("plans", plan_id, "cancel", body=body), Cancelled)).cancelled
 
 
 def _has_not_ended(response: Response) -> bool:

@@ -11,7 +11,7 @@ from soorma_ai.core.memory import json_value
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.expectations import Untaken
 from soorma_ai.domain.memory import PlanSummary
-from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, RegisteredEvent
+from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
 from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound
@@ -86,12 +86,15 @@ class AsyncRegistry:
         found = await self.discover([capability])
         return found[0] if found else None
 
-    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]:
-        """Return live agents that have all these capabilities. Without events, a capability is only its name."""
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
+        """Return live agents that have any of these capabilities, those that have most of them first; each says which
+        (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
+        only its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
         body: JsonObject = {"requirements": [*requirements], "include_events": include_events}
-        return (await self._caller.read(post("discover", body=body, is_safe=True), Discovered)).agents
+        found = await self._caller.read(post("discover", body=body, is_safe=True), Discovered)
+        return Discovery(found.agents, found.unmet)
 
     async def query(
         self,

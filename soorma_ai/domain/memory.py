@@ -111,7 +111,7 @@ class SessionSummary:
 
 @dataclass(frozen=True)
 class OpenSession:
-    """Make a session, or fill in what an existing one does not have yet."""
+    """Make a session, or fill in what an existing one of the same user does not have yet."""
 
     tenant_id: str
     session: SessionSummary

@@ -135,6 +135,7 @@ class PlanDetails:
     parts of its tasks, that nobody takes yet."""
 
     plan_id: str
+    goal_id: str
     status: PlanStatus
     goal_event: str
     goal_data: JsonObject

@@ -1,6 +1,6 @@
 """Agents as they register and as others find them: the events that they take and make, and the shapes of those."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import StrEnum
@@ -261,7 +261,8 @@ class RegisteredEvent:
 
 @dataclass(frozen=True)
 class DiscoveredAgent:
-    """A registered agent as others find it. A capability that is only a name has no events."""
+    """A registered agent as others find it. A capability that is only a name has no events. `meets` is what it can
+    do of what was required."""
 
     agent_id: str
     name: str
@@ -271,6 +272,7 @@ class DiscoveredAgent:
     kind: AgentKind = AgentKind.AGENT
     events: tuple[tuple[EventRole, EventDefinition], ...] = ()
     live: bool = True
+    meets: tuple[str, ...] = ()
 
     def has(self, capability: str) -> bool:
         return capability in map(name_of, self.capabilities)
@@ -288,6 +290,14 @@ class DiscoveredAgent:
     def _described(self, capability: str) -> AgentCapability | None:
         found = (one for one in self.capabilities if not isinstance(one, str))
         return next((one for one in found if one.task_name == capability), None)
+
+
+class Discovery(list[DiscoveredAgent]):
+    """Agents that meet any of what was required. `unmet` is what none of them meets."""
+
+    def __init__(self, agents: Iterable[DiscoveredAgent] = (), unmet: Iterable[str] = ()) -> None:
+        super().__init__(agents)
+        self.unmet = tuple(unmet)
 
 
 def name_of(capability: AgentCapability | str) -> str:

@@ -7,6 +7,7 @@ from typing import Protocol
 from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
 from soorma_ai.ports.rows import Delivery, StoredEvent, Swept, Work
 
@@ -94,9 +95,17 @@ class Queue(Protocol):
         that does not stand behind the delivery any more, VersionConflict, LocalProtocolError, StoreUnavailable."""
         ...
 
-    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
-        """A client's own publish, with the reply it expects, if any. An event sent before is not sent again;
-        the same id with other content is a LocalProtocolError."""
+    async def send(
+        self,
+        events: Sequence[EventEnvelope],
+        expect: Expectation | None,
+        now: datetime,
+        *,
+        session: OpenSession | None = None,
+    ) -> Arrival:
+        """A client's own publish, with the reply it expects and the session that it opens, if any. An event sent before
+        is not sent again; the same id with other content is a LocalProtocolError. Raise VersionConflict for a session
+        that is another user's by now."""
         ...
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:

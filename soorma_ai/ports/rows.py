@@ -104,11 +104,20 @@ class StoredEvent:
 
 @dataclass(frozen=True)
 class EventPage:
-    """Events in order of arrival. The next page begins behind `after`; `is_end`: there was no more when it was read."""
+    """Events in order of arrival, or in the other one. The next page begins behind `after`; `is_end`: there was no more
+    when it was read."""
 
     events: tuple[StoredEvent, ...]
     after: int
     is_end: bool
+
+
+@dataclass
+class Note:
+    """An entry of the audit that is to stand in the transaction of a change, and whether it does by now."""
+
+    entry: AuditEntry
+    is_written: bool = False
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,7 @@ from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registra
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Pruned, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Note, Pruned, Settlement, StoredEvent
 
 
 class Plans(Protocol):
@@ -236,9 +236,17 @@ class EventLog(Protocol):
         ...
 
     async def page(
-        self, tenant_id: str, after: int, limit: int, *, root_plan_id: str | None = None, user_id: str | None = None
+        self,
+        tenant_id: str,
+        after: int,
+        limit: int,
+        *,
+        root_plan_id: str | None = None,
+        user_id: str | None = None,
+        newest: bool = False,
     ) -> EventPage:
-        """Events of a tree, of a user, or of the tenant. Of a user so many others are looked at in one go that a page
+        """Events of a tree, of a user, or of the tenant. With `newest` those before the place `after`, in the other
+        order, and from the end where it is 0. Of a user so many others are looked at in one go that a page
         costs the same however few are theirs."""
         ...
 
@@ -353,6 +361,11 @@ class Store(Protocol):
     upkeep: Upkeep
     keys: Keys
     audit: Audit
+
+    def noting(self, note: Note) -> "Store":
+        """Return this store for one change: the first transaction of its parts that changes something writes the note's
+        entry too, and says so in the note. One whose operation returns False has changed nothing."""
+        ...
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         """Call these on the loop's thread: `on_commit` after every commit that wrote, with whether something is left to

@@ -3,7 +3,7 @@
 import asyncio
 import json
 from collections import defaultdict
-from collections.abc import Awaitable, Collection, Mapping
+from collections.abc import Awaitable, Collection, Iterable, Mapping
 from functools import cache, partial
 from http import HTTPStatus
 from secrets import token_hex
@@ -20,21 +20,20 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
-from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet, Post
+from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.server.entrance import Entrance, host_names
+from soorma_ai.server.entrance import Entrance, host_names, name_of
 from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
 from soorma_ai.server.problems import Problem, internal, problem, problem_of, unfit
-from soorma_ai.server.rates import Buckets, Rate
+from soorma_ai.server.rates import MOST_STREAMS, MOST_STREAMS_EACH, Buckets, OpenStreams, Rate
 from soorma_ai.server.routes import OPERATIONS
 from soorma_ai.server.streams import EventStream
 from soorma_ai.server.surroundings import Surroundings
 
 MOST_BYTES = 2**20
 BODY_SECONDS = 30.0
-MOST_STREAMS = 2_000
 MOST_FIELDS = 50
 LONGEST_KEY = 200
 LONGEST_PLACE = 18
@@ -44,8 +43,9 @@ _JSON = {"content-type": "application/json"}
 class Options(TypedDict, total=False):
     """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
-    token may call, None for as often as it likes. `most_bytes` of a body. `inlets`: where others post who have no
-    token, such as hooks."""
+    token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
+    `most_streams_each` of one key, or of one user who comes without. `inlets`: where others post who have no token,
+    such as hooks."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -53,10 +53,11 @@ class Options(TypedDict, total=False):
     rate: Rate | None
     most_bytes: int
     most_streams: int
+    most_streams_each: int
     inlets: Collection[Inlet]
 
 
-def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
+def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
     """Return the platform as an ASGI application, to be served or mounted into another. The platform has to be open
     while it is called.
 
@@ -71,11 +72,18 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         buckets=Buckets(rate) if rate is not None else None,
     )
     surroundings = Surroundings(platform)
-    desk = Desk(
-        entrance, surroundings, options.get("most_bytes", MOST_BYTES), options.get("most_streams", MOST_STREAMS)
+    streams = OpenStreams(
+        options.get("most_streams", MOST_STREAMS), options.get("most_streams_each", MOST_STREAMS_EACH)
     )
+    desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES))
+    return assemble(desk, OPERATIONS, options.get("inlets", ()))
+
+
+def assemble(desk: "Desk", operations: Iterable[AnyOperation], inlets: Collection[Inlet]) -> Starlette:
+    """Return the application in which a desk answers these operations."""
+    surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
-    for operation in OPERATIONS:
+    for operation in operations:
         by_path[operation.path][operation.method] = operation
     routes = [Route(path, Resource(desk, methods)) for path, methods in by_path.items()]
     routes += [
@@ -83,7 +91,7 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         Route("/readyz", partial(_is_ready, surroundings)),
         Route("/v1/openapi.json", _show_document),
     ]
-    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in options.get("inlets", ())]
+    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in inlets]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -107,11 +115,11 @@ class Refused(Exception):
 class Desk:
     """Takes calls from the entrance to their operations."""
 
-    def __init__(self, entrance: Entrance, surroundings: Surroundings, most_bytes: int, most_streams: int) -> None:
+    def __init__(self, entrance: Entrance, surroundings: Surroundings, streams: OpenStreams, most_bytes: int) -> None:
         self._entrance = entrance
-        self._surroundings = surroundings
+        self.surroundings = surroundings
+        self._streams = streams
         self._most_bytes = most_bytes
-        self._most_streams = most_streams
 
     async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
         return await _or_problem(self._carry_out(operation, request), operation.name)
@@ -121,30 +129,30 @@ class Desk:
         return await _or_problem(self._take(inlet, request), inlet.path)
 
     async def _take(self, inlet: Inlet, request: Request) -> ASGIApp:
-        self._entrance.let_post(request, self._surroundings.services.clock)
+        self._entrance.let_post(request, self.surroundings.services.clock)
         headers = {name.lower(): value for name, value in request.headers.items()}
         found = await inlet.take(Post(headers, await self._read(request), dict[str, str](request.path_params)))
         return Response(json.dumps(found).encode(), headers=_JSON)
 
     async def _carry_out(self, operation: AnyOperation, request: Request) -> ASGIApp:
-        services = self._surroundings.services
+        services = self.surroundings.services
         caller = await self._entrance.admit(request, services.clock)
         asked = _parse_asked(operation, request)
         sent = await self._parse_sent(operation, request)
         call = Call[Any, Any](
-            self._surroundings.client_of(caller),
+            self.surroundings.client_of(caller),
             asked,
             sent,
-            self._surroundings,
+            self.surroundings,
             key=_key_of(request) if operation.takes_key else None,
             last_event_id=_place_of(request) if operation.streams else None,
         )
-        if operation.streams and self._surroundings.tail.followers >= self._most_streams:
-            told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", f"{self._most_streams} streams are open")
-            raise Refused(told.model_copy(update={"retry_after": 10.0}))
         found = await operation.handle(call)
         if isinstance(found, Stream):
-            return EventStream(found.chunks, services.clock, partial(self._entrance.is_still_in, request))
+            name = name_of(caller)
+            self._streams.take(name)
+            is_still_in = partial(self._entrance.is_still_in, request)
+            return EventStream(found.chunks, services.clock, is_still_in, partial(self._streams.give_back, name))
         if isinstance(found.value, Problem):
             return _problem_response(found.value)
         kind = operation.answers[found.status]

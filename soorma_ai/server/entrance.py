@@ -37,7 +37,7 @@ class Entrance:
         self._check_origin(request)
         caller = await self._caller(request)
         if self.auth is not None and self.buckets is not None:
-            wait = self.buckets.take(_name_of(caller), clock.monotonic())
+            wait = self.buckets.take(name_of(caller), clock.monotonic())
             if wait is not None:
                 raise Overloaded("too many calls with this token: call again later", retry_after=wait)
         return caller
@@ -118,5 +118,6 @@ def _token(request: Request) -> str:
     return token.strip()
 
 
-def _name_of(caller: Caller) -> str:
+def name_of(caller: Caller) -> str:
+    """Return under what a caller is counted: their key, or who they are."""
     return caller.key_id or f"{caller.person.tenant_id}\n{caller.person.user_id}"

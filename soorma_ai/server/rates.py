@@ -1,12 +1,16 @@
-"""How often somebody may call: a bucket of tokens each, which fills as time goes on."""
+"""How often somebody may call, by a bucket of tokens each, which fills as time goes on; and how many streams they may
+hold open."""
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass
 from datetime import timedelta
 
-from soorma_ai.errors import ConfigError
+from soorma_ai.errors import ConfigError, Overloaded, TransientError
 
 MOST_BUCKETS = 10_000
+MOST_STREAMS = 2_000
+MOST_STREAMS_EACH = 100
+RETRY = timedelta(seconds=10)
 
 
 @dataclass(frozen=True)
@@ -41,3 +45,30 @@ class Buckets:
 
     def __len__(self) -> int:
         return len(self._left)
+
+
+class OpenStreams:
+    """Counts the streams that are open: of everybody at most `most`, of each caller at most `most_each`."""
+
+    def __init__(self, most: int = MOST_STREAMS, most_each: int = MOST_STREAMS_EACH) -> None:
+        if most < 1 or most_each < 1:
+            raise ConfigError(f"most_streams={most}, most_streams_each={most_each}: give numbers above zero")
+        self._most = most
+        self._most_each = most_each
+        self._open = Counter[str]()
+
+    def take(self, key: str) -> None:
+        """Count one more. Raise Overloaded when too many are theirs, and TransientError when too many are open."""
+        if self._open[key] >= self._most_each:
+            raise Overloaded(f"{self._most_each} streams are yours already: close one first", retry_after=RETRY)
+        if self._open.total() >= self._most:
+            raise TransientError(f"{self._most} streams are open: try again later", retry_after=RETRY)
+        self._open[key] += 1
+
+    def give_back(self, key: str) -> None:
+        self._open[key] -= 1
+        if not self._open[key]:
+            del self._open[key]
+
+    def __len__(self) -> int:
+        return self._open.total()

@@ -33,14 +33,15 @@ async def follow_log(client: Client, surroundings: Surroundings, after: int | No
         yield _hello(place)
         last = clock.monotonic()
         while not surroundings.is_ending and not tail.is_broken:
-            kept = tail.behind(place)
+            kept = tail.behind(place, _PAGE)
             if kept is None:
                 page = await client.events(after=place, limit=_PAGE)
                 chunks, is_end = [chunk_of(row) for row in page.events], page.is_end
                 place = page.after
             else:
                 chunks = [r.chunk for r in kept if r.tenant_id == person.tenant_id and user in (None, r.user_id)]
-                place, is_end = kept[-1].seq if kept else place, True
+                place = kept[-1].seq if kept else place
+                is_end = place >= tail.end
             for chunk in chunks:
                 yield chunk
             if chunks:
@@ -93,12 +94,25 @@ async def _end_of(client: Client) -> int:
 class EventStream:
     """The answer that sends a stream: as fast as it is read, and no longer than its caller may see it."""
 
-    def __init__(self, chunks: AsyncIterator[bytes], clock: Clock, may_go_on: Callable[[], Awaitable[bool]]) -> None:
+    def __init__(
+        self,
+        chunks: AsyncIterator[bytes],
+        clock: Clock,
+        may_go_on: Callable[[], Awaitable[bool]],
+        on_end: Callable[[], None],
+    ) -> None:
         self._chunks = chunks
         self._clock = clock
         self._may_go_on = may_go_on
+        self._on_end = on_end
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await self._answer(receive, send)
+        finally:
+            self._on_end()
+
+    async def _answer(self, receive: Receive, send: Send) -> None:
         headers = [
             (b"content-type", b"text/event-stream"),
             (b"cache-control", b"no-store"),

@@ -7,7 +7,6 @@ from typing import TypeVar
 
 from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
-from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.server.tail import Tail
@@ -16,8 +15,12 @@ T = TypeVar("T")
 
 
 class Surroundings:
-    def __init__(self, platform: Platform) -> None:
+    """Of callers who are trusted, it is believed that they are the root; what they change is written down nowhere, as
+    what is changed on the spot by who owns the store."""
+
+    def __init__(self, platform: Client, *, trusts_callers: bool = False) -> None:
         self._platform = platform
+        self._trusts_callers = trusts_callers
         self._ending = asyncio.Event()
         self.tail = Tail()
 
@@ -30,8 +33,12 @@ class Surroundings:
             raise StoreUnavailable("the platform is not open: try again later") from error
 
     def client_of(self, caller: Caller) -> Client:
-        """Return the calls of this person, who is never the trusted root, whatever their token says."""
-        _, person = self.services, replace(caller.person, roles=caller.person.roles or frozenset[str]())
+        """Return the calls of this person, who is never the root where callers are not trusted, whatever their token
+        says."""
+        services = self.services
+        if self._trusts_callers:
+            return Client(services, caller.person)
+        person = replace(caller.person, roles=caller.person.roles or frozenset[str]())
         return self._platform.as_caller(replace(caller, person=person))
 
     @property

@@ -1,10 +1,12 @@
 """The newest events of the log, read once for all who follow it."""
 
 import asyncio
+from bisect import bisect_right
 from collections import defaultdict, deque
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.ports import StoredEvent
@@ -81,17 +83,13 @@ class Tail:
     def end(self) -> int:
         return self._end
 
-    def behind(self, place: int) -> Sequence[Row] | None:
-        """Return the rows behind a place of the log; None where not all of them are kept any more."""
+    def behind(self, place: int, most: int) -> Sequence[Row] | None:
+        """Return so many rows behind a place of the log; None where not all of them are kept any more. Whoever reads
+        them slowly holds no more of them than these."""
         if not self._rows or not self._begin <= place <= self._end:
             return () if place == self._end and self._end else None
-        found: list[Row] = []
-        for row in reversed(self._rows):
-            if row.seq <= place:
-                break
-            found.append(row)
-        found.reverse()
-        return found
+        begin = bisect_right(self._rows, place, key=_seq)
+        return tuple(islice(self._rows, begin, begin + most))
 
     def wake_all(self) -> None:
         for followers in self._followers.values():
@@ -145,6 +143,10 @@ class Tail:
             self._begin = dropped.seq
         for one in woken:
             one.set()
+
+
+def _seq(row: Row) -> int:
+    return row.seq
 
 
 def _keys_of(event: EventEnvelope) -> tuple[str, ...]:

@@ -27,7 +27,9 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.tasks import DelegationSpec
+from soorma_ai.ports import StoredEvent
 from soorma_ai.testing.scripted import complete, publish
 
 RESERVE = publish("inventory.reserve.requested", order_id="A1")
@@ -466,6 +468,16 @@ async def test_agents_and_their_events_are_found(platform: Platform, client: Pla
         await registry.query(topic="gossip")
 
 
+async def test_agents_that_meet_any_requirement_are_found(platform: Platform, client: PlatformClient) -> None:
+    await platform.start(Tool("baker", capabilities=["bake"]), Tool("chef", capabilities=["cook", "bake"]), stock())
+    found = await client.registry.discover(["fly", "bake", "cook"])
+    assert [(one.name, one.meets) for one in found] == [("chef", ("bake", "cook")), ("baker", ("bake",))]
+    assert found == await platform.registry.discover(["fly", "bake", "cook"])
+    assert found.unmet == ("fly",)
+    nobody = await client.registry.discover(["fly"])
+    assert (nobody, nobody.unmet) == ([], ("fly",))
+
+
 async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobody_of_a_tenant(
     platform: Platform, client: PlatformClient
 ) -> None:
@@ -529,3 +541,44 @@ async def test_a_plan_that_is_not_begun_is_followed(platform: Platform, client: 
     plan = await client.submit("order.received", ORDER)
     assert (await client.follow(plan.plan_id)).goal_id == plan.goal_id
     await until(platform, lambda: platform.plans(status="completed"))
+
+
+async def test_a_plan_says_how_it_is_and_is_cancelled_by_who_follows_it(
+    platform: Platform, client: PlatformClient
+) -> None:
+    plan_id = await asking(platform, client)
+    plan = await client.follow(plan_id)
+    assert (await plan.status(), (await client.plan(plan_id)).goal_id) == (PlanStatus.PAUSED, plan.goal_id)
+    assert await plan.cancel("changed our mind") is True
+    with pytest.raises(PlanCancelled, match="changed our mind"):
+        await plan.result(timeout=10)
+    assert (await plan.status(), await plan.cancel()) == (PlanStatus.CANCELLED, False)
+
+
+async def test_questions_are_found_by_the_plan_in_whose_tree_they_are_asked(
+    platform: Platform, client: PlatformClient
+) -> None:
+    await platform.start(planner(lambda question: CHARGE), payments(BY_MANAGER))
+    plans = [await client.submit("order.received", ORDER) for _ in range(2)]
+    for plan in plans:
+        asked = await plan.next_wait()
+        assert asked is not None and asked.plan_id == plan.plan_id
+        assert await client.waits(plan_id=plan.plan_id) == [asked]
+    assert len(await client.waits()) == 2
+    assert await client.waits(plan_id=NOBODY) == []
+
+
+async def test_the_log_is_read_from_its_end_back(platform: Platform, client: PlatformClient) -> None:
+    plan_id = await asking(platform, client)
+    for number in range(12):
+        await client.publish("business-facts", "told", {"number": number})
+    whole = (await client.events(limit=500)).events
+    after, found, is_end = 0, list[StoredEvent](), False
+    while not is_end:
+        page = await client.events(after=after, limit=5, newest=True)
+        found += page.events
+        after, is_end = page.after, page.is_end
+    assert found == list(reversed(whole)) and len(found) > 12
+    tree = (await client.events(limit=500, plan_id=plan_id)).events
+    assert (await client.events(limit=500, plan_id=plan_id, newest=True)).events == tuple(reversed(tree))
+    assert (await client.events(after=found[-1].seq, newest=True)).events == ()

@@ -52,7 +52,7 @@ SAFE: dict[str, tuple[Callable[[AsyncClient], Awaitable[object]], bytes]] = {
     "publish": (lambda client: client.publish("business-facts", "a", {}), json_of({"event_id": "1"}, "201 Created")),
     "ask": (lambda client: client.ask("a", {}), json_of({"request_id": "1"}, "202 Accepted")),
     "answer": (lambda client: client.answer("wait-1", {}), json_of({"outcome": "accepted"})),
-    "discover": (lambda client: client.registry.discover([]), json_of({"agents": []})),
+    "discover": (lambda client: client.registry.discover([]), json_of({"agents": [], "unmet": []})),
 }
 UNSAFE: dict[str, Callable[[AsyncClient], Awaitable[object]]] = {
     "cancel": lambda client: client.cancel("plan-1"),

@@ -1,10 +1,12 @@
+"""The control socket of who owns a store: who may open it, what is said over it, and what it outlives."""
+
 import asyncio
 import gc
-import json
 import os
 import resource
 import socket
 import stat
+import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -12,55 +14,58 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
+import httpx
 import pytest
+from kit import payments, planner, the_wait
 
-from soorma_ai.adapters.owner.control import LONGEST_LINE, ControlServer, OwnerGone, ask_owner
-from soorma_ai.domain.values import JsonObject
+from soorma_ai import Platform
+from soorma_ai.adapters.owner.control import ControlSocket, Converse
+from soorma_ai.adapters.tokens.api_keys import new_key
+from soorma_ai.clients.owner import OwnerClient, OwnerGone, ask_owner
+from soorma_ai.core.tokens import name_token
+from soorma_ai.domain.people import Person
 from soorma_ai.errors import (
     ConfigError,
-    IllegalTransition,
-    LimitExceeded,
+    Forbidden,
     LocalProtocolError,
     NotFound,
-    PlanCancelled,
-    RateLimited,
-    RemoteProtocolError,
+    ServerUnavailable,
     SoormaError,
     StoreUnavailable,
-    VersionConflict,
 )
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.server.local import MOST_BYTES
+from soorma_ai.testing.scripted import publish
 
-Handle = Callable[[JsonObject], Awaitable[JsonObject]]
-
-
-async def echo(request: JsonObject) -> JsonObject:
-    return {"heard": request}
-
-
-def raising(error: Exception) -> Handle:
-    async def handle(request: JsonObject) -> JsonObject:
-        raise error
-
-    return handle
+ROOT = Person()
+ANN = Person("default", "ann", frozenset())
 
 
 @asynccontextmanager
-async def serving(path: Path, handle: Handle = echo) -> AsyncIterator[Path]:
-    server = ControlServer(path, handle)
-    await server.start()
+async def listening(path: Path, converse: Converse) -> AsyncIterator[None]:
+    async def begin() -> Converse:
+        return converse
+
+    control = ControlSocket(path, begin)
+    await control.start()
     try:
-        yield path
+        yield
     finally:
-        await server.close()
+        await control.close()
+
+
+async def silent(connection: socket.socket) -> None:
+    await asyncio.Event().wait()
 
 
 @asynccontextmanager
-async def raw_line_server(path: Path, answer: bytes) -> AsyncIterator[None]:
-    """A peer that reads one line, says `answer` and hangs up."""
+async def raw_server(path: Path, answer: bytes) -> AsyncIterator[None]:
+    """A peer that reads something, says `answer` and hangs up."""
 
     async def converse(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readline()
+        await reader.readuntil(b"\r\n\r\n")
         writer.write(answer)
         writer.close()
 
@@ -79,6 +84,12 @@ def path() -> Iterator[Path]:
 
 
 @pytest.fixture
+async def platform(path: Path) -> AsyncIterator[Platform]:
+    async with Platform(f"sqlite:///{path.with_suffix('')}") as opened:
+        yield opened
+
+
+@pytest.fixture
 async def reports() -> list[object]:
     """What the event loop is told of errors that nobody caught."""
     told: list[object] = []
@@ -88,21 +99,24 @@ async def reports() -> list[object]:
     return told
 
 
-async def test_many_ask_at_once_and_each_gets_its_own_answer(path: Path) -> None:
-    async with serving(path):
-        answers = await asyncio.gather(*(ask_owner(path, {"n": n}, timeout=5) for n in range(50)))
-    assert answers == [{"heard": {"n": n}} for n in range(50)]
-
-
-async def waiting_for_ever(request: JsonObject) -> JsonObject:
-    await asyncio.Event().wait()
-    return {}
-
-
 def left_behind(path: Path) -> None:
     """A socket whose owner was killed."""
     with socket.socket(socket.AF_UNIX) as left:
         left.bind(str(path))
+
+
+def take_away(path: Path) -> None:
+    path.unlink()
+
+
+async def sessions(client: OwnerClient) -> list[str]:
+    return [one.session_id for one in await client.sessions(limit=100)]
+
+
+async def ask(
+    path: Path, do: Callable[[OwnerClient], Awaitable[Any]], person: Person = ROOT, timeout: float = 20
+) -> Any:
+    return await ask_owner(path, person, do, timeout=timeout)
 
 
 def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> None:
@@ -115,13 +129,12 @@ def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> No
         return look
 
     async def start() -> None:
-        server = ControlServer(path, echo)
         sys.settrace(look)
         try:
-            await server.start()
+            async with listening(path, silent):
+                sys.settrace(None)
         finally:
             sys.settrace(None)
-        await server.close()
 
     before, traced = os.umask(0), sys.gettrace()
     try:
@@ -132,178 +145,260 @@ def test_the_socket_is_for_its_user_only_from_the_first_moment(path: Path) -> No
     assert seen == {0o600}
 
 
+async def test_many_ask_at_once_and_each_gets_its_own_answer(platform: Platform, path: Path) -> None:
+    def make(number: int) -> Awaitable[Any]:
+        return ask(path, lambda client: client.create_session(f"of {number}"), Person("default", f"user {number}"))
+
+    made = await asyncio.gather(*(make(number) for number in range(30)))
+    assert [(one.name, one.user_id) for one in made] == [(f"of {n}", f"user {n}") for n in range(30)]
+
+
+async def test_who_calls_is_whom_they_say_and_may_be_the_root(platform: Platform, path: Path) -> None:
+    key, _ = new_key("default", "eve", platform.services.clock.now())
+    with pytest.raises(Forbidden):
+        await ask(path, lambda client: client.keys.add(key), ANN)
+    await ask(path, lambda client: client.keys.add(key))
+    assert [one.key_id for one in await platform.keys.ls()] == [key.key_id]
+    assert await ask(path, lambda client: client.keys.revoke(key.key_id)) is True
+    assert await ask(path, lambda client: client.keys.revoke(key.key_id)) is False
+    with pytest.raises(NotFound):
+        await ask(path, lambda client: client.keys.revoke("unknown"))
+    with pytest.raises(Forbidden):
+        await ask(path, lambda client: client.prune(timedelta(days=2), ["failed"]), ANN)
+    assert await platform.audit() == []
+
+
+async def test_a_question_is_answered_and_a_plan_cancelled_by_the_routes_of_every_server(
+    platform: Platform, path: Path
+) -> None:
+    await platform.start(planner(lambda question: publish("payment.charge.requested", amount=5)), payments("always"))
+    plan = await platform.submit("order.received", {"order_id": "A1"})
+    wait = await the_wait(platform)
+    assert await ask(path, lambda client: client.answer(wait.wait_id, {"approved": "much"})) == "invalid"
+    with pytest.raises(NotFound):
+        await ask(path, lambda client: client.cancel(plan.plan_id), ANN)
+    assert await ask(path, lambda client: client.cancel(plan.plan_id, "no more")) is True
+    with pytest.raises(NotFound):
+        await ask(path, lambda client: client.redrive(7))
+
+
+async def test_what_is_over_is_removed_part_by_part(platform: Platform, path: Path) -> None:
+    part = await ask(path, lambda client: client.prune(timedelta(days=2), ["failed", "completed"], batches=3))
+    assert (part.plans, part.after) == (0, None)
+    with pytest.raises(LocalProtocolError, match="24 hours"):
+        await ask(path, lambda client: client.prune(timedelta(hours=2), ["failed"]))
+
+
+@pytest.mark.parametrize("token", [None, "nobody", name_token(ROOT)[:-8], "e30="])
+async def test_a_call_that_names_nobody_is_refused(platform: Platform, path: Path, token: str | None) -> None:
+    async with httpx.AsyncClient(
+        transport=httpx.AsyncHTTPTransport(uds=str(path)), base_url="http://localhost"
+    ) as http:
+        headers = {} if token is None else {"authorization": f"Bearer {token}"}
+        assert (await http.get("/v1/plans", headers=headers)).status_code == 401
+        assert (await http.post("/v1/keys/k/revoke", json={}, headers=headers)).status_code == 401
+        assert (await http.get("/v1/plans", headers={"host": "evil.example"})).status_code == 403
+
+
+async def test_an_owner_whom_nobody_asks_loads_nothing_and_listens_all_the_same(path: Path) -> None:
+    program = (
+        "import asyncio, sys\n"
+        "from soorma_ai import Platform\n"
+        "async def main():\n"
+        f"    async with Platform('sqlite:///{path.with_suffix('')}'):\n"
+        "        print([name for name in ('starlette', 'uvicorn', 'httpx') if name in sys.modules])\n"
+        "asyncio.run(main())\n"
+    )
+    run = await asyncio.to_thread(
+        subprocess.run, [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert run.stdout == "[]\n"
+
+
 async def test_a_socket_that_a_killed_owner_left_is_replaced(path: Path) -> None:
     left_behind(path)
-    async with serving(path):
-        assert await ask_owner(path, {}, timeout=5) == {"heard": {}}
+    async with Platform(f"sqlite:///{path.with_suffix('')}"):
+        assert await ask(path, sessions) == []
 
 
 def test_a_file_that_is_no_socket_is_kept_and_a_directory_must_be_there(path: Path) -> None:
+    async def start(place: Path) -> None:
+        async with listening(place, silent):
+            pass
+
     path.write_text("precious")
     for place, fault in ((path, "no socket"), (path.parent / "nowhere" / "db.sock", "cannot be made")):
         with pytest.raises(ConfigError, match=fault):
-            asyncio.run(ControlServer(place, echo).start())
+            asyncio.run(start(place))
     assert path.read_text() == "precious"
 
 
 async def test_closing_leaves_the_socket_of_the_next_owner(path: Path) -> None:
-    first = ControlServer(path, echo)
-    await first.start()
-    async with serving(path):
-        await first.close()
-        assert await ask_owner(path, {}, timeout=5) == {"heard": {}}
+    async with listening(path, silent):
+        take_away(path)
+        left_behind(path)
+    assert stat.S_ISSOCK(os.lstat(path).st_mode)
 
 
 async def test_closing_takes_the_socket_away_and_closing_twice_or_before_the_start_is_nothing(path: Path) -> None:
-    server = ControlServer(path, echo)
-    await server.close()
-    await server.start()
+    async def begin() -> Converse:
+        return silent
+
+    control = ControlSocket(path, begin)
+    await control.close()
+    await control.start()
     assert [entry.name for entry in path.parent.iterdir()] == [path.name]
-    await server.close()
+    await control.close()
     assert list(path.parent.iterdir()) == []
-    await server.close()
+    await control.close()
 
 
-class TooOld(ConfigError):
-    """Only the owner knows it."""
-
-    code = "too_old"
-
-
-@pytest.mark.parametrize(
-    ("error", "told"),
-    [
-        *((kind("no such planner: give one of a, b"), kind) for kind in (ConfigError, NotFound, SoormaError)),
-        *((kind("stale"), kind) for kind in (IllegalTransition, VersionConflict)),
-        (LimitExceeded("max_tokens", "501 of 500"), LimitExceeded),
-        (PlanCancelled("p-1", "no longer wanted"), PlanCancelled),
-        (RateLimited("slow down", retry_after=timedelta(seconds=2.5)), RateLimited),
-        (TooOld("the file is of version 9"), ConfigError),
-    ],
-)
-async def test_an_error_of_our_tree_comes_out_as_the_class_it_had_or_is_derived_from_with_what_it_carries(
-    path: Path, error: SoormaError, told: type[SoormaError]
+async def test_a_bug_in_the_owner_is_answered_and_survived(
+    platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with serving(path, raising(error)):
-        with pytest.raises(SoormaError) as raised:
-            await ask_owner(path, {}, timeout=5)
-    carried = {name: value for name, value in vars(error).items() if name != "counts"}  # which only a handling reads
-    assert (type(raised.value), str(raised.value)) == (told, str(error))
-    assert vars(raised.value).items() >= carried.items()
+    async def breaks(client: Client, **options: Any) -> Any:
+        raise ZeroDivisionError
 
-
-async def test_a_bug_in_the_owner_is_answered_reported_and_survived(path: Path, reports: list[object]) -> None:
-    async def handle(request: JsonObject) -> JsonObject:
-        return {"cost": 1 / 0} if request else {"still": "here"}
-
-    async with serving(path, handle):
+    with monkeypatch.context() as planted:
+        planted.setattr(Client, "sessions", breaks)
         with pytest.raises(SoormaError, match="its log says why"):
-            await ask_owner(path, {"divide": True}, timeout=5)
-        assert await ask_owner(path, {}, timeout=5) == {"still": "here"}
-    assert [type(error) for error in reports] == [ZeroDivisionError]
+            await ask(path, sessions)
+    assert await ask(path, sessions) == []
 
 
-async def test_a_line_that_is_malformed_or_too_long_is_answered_and_the_next_one_is_heard(path: Path) -> None:
-    malformed = dict.fromkeys((b"not json", b"[1, 2]", b"\xff\xfe", b"", b'{"a":' * 20_000), "no JSON object")
-    too_long = {b'{"text": "' + b"x" * (2 * LONGEST_LINE) + b'"}': "longer than 4194304 bytes"}
-    async with serving(path):
-        reader, writer = await asyncio.open_unix_connection(path)
-        for line, fault in (malformed | too_long).items():
-            writer.write(line + b'\n{"n": 1}\n')
-            refused = json.loads(await reader.readline())["error"]
-            assert (refused["code"], fault in refused["message"]) == ("remote_protocol", True), line[:20]
-            assert json.loads(await reader.readline()) == {"heard": {"n": 1}}
-        writer.close()
+async def test_four_mebibytes_are_taken_and_more_is_refused(platform: Platform, path: Path) -> None:
+    def told(size: int) -> Callable[[OwnerClient], Awaitable[str]]:
+        return lambda client: client.publish("business-facts", "told", {"text": "x" * size})
+
+    event_id = await ask(path, told(MOST_BYTES - 1_000))
+    assert await platform.services.store.events.event(event_id) is not None
+    with pytest.raises(SoormaError, match="longer than 4194304 bytes"):
+        await ask(path, told(MOST_BYTES))
+    assert await ask(path, sessions) == []
 
 
-async def test_four_mebibytes_go_and_come_back_and_more_is_refused(path: Path) -> None:
-    async def answer(request: JsonObject) -> JsonObject:
-        return {"text": request.get("text", "x" * LONGEST_LINE)}
-
-    text = "x" * (LONGEST_LINE - 100)
-    async with serving(path, answer):
-        assert await ask_owner(path, {"text": text}, timeout=30) == {"text": text}
-        with pytest.raises(LocalProtocolError, match="the request has"):
-            await ask_owner(path, {"text": "x" * LONGEST_LINE}, timeout=5)
-        with pytest.raises(LocalProtocolError, match="ask for less"):
-            await ask_owner(path, {}, timeout=5)
+def posted(body: bytes, length: int | None = None) -> bytes:
+    lines = (
+        b"POST /v1/memory/sessions HTTP/1.1",
+        b"host: localhost",
+        b"content-type: application/json",
+        b"authorization: Bearer " + name_token(ROOT).encode(),
+        b"content-length: " + str(len(body) if length is None else length).encode(),
+    )
+    return b"\r\n".join(lines) + b"\r\n\r\n" + body
 
 
-async def test_a_request_that_breaks_off_is_not_carried_out(path: Path) -> None:
-    heard: list[JsonObject] = []
-
-    async def handle(request: JsonObject) -> JsonObject:
-        heard.append(request)
-        return {}
-
-    async with serving(path, handle):
-        reader, writer = await asyncio.open_unix_connection(path)
-        writer.write(b'{"do": "cancel"}')
-        writer.write_eof()
-        assert await reader.read() == b""
-        writer.close()
-    assert heard == []
+async def test_a_request_that_breaks_off_is_not_carried_out(platform: Platform, path: Path) -> None:
+    reader, writer = await asyncio.open_unix_connection(path)
+    writer.write(posted(b'{"session_id": "talk"}', 23))
+    writer.close()
+    await writer.wait_closed()
+    await reader.read()
+    assert await ask(path, sessions) == []
 
 
-async def test_who_hangs_up_before_the_answer_does_no_harm(path: Path, reports: list[object]) -> None:
-    asked, go_on = asyncio.Event(), asyncio.Event()
+async def test_who_hangs_up_before_the_answer_does_no_harm_and_what_they_asked_is_done(
+    platform: Platform, path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, go_on, made, create = asyncio.Event(), asyncio.Event(), asyncio.Event(), Client.create_session
 
-    async def handle(request: JsonObject) -> JsonObject:
+    async def slowly(client: Client, *given: Any, **named: Any) -> Any:
         asked.set()
         await go_on.wait()
-        return {"text": "x" * 1_000_000}
+        session = await create(client, *given, **named)
+        made.set()
+        return session
 
-    async with serving(path, handle):
-        _, writer = await asyncio.open_unix_connection(path)
-        writer.write(b"{}\n")
-        await asked.wait()
-        writer.close()
-        await writer.wait_closed()
-        go_on.set()
-        assert "text" in await ask_owner(path, {}, timeout=5)
+    monkeypatch.setattr(Client, "create_session", slowly)
+    _, writer = await asyncio.open_unix_connection(path)
+    writer.write(posted(b'{"session_id": "talk"}'))
+    await asked.wait()
+    writer.close()
+    await writer.wait_closed()
+    go_on.set()
+    await asyncio.wait_for(made.wait(), 5)
+    assert await ask(path, sessions) == ["talk"]
     gc.collect()
     assert reports == []
 
 
 async def test_nobody_at_the_socket_or_one_who_dies_in_the_middle_means_the_owner_is_gone(path: Path) -> None:
     with pytest.raises(OwnerGone):
-        await ask_owner(path, {}, timeout=5)
+        await ask(path, sessions)
     left_behind(path)
     with pytest.raises(OwnerGone, match="look again who owns the file"):
-        await ask_owner(path, {}, timeout=5)
-    async with raw_line_server(path, b'{"heard": '):
-        with pytest.raises(OwnerGone):
-            await ask_owner(path, {}, timeout=5)
+        await ask(path, sessions)
+    take_away(path)
+    for said in (b"", b"HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n[]"):
+        async with raw_server(path, said):
+            with pytest.raises(OwnerGone):
+                await ask(path, sessions)
 
 
-async def test_closing_gives_up_the_requests_in_hand(path: Path) -> None:
+async def test_the_socket_of_another_user_is_told_as_that(path: Path) -> None:
+    async def refused(client: OwnerClient) -> None:
+        try:
+            raise PermissionError(13, "Permission denied")
+        except PermissionError as error:
+            raise ServerUnavailable("http://localhost cannot be reached") from error
+
+    with pytest.raises(ConfigError, match="belongs to another user"):
+        await ask(path, refused)
+
+
+async def test_closing_gives_up_the_requests_in_hand(
+    path: Path, monkeypatch: pytest.MonkeyPatch, reports: list[object]
+) -> None:
     asked = asyncio.Event()
 
-    async def handle(request: JsonObject) -> JsonObject:
+    async def never(client: Client, **options: Any) -> Any:
         asked.set()
         await asyncio.Event().wait()
-        return {}
 
-    server = ControlServer(path, handle)
-    await server.start()
-    question = asyncio.create_task(ask_owner(path, {}, timeout=30))
-    await asked.wait()
-    await server.close()
+    monkeypatch.setattr(Client, "sessions", never)
+    async with Platform(f"sqlite:///{path.with_suffix('')}"):
+        question = asyncio.create_task(ask(path, sessions))
+        await asked.wait()
     with pytest.raises(OwnerGone):
         await question
+    gc.collect()
+    assert reports == []
 
 
-async def test_closing_does_not_wait_for_a_connection_that_says_nothing(path: Path) -> None:
-    async with serving(path):
+@pytest.mark.parametrize("said", [b"", b"GET /v1/plans HTTP/1.1\r\n", posted(b'{"se', 22)])
+async def test_closing_waits_for_nobody_who_says_little(path: Path, said: bytes) -> None:
+    async with Platform(f"sqlite:///{path.with_suffix('')}"):
         reader, writer = await asyncio.open_unix_connection(path)
+        writer.write(said)
+        assert await ask(path, sessions) == []
     assert await reader.read() == b""
     writer.close()
 
 
-async def test_an_owner_that_takes_too_long_is_busy_not_gone(path: Path) -> None:
-    async with serving(path, waiting_for_ever):
-        with pytest.raises(StoreUnavailable, match="no answer in") as slow:
-            await ask_owner(path, {}, timeout=0.01)
+async def test_closing_ends_a_stream_that_somebody_follows(path: Path) -> None:
+    async def follow(client: OwnerClient) -> None:
+        async for _ in client.events_stream(after=0):
+            came.set()
+
+    came = asyncio.Event()
+    async with Platform(f"sqlite:///{path.with_suffix('')}") as platform:
+        await platform.publish("business-facts", "told", {})
+        following = asyncio.create_task(ask(path, follow))
+        await came.wait()
+    with pytest.raises(OwnerGone):
+        await following
+
+
+async def test_an_owner_that_takes_too_long_is_busy_not_gone(
+    platform: Platform, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def never(client: Client, **options: Any) -> Any:
+        await asyncio.Event().wait()
+
+    await ask(path, sessions)
+    monkeypatch.setattr(Client, "sessions", never)
+    with pytest.raises(StoreUnavailable, match="no answer in") as slow:
+        await ask(path, sessions, timeout=0.05)
     assert not isinstance(slow.value, OwnerGone)
 
 
@@ -312,50 +407,32 @@ async def test_an_owner_that_does_not_even_listen_keeps_nobody_longer_than_asked
         deaf.bind(str(path))
         deaf.listen()
         with pytest.raises(StoreUnavailable, match="no answer in"):
-            await ask_owner(path, {"text": "x" * 4_000_000}, timeout=0.01)
+            await ask(path, sessions, timeout=0.05)
 
 
-async def test_closing_does_not_wait_for_a_client_that_does_not_read_its_answer(path: Path) -> None:
-    async with serving(path):
-        reader, writer = await asyncio.open_unix_connection(path, limit=2**10)
-        writer.write(b'{"text": "' + b"x" * 4_000_000 + b'"}\n')
-        assert await reader.readexactly(1)
-    assert len(await reader.read()) < 4_000_000
-    writer.close()
+async def test_an_answer_that_nobody_understands_is_an_error(path: Path) -> None:
+    async with raw_server(path, b"HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 5\r\n\r\nhello"):
+        with pytest.raises(SoormaError, match="none that this version reads"):
+            await ask(path, sessions)
 
 
 async def test_out_of_descriptors_the_owner_lives_on(
-    path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
+    platform: Platform, path: Path, reports: list[object], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("soorma_ai.adapters.owner.control._PAUSE", 0.0)
-    async with serving(path):
-        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-        with socket.socket(socket.AF_UNIX) as client:
-            client.setblocking(False)
-            lowest_free = os.dup(client.fileno())
-            os.close(lowest_free)
-            resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
-            try:
-                client.connect(str(path))
-                client.send(b"{}\n")
-                for _ in range(10):
-                    await asyncio.sleep(0)
-            finally:
-                resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-            assert await asyncio.get_running_loop().sock_recv(client, 100) == b'{"heard":{}}\n'
+    assert await ask(path, sessions) == []
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    with socket.socket(socket.AF_UNIX) as client:
+        client.setblocking(False)
+        lowest_free = os.dup(client.fileno())
+        os.close(lowest_free)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest_free, hard))
+        try:
+            client.connect(str(path))
+            client.send(posted(b"{}"))
+            for _ in range(10):
+                await asyncio.sleep(0)
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert (await asyncio.get_running_loop().sock_recv(client, 12)) == b"HTTP/1.1 201"
     assert reports == []
-
-
-@pytest.mark.parametrize(
-    ("line", "kind", "message"),
-    [
-        (b"hello\n", RemoteProtocolError, "the owner's answer is no JSON object"),
-        (b'{"error": {"code": "from_the_future", "message": "no idea"}}\n', SoormaError, "no idea"),
-    ],
-)
-async def test_an_answer_that_nobody_understands_is_an_error(
-    path: Path, line: bytes, kind: type[SoormaError], message: str
-) -> None:
-    async with raw_line_server(path, line):
-        with pytest.raises(kind, match=message):
-            await ask_owner(path, {}, timeout=5)

@@ -132,12 +132,33 @@ async def test_the_first_plan_that_names_a_session_makes_it(store: Store) -> Non
 @pytest.mark.parametrize("begun_by_a_plan", [False, True])
 async def test_a_session_keeps_the_first_name_that_it_was_given(store: Store, begun_by_a_plan: bool) -> None:
     joining = SavePlan(in_session("p-1", "s", seconds=5), None)
-    naming = OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"}))
+    naming = OpenSession("default", session("s", name="Trip", metadata={"to": "Rome"}, user_id="bob"))
     await do(store, *((joining, naming) if begun_by_a_plan else (naming, joining)))
-    await do(store, OpenSession("default", session("s", name="Again", metadata={"to": "Oslo"})))
+    await do(store, OpenSession("default", session("s", name="Again", metadata={"to": "Oslo"}, user_id="bob")))
     found = await store.memory.session("default", "s")
     assert found is not None and (found.name, found.metadata, found.plan_count) == ("Trip", {"to": "Rome"}, 1)
-    assert found.user_id == ("bob" if begun_by_a_plan else "ann")
+    assert found.user_id == "bob"
+
+
+@pytest.mark.parametrize("begun_by_a_plan", [False, True])
+async def test_a_session_of_another_user_is_neither_opened_nor_changed(store: Store, begun_by_a_plan: bool) -> None:
+    theirs = SavePlan(in_session("p-1", "s"), None) if begun_by_a_plan else OpenSession("default", session("s"))
+    await do(store, theirs)
+    before = await store.memory.sessions("default", 9)
+    mine = OpenSession("default", session("s", name="Mine", user_id="eve"))
+    with pytest.raises(VersionConflict, match="another user's"):
+        await store.memory.memorize([mine], NOW)
+    with pytest.raises(VersionConflict, match="another user's"):
+        await store.queue.send([event("e-1")], None, NOW, session=mine)
+    assert await store.memory.sessions("default", 9) == before
+    assert await store.events.event("e-1") is None
+
+
+async def test_an_event_is_sent_with_the_session_that_it_opens(store: Store) -> None:
+    await store.queue.send([event("e-1")], None, NOW, session=OpenSession("default", session("s")))
+    await store.queue.send([event("e-2")], None, NOW, session=OpenSession("default", session("s")))
+    assert await store.memory.sessions("default", 9) == [session("s")]
+    assert len(await store.events.events()) == 2
 
 
 async def test_the_session_where_something_happened_last_comes_first(store: Store) -> None:

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 from kit import PATIENCE, payments, planner, stock, the_wait
 
-from soorma_ai import Platform
+from soorma_ai import Agent, Platform
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import Forbidden, NotFound, SoormaError, StoreUnavailable
+from soorma_ai.errors import Forbidden, Held, NotFound, SoormaError, StoreUnavailable
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.plan_handle import PlanHandle
 from soorma_ai.testing.scripted import publish
 
@@ -107,7 +108,90 @@ async def test_a_request_that_is_held_has_been_asked_and_stays_written_down(plat
     assert len(await written(platform)) == 2
 
 
-async def test_a_change_that_cannot_be_written_down_is_told_as_what_it_came_to(
+async def test_a_kill_right_behind_a_change_loses_no_row_of_it(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def is_killed(entry: object) -> None:
+        raise StoreUnavailable("the process was killed behind the transaction of the change")
+
+    plan = await held(platform)
+    before = await written(platform)
+    wait, ann = await the_wait(platform), caller(platform, "ann")
+    monkeypatch.setattr(platform.services.store.audit, "record", is_killed)
+    await ann.request("inventory.reserve.requested", {"order_id": "A"})
+    await ann.publish("business-facts", "told", {})
+    await ann.create_session("talk")
+    await ann.memory.store("k", 1, plan.plan_id)
+    await ann.memory.store_plan_context(plan.plan_id, None, {"l": 1, "m": 2})
+    await ann.memory.cleanup(plan.plan_id)
+    with pytest.raises(Held):
+        await ann.ask("payment.charge.requested", {"amount": 1})
+    assert await ann.answer(wait.wait_id, {"approved": False}) == "accepted"
+    await ann.cancel(plan.plan_id)
+    calls = ["request", "publish", "create_session", "memory.store", "memory.store_plan_context", "memory.cleanup"]
+    wanted = [("ann", call, "done") for call in calls]
+    wanted += [("ann", "ask", "held"), ("ann", "answer", "accepted"), ("ann", "cancel", "done")]
+    assert await written(platform) == before + wanted
+
+
+CHANGES: dict[str, Callable[[Client, str], Awaitable[Any]]] = {
+    "submit": lambda c, plan_id: c.submit("order.received", {}),
+    "ask": lambda c, plan_id: c.ask("inventory.reserve.requested", {"order_id": "A"}),
+    "held": lambda c, plan_id: c.ask("payment.charge.requested", {"amount": 1}),
+    "publish": lambda c, plan_id: c.publish("business-facts", "told", {}),
+    "create_session": lambda c, plan_id: c.create_session("talk"),
+    "memory.store": lambda c, plan_id: c.memory.store("k", 1, plan_id),
+    "cancel": lambda c, plan_id: c.cancel(plan_id),
+    "registry.deregister": lambda c, plan_id: c.registry.deregister("gone"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+async def test_what_cannot_be_written_down_does_not_happen(platform: Platform, change: str) -> None:
+    plan = await held(platform)
+    database: Any = platform.services.store.database  # type: ignore[attr-defined]
+
+    async def stored() -> object:
+        def read(db: Any) -> object:
+            names = [name for (name,) in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")]
+            return {name: db.execute(f"SELECT count(*) FROM {name}").fetchone() for name in names}
+
+        return await database.read(read)
+
+    async def run(sql: str) -> None:
+        await database.write(lambda db: db.execute(sql) and None)
+
+    long_ago = platform.services.clock.now() - timedelta(hours=1)
+    await platform.services.store.registry.register([Agent("gone", tenant_id="default").registration()], long_ago)
+    await run("CREATE TRIGGER no_room BEFORE INSERT ON audit BEGIN SELECT RAISE(ABORT, 'no room'); END")
+    before = await stored()
+    with pytest.raises(SoormaError, match="no room"):
+        await CHANGES[change](caller(platform, "olga", "operator"), plan.plan_id)
+    assert await stored() == before
+
+
+async def test_the_end_of_what_goes_wrong_behind_its_first_transaction_is_written_down_too(
+    platform: Platform, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, ann = await held(platform), caller(platform, "ann")
+    before = await written(platform)
+    for key in "ab":
+        await platform.memory.store(key, 1, plan.plan_id)
+    remove = PlanMemory._remove  # pyright: ignore[reportPrivateUsage]
+
+    async def breaks_at_b(self: PlanMemory, at: Any, store: Any) -> bool:
+        if at.key == "b":
+            raise StoreUnavailable("the disk is full")
+        return await remove(self, at, store)
+
+    monkeypatch.setattr(PlanMemory, "_remove", breaks_at_b)
+    with pytest.raises(StoreUnavailable):
+        await ann.memory.cleanup(plan.plan_id)
+    both = [("ann", "memory.cleanup", "done"), ("ann", "memory.cleanup", "store_unavailable")]
+    assert await written(platform) == before + both
+
+
+async def test_a_refusal_that_cannot_be_written_down_is_told_all_the_same(
     platform: Platform, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     async def is_away(entry: object) -> None:

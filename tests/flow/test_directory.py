@@ -59,14 +59,19 @@ async def test_an_agent_is_found_by_what_it_can_do(platform: Platform) -> None:
     assert found.get_produced_event_schema("fetch") == FETCHED
     assert found.get_consumed_event_schema("reading") is None is found.get_produced_event_schema("nothing")
     assert await names(platform, "reading") == ["fetcher", "reader"]
-    assert await names(platform, "reading", "fetch") == ["fetcher"]
-    assert await names(platform, "reading", "flying") == []
+    assert await names(platform, "reading", "ordering", "fetch") == ["fetcher", "orders", "reader"]
+    readers = await platform.registry.discover(["reading", "flying"])
+    assert ([(one.name, one.meets) for one in readers], readers.unmet) == (
+        [("fetcher", ("reading",)), ("reader", ("reading",))],
+        ("flying",),
+    )
     assert await names(platform) == ["fetcher", "orders", "reader"]
     assert await platform.registry.find("flying") is None
     pursuing = await platform.registry.find("ordering")
     assert pursuing is not None and pursuing.kind is AgentKind.PLANNER
-    (named,) = await platform.registry.discover(["fetch"], include_events=False)
-    assert (named.capabilities, named.events) == (("fetch", "reading"), ())
+    named = await platform.registry.discover(["fetch", "flying"], include_events=False)
+    assert [(one.capabilities, one.events, one.meets) for one in named] == [(("fetch", "reading"), (), ("fetch",))]
+    assert named.unmet == ("flying",)
     with pytest.raises(LocalProtocolError, match="letters"):
         await platform.registry.discover("fetch")
 

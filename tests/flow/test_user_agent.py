@@ -67,6 +67,11 @@ async def test_a_gate_is_brought_as_it_is_kept_and_opened_by_the_link(platform: 
     (given,) = [one.answer for one in (await platform.plan(plan.plan_id)).expectations if one.answer]
     assert given.user_id == "ann"
     assert await agent.answer(token_of(question), {"approved": False}) == "duplicate"
+    rows = [row.entry for row in await platform.audit()]
+    assert [(row.user_id, row.key_id, row.call, row.what, row.outcome) for row in rows] == [
+        ("ann", "link", "answer", question.wait.wait_id, "duplicate"),
+        ("ann", "link", "answer", question.wait.wait_id, "accepted"),
+    ]
 
 
 async def test_a_link_gives_nobody_a_role_that_they_do_not_have(platform: Platform, clock: VirtualClock) -> None:

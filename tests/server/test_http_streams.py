@@ -2,7 +2,7 @@ import asyncio
 import json
 
 import pytest
-from http_kit import Keys, OpenStream, caller, local
+from http_kit import Keys, OpenStream, caller, calling, local
 from kit import planner, stock
 
 from soorma_ai import Platform
@@ -146,6 +146,51 @@ async def test_so_many_streams_are_open_and_no_more(platform: Platform) -> None:
         assert second.status == 503
 
 
+async def test_a_caller_has_so_many_streams_and_another_their_own(platform: Platform) -> None:
+    keys = Keys(maria=caller("shop", "maria"), again=caller("shop", "maria"), jo=caller("shop", "jo"))
+    served = app(platform, auth=keys, most_streams_each=2)
+
+    def stream(token: str) -> OpenStream:
+        return OpenStream(served, "/v1/events/stream", authorization=f"Bearer {token}")
+
+    async with stream("maria") as first, stream("again") as second:
+        for one in (first, second):
+            await one.until(lambda one=one: "retry" in one.text)
+        async with calling(served, "maria") as http:
+            refused = await http.get("/v1/events/stream")
+            assert (refused.status_code, refused.json()["code"]) == (429, "overloaded")
+            assert refused.headers["retry-after"] == "10"
+            assert (await http.get("/v1/plans")).status_code == 200
+        async with stream("jo") as other:
+            await other.until(lambda: "retry" in other.text)
+    async with stream("maria") as anew:
+        await anew.until(lambda: "retry" in anew.text)
+
+
+async def test_a_stream_that_never_began_holds_no_place(platform: Platform) -> None:
+    served = app(platform, most_streams_each=1)
+    async with calling(served) as http:
+        for _ in range(3):
+            assert (await http.get("/v1/plans/unknown/events")).status_code == 404
+            assert (await http.get("/v1/events/stream?after=x")).status_code == 422
+    async with OpenStream(served, "/v1/events/stream") as stream:
+        await stream.until(lambda: "retry" in stream.text)
+
+
+async def test_a_slow_reader_holds_a_few_events_and_gets_them_all(platform: Platform) -> None:
+    served = app(platform)
+    async with (
+        OpenStream(served, "/v1/events/stream?after=0", reads=False) as slow,
+        OpenStream(served, "/v1/events/stream?after=0") as quick,
+    ):
+        for number in range(30):
+            await tell(platform, number)
+        await quick.until(lambda: len(quick.events) == 30)
+        slow.read()
+        await slow.until(lambda: len(slow.events) == 30)
+    assert numbers(slow) == numbers(quick) == list(range(30))
+
+
 async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platform: Platform) -> None:
     tail = Tail(most_bytes=2_000)
     with tail.follow(tenant_key("default"), platform.services) as woken:
@@ -156,10 +201,11 @@ async def test_the_tail_keeps_so_many_bytes_and_says_what_it_does_not_keep(platf
             while tail.end < 30:
                 woken.clear()
                 await woken.wait()
-        kept = tail.behind(29)
+        kept = tail.behind(29, 4)
         assert kept is not None and [row.seq for row in kept] == [30]
-        assert not tail.behind(30)
-        assert tail.behind(1) is None
+        assert not tail.behind(30, 4)
+        assert tail.behind(1, 4) is None
+        assert [row.seq for row in tail.behind(27, 2) or ()] == [28, 29]
     assert tail.followers == 0
 
 

@@ -26,6 +26,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.domain.registry import Discovery
 from soorma_ai.domain.tracking import ActionStatus
 
 
@@ -148,7 +149,7 @@ async def remembers(event: EventEnvelope, context: PlatformContext) -> None:
     assert_type(await context.memory.delete("key"), bool)
     assert_type(await context.memory.list_sessions(), list[SessionSummary])
     assert_type(await context.registry.find("stock"), DiscoveredAgent | None)
-    assert_type(await context.registry.discover(["stock"]), list[DiscoveredAgent])
+    assert_type(await context.registry.discover(["stock"]), Discovery)
     assert_type((await context.tracker.plan_progress("plan")).counts, dict[ActionStatus, int])
     await context.memory.increment("key", by="1")  # type: ignore[arg-type]
 

@@ -1,5 +1,6 @@
 """API keys and claims: what is taken for one, and what is said of one that is not."""
 
+from base64 import urlsafe_b64encode
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -7,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.tokens import LONGEST, ClaimNames, KeyToken, admit, caller_of, parse_token
+from soorma_ai.core.tokens import LONGEST, ClaimNames, KeyToken, admit, caller_of, name_token, parse_token, read_name
 from soorma_ai.domain.identity import AgentRights, ApiKey, Caller
 from soorma_ai.domain.people import Person
 from soorma_ai.errors import Unauthenticated
@@ -95,3 +96,35 @@ def test_claims_may_have_other_names() -> None:
 def test_claims_of_another_shape_are_refused(claims: dict[str, Any], words: str) -> None:
     with pytest.raises(Unauthenticated, match=words):
         caller_of({"sub": "ann", "tenant": "acme", **claims}, ClaimNames())
+
+
+@pytest.mark.parametrize("roles", [None, frozenset[str](), frozenset({"cfo", "boss"})])
+@pytest.mark.parametrize("name", ["ann", "", "Zoë Ω", '"]'])
+def test_a_name_is_read_as_it_is_written(name: str, roles: frozenset[str] | None) -> None:
+    person = Person("acme", name, roles)
+    assert read_name(name_token(person)) == person
+    assert name_token(person).isascii() and name_token(person).isprintable()
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "",
+        "ann",
+        "[]",
+        "null",
+        '["a"]',
+        '["a", "b"]',
+        '["a", "b", []',
+        '["a", 7, null]',
+        '["a", "b", "cfo"]',
+        '["a", "b", [7]]',
+        '["a", "b", null, null]',
+        '{"a": "b"}',
+        "\u00ff",
+    ],
+)
+def test_anything_else_names_nobody(said: str) -> None:
+    for token in (said, urlsafe_b64encode(said.encode("latin-1")).decode()):
+        with pytest.raises(Unauthenticated, match="names nobody"):
+            read_name(token)

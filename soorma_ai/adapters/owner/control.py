@@ -1,10 +1,9 @@
 """The local control socket, by which other processes ask the owner of a file for what only the owner may do.
 
-One line of JSON asks, one line answers. What failed is answered as {"error": {"code", "message", ...}}.
+Here it is only made, and connections are taken; what is said on them is HTTP, by the routes of the server.
 """
 
 import asyncio
-import json
 import os
 import socket
 import stat
@@ -13,30 +12,21 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from soorma_ai.errors import ConfigError
 
-from soorma_ai.domain.error_forms import class_of, describe_error, rebuild_error
-from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError, SoormaError, StoreUnavailable
-
-LONGEST_LINE = 4 * 2**20
 _PAUSE = 1.0
 
-_OBJECT = TypeAdapter[JsonObject](JsonObject)
+Converse = Callable[[socket.socket], Awaitable[None]]
 
 
-class OwnerGone(StoreUnavailable):
-    """No answer comes from this socket any more: look again who owns the file."""
+class ControlSocket:
+    """Takes connections at `path` from processes of the same user. `begin` returns what converses on one of them until
+    it ends or is cancelled; it is called when the first has come, so that an owner whom nobody asks loads nothing."""
 
-    code = "owner_gone"
-
-
-class ControlServer:
-    """Serves `handle` at `path` to processes of the same user."""
-
-    def __init__(self, path: Path, handle: Callable[[JsonObject], Awaitable[JsonObject]]) -> None:
+    def __init__(self, path: Path, begin: Callable[[], Awaitable[Converse]]) -> None:
         self._path = path
-        self._handle = handle
+        self._begin = begin
+        self._converse: asyncio.Task[Converse] | None = None
         self._listener: socket.socket | None = None
         self._inode = 0
         self._conversations: set[asyncio.Task[None]] = set()
@@ -54,9 +44,8 @@ class ControlServer:
         asyncio.get_running_loop().remove_reader(self._listener)
         self._listener.close()
         self._listener = None
-        await asyncio.sleep(0)  # a conversation that has just begun gets hold of its connection
-        for conversation in self._conversations:
-            conversation.cancel()
+        for task in (*self._conversations, *([self._converse] if self._converse else ())):
+            task.cancel()
         await asyncio.gather(*self._conversations, return_exceptions=True)
         if _inode(self._path) == self._inode:  # another owner may have put its own there
             self._path.unlink(missing_ok=True)
@@ -76,76 +65,18 @@ class ControlServer:
             loop.remove_reader(listener)
             loop.call_later(_PAUSE, self._listen)
             return
-        conversation = loop.create_task(self._converse(connection))
+        connection.setblocking(False)
+        conversation = loop.create_task(self._hear(connection))
         self._conversations.add(conversation)
         conversation.add_done_callback(self._conversations.discard)
+        # One that is cancelled before it begins never gets hold of its connection.
+        conversation.add_done_callback(lambda _: connection.close())
 
-    async def _converse(self, connection: socket.socket) -> None:
-        reader, writer = await asyncio.open_unix_connection(sock=connection, limit=LONGEST_LINE)
-        try:
-            while (line := await _next_line(reader)) is not None:
-                await self._answer(line, writer)
-        except asyncio.CancelledError:
-            writer.transport.abort()
-            raise
-        finally:
-            writer.close()
-
-    async def _answer(self, line: bytes, writer: asyncio.StreamWriter) -> None:
-        """Answer always; an error that is none of ours goes on to the event loop's handler as well."""
-        answer = _line({"error": {"code": SoormaError.code, "message": "the owner failed; its log says why"}})
-        try:
-            if not line:
-                raise RemoteProtocolError(f"the request is longer than {LONGEST_LINE} bytes")
-            answer = _line(await self._handle(_parse(line, "the request")))
-            if len(answer) > LONGEST_LINE:
-                raise LocalProtocolError(
-                    f"the answer has {len(answer)} bytes, at most {LONGEST_LINE} fit: ask for less"
-                )
-        except SoormaError as error:
-            answer = _line({"error": describe_error(error)})
-        except asyncio.CancelledError:
-            answer = b""
-            raise
-        finally:
-            writer.write(answer)
-        with suppress(ConnectionError):  # whoever is gone needs no answer
-            await writer.drain()
-
-
-async def ask_owner(path: Path, request: JsonObject, *, timeout: float) -> JsonObject:
-    """Return the owner's answer. Raise what the owner raised, as the class it had there, OwnerGone when nobody answers,
-    and StoreUnavailable when it takes longer than `timeout` seconds."""
-    line = _line(request)
-    if len(line) > LONGEST_LINE:
-        raise LocalProtocolError(f"the request has {len(line)} bytes; the owner takes at most {LONGEST_LINE}")
-    try:
-        async with asyncio.timeout(timeout):
-            answer = _parse(await _exchange(path, line), "the owner's answer")
-    except TimeoutError as error:
-        raise StoreUnavailable(f"the owner behind {path} gave no answer in {timeout} s: try again later") from error
-    except PermissionError as error:
-        raise ConfigError(f"{path} belongs to another user: run this as the user who started the owner") from error
-    except (OSError, asyncio.IncompleteReadError) as error:
-        raise OwnerGone(f"the owner behind {path} is gone ({error}): look again who owns the file") from error
-    except asyncio.LimitOverrunError as error:
-        raise RemoteProtocolError(f"the owner's answer is longer than {LONGEST_LINE} bytes") from error
-    failure = answer.get("error")
-    if isinstance(failure, dict):
-        raise _rebuild(failure)
-    return answer
-
-
-async def _exchange(path: Path, line: bytes) -> bytes:
-    reader, writer = await asyncio.open_unix_connection(path, limit=LONGEST_LINE)
-    try:
-        writer.write(line)
-        await writer.drain()
-        return await reader.readuntil(b"\n")
-    finally:
-        writer.transport.abort()  # not `close`: that waits until the owner has read everything
-        with suppress(OSError):
-            await writer.wait_closed()
+    async def _hear(self, connection: socket.socket) -> None:
+        if self._converse is None:
+            self._converse = asyncio.ensure_future(self._begin())
+        converse = await asyncio.shield(self._converse)
+        await converse(connection)
 
 
 def _listener(path: Path) -> socket.socket:
@@ -174,35 +105,3 @@ def _inode(path: Path) -> int:
         return path.lstat().st_ino
     except FileNotFoundError:
         return 0
-
-
-async def _next_line(reader: asyncio.StreamReader) -> bytes | None:
-    """Return None when the other side is gone; a line that breaks off is no request. Return an empty line for one that
-    is too long, and read it to its end, so that the next one is heard."""
-    fits = True
-    while True:
-        try:
-            line = await reader.readuntil(b"\n")
-        except asyncio.LimitOverrunError as error:
-            fits = False
-            await reader.readexactly(error.consumed)
-        except (asyncio.IncompleteReadError, ConnectionError):
-            return None
-        else:
-            return line if fits else b""
-
-
-def _parse(line: bytes, what: str) -> JsonObject:
-    try:
-        return _OBJECT.validate_json(line)
-    except ValidationError as error:
-        raise RemoteProtocolError(f"{what} is no JSON object: {error.errors()[0]['msg']}") from error
-
-
-def _line(value: Json) -> bytes:
-    return json.dumps(value, separators=(",", ":")).encode() + b"\n"
-
-
-def _rebuild(described: JsonObject) -> SoormaError:
-    kind = class_of(described.get("code")) or SoormaError
-    return rebuild_error(kind, str(described.get("message", "")), described)

@@ -14,10 +14,12 @@ from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
+from soorma_ai.adapters.sqlite.tables import identity
 from soorma_ai.adapters.sqlite.tables.registry import Known, Routes
 from soorma_ai.domain.expectations import Arrival
+from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable
-from soorma_ai.ports import Delivery, Hands
+from soorma_ai.ports import Delivery, Hands, Note
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -154,10 +156,40 @@ class Database:
 
 
 class Part:
-    """Implements one port of the store."""
+    """Implements one port of the store. What it changes is written down in the same transaction where there is a
+    `note`."""
 
-    def __init__(self, database: Database) -> None:
+    def __init__(self, database: Database, note: Note | None = None) -> None:
         self.database = database
+        self._note = note
+
+    async def write(self, operation: Callable[[Connection], T], *, is_long: bool = False) -> T:
+        """Write what publishes nothing."""
+        value, _ = await self.publish(operation, None, is_long=is_long)
+        return value
+
+    async def publish(
+        self, operation: Callable[[Connection], T], now: datetime | None, *, is_long: bool = False
+    ) -> tuple[T, Arrival]:
+        """Write as `Database.publish`."""
+        note = self._note
+        if note is None or note.is_written:
+            return await self.database.publish(operation, now, is_long=is_long)
+        noted = partial(_write_down, operation, note.entry)
+        value, arrival = await self.database.publish(noted, now, is_long=is_long)
+        note.is_written = _has_changed(value)
+        return value, arrival
+
+
+def _write_down(operation: Callable[[Connection], T], entry: AuditEntry, db: Connection) -> T:
+    value = operation(db)
+    if _has_changed(value):
+        identity.record(db, entry)
+    return value
+
+
+def _has_changed(value: object) -> bool:
+    return value is not False
 
 
 def reading(
@@ -177,6 +209,6 @@ def writing(
     """A method of a part that is one transaction, and publishes nothing."""
 
     async def method(part: Part, *given: P.args, **named: P.kwargs) -> T:
-        return await part.database.write(lambda db: operation(db, *given, **named))
+        return await part.write(lambda db: operation(db, *given, **named))
 
     return method

@@ -26,7 +26,11 @@ def commit(db: Connection, work: Work, now: datetime) -> None:
     inbox.move_up(db, work.delivery, work.disposition, now)
 
 
-def send(db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> None:
+def send(
+    db: Connection, events: Sequence[EventEnvelope], expect: Expectation | None, session: OpenSession | None
+) -> None:
+    if session is not None:
+        memory.open_session(db, session)
     for event in events:
         log.publish(db, event)
     if expect is not None and expectations.status_of(db, expect.id) is None:

@@ -1,6 +1,7 @@
 """The embedded store: what is asked of it, by port, and where that is done."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from soorma_ai.adapters.sqlite.tables import plans as pursued
 from soorma_ai.domain.effects import Declare, Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -27,10 +29,12 @@ from soorma_ai.ports import (
     Hands,
     Keys,
     Memory,
+    Note,
     Plans,
     Pruned,
     Queue,
     Registry,
+    Store,
     StoredEvent,
     Swept,
     Upkeep,
@@ -56,33 +60,41 @@ class SqliteQueue(Part):
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        _, arrival = await self.database.publish(lambda db: arrivals.bring(db, events), now, is_long=is_long)
+        _, arrival = await self.publish(lambda db: arrivals.bring(db, events), now, is_long=is_long)
         return arrival
 
     async def hand_over(self, after: int, limit: int, now: datetime) -> tuple[int | None, Arrival]:
         routes = self.database.routes
-        return await self.database.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
+        return await self.publish(lambda db: arrivals.bring_untaken(db, routes, after, limit), now)
 
-    async def send(self, events: Sequence[EventEnvelope], expect: Expectation | None, now: datetime) -> Arrival:
+    async def send(
+        self,
+        events: Sequence[EventEnvelope],
+        expect: Expectation | None,
+        now: datetime,
+        *,
+        session: OpenSession | None = None,
+    ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        _, arrival = await self.database.publish(lambda db: effects.send(db, events, expect, now), now, is_long=is_long)
+        sending = partial(effects.send, events=events, expect=expect, session=session)
+        _, arrival = await self.publish(sending, now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
-        is_new, _ = await self.database.publish(lambda db: effects.send_once(db, changes, now), now)
+        is_new, _ = await self.publish(lambda db: effects.send_once(db, changes, now), now)
         return is_new
 
     async def fire(self, now: datetime, limit: int) -> int:
-        count, _ = await self.database.publish(lambda db: firing.fire(db, now, limit), now)
+        count, _ = await self.publish(lambda db: firing.fire(db, now, limit), now)
         return count
 
     async def sweep(self, now: datetime) -> Swept:
-        swept, _ = await self.database.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
+        swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
         return swept
 
     async def commit(self, work: Work, now: datetime) -> Arrival:
         is_long = len(work.effects) > 3 * MOST_ON_THE_LOOP
-        _, arrival = await self.database.publish(lambda db: self._commit(db, work, now), now, is_long=is_long)
+        _, arrival = await self.publish(lambda db: self._commit(db, work, now), now, is_long=is_long)
         return arrival
 
     def _commit(self, db: Connection, work: Work, now: datetime) -> None:
@@ -95,7 +107,7 @@ class SqliteQueue(Part):
             found, unreadable = await self.database.read(lambda db: log.unsent(db, limit))
             if not unreadable:
                 return found
-            await self.database.write(partial(letters.set_unreadable_aside, rows=unreadable))
+            await self.write(partial(letters.set_unreadable_aside, rows=unreadable))
 
 
 class SqlitePlans(Part):
@@ -135,11 +147,11 @@ class SqlitePlans(Part):
     settle = writing(budget.settle)
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
-        is_new, _ = await self.database.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
+        is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
         return is_new
 
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
-        is_first, _ = await self.database.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
+        is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
         return is_first
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
@@ -167,15 +179,15 @@ class SqliteRegistry(Part):
         return await self.database.read(lambda db: self.database.known.events(db, tenant_id))
 
     async def heartbeat(self, agents: Sequence[str], now: datetime) -> None:
-        await self.database.publish(lambda db: registering.heartbeat(db, agents, now), now)
+        await self.publish(lambda db: registering.heartbeat(db, agents, now), now)
 
     async def register(self, registrations: Sequence[Registration], now: datetime) -> None:
         routes = self.database.routes
-        await self.database.publish(lambda db: registering.register(db, routes, registrations, now), now, is_long=True)
+        await self.publish(lambda db: registering.register(db, routes, registrations, now), now, is_long=True)
 
     async def deregister(self, agent: str, now: datetime) -> list[EventDefinition]:
         routes = self.database.routes
-        return await self.database.write(lambda db: registering.deregister(db, routes, agent, now), is_long=True)
+        return await self.write(lambda db: registering.deregister(db, routes, agent, now), is_long=True)
 
 
 class SqliteEventLog(Part):
@@ -221,7 +233,7 @@ class SqliteUpkeep(Part):
         old = retention.Old(tenant_id, before, statuses, now)
         if dry_run:
             return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
-        return await self.database.write(lambda db: retention.prune(db, old, limit, after, dry_run=False), is_long=True)
+        return await self.write(lambda db: retention.prune(db, old, limit, after, dry_run=False), is_long=True)
 
 
 class SqliteStore:
@@ -232,15 +244,23 @@ class SqliteStore:
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
         self.database = self.database_type(path, read_only=read_only)
-        self.queue: Queue = SqliteQueue(self.database)
-        self.plans: Plans = SqlitePlans(self.database)
-        self.memory: Memory = SqliteMemory(self.database)
-        self.registry: Registry = SqliteRegistry(self.database)
+        self._make_parts(None)
+
+    def _make_parts(self, note: Note | None) -> None:
+        self.queue: Queue = SqliteQueue(self.database, note)
+        self.plans: Plans = SqlitePlans(self.database, note)
+        self.memory: Memory = SqliteMemory(self.database, note)
+        self.registry: Registry = SqliteRegistry(self.database, note)
         self.events: EventLog = SqliteEventLog(self.database)
-        self.letters: DeadLetters = SqliteDeadLetters(self.database)
-        self.upkeep: Upkeep = SqliteUpkeep(self.database)
-        self.keys: Keys = SqliteKeys(self.database)
+        self.letters: DeadLetters = SqliteDeadLetters(self.database, note)
+        self.upkeep: Upkeep = SqliteUpkeep(self.database, note)
+        self.keys: Keys = SqliteKeys(self.database, note)
         self.audit: Audit = SqliteAudit(self.database)
+
+    def noting(self, note: Note) -> Store:
+        noted = copy(self)
+        noted._make_parts(note)
+        return noted
 
     def notify(self, on_commit: Callable[[bool], None], on_arrival: Callable[[Arrival], None]) -> None:
         self.database.on_commit, self.database.on_arrival = on_commit, on_arrival

@@ -11,7 +11,6 @@ from soorma_ai.cli.view.forms import answer_payload
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.domain.people import ACCEPTED, AnswerDecision, Person
 from soorma_ai.domain.values import JsonObject
-from soorma_ai.runtime.client.commands import AnswerWait
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, GOOD, Printer, print_json
 from soorma_ai.terminal.wording import short_id
@@ -73,7 +72,11 @@ def _answer(
     wait_id, schema = look_up(access, lambda client: _question(client, beginning))
     runner = CommandRunner(access, Person(access.tenant_id, user_id, roles))
     payload = answer_payload(decision, data, schema)
-    outcome = runner.steer(AnswerWait(wait_id, payload, decision, note, answer_id=SystemClock().new_id()))
+    # Made once for the command, so that however often it is sent, it is one answer.
+    answer_id = SystemClock().new_id()
+    outcome = runner.steer(
+        lambda client: client.answer(wait_id, payload, decision=decision, note=note, answer_id=answer_id)
+    )
     is_accepted = outcome == ACCEPTED
     if as_json:
         print_json({"wait_id": wait_id, "outcome": outcome, "detail": outcome.detail})

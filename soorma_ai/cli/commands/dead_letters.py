@@ -10,7 +10,6 @@ from soorma_ai.cli.store_access import CommandRunner, find_letter, look_up
 from soorma_ai.domain.letters import Letter, LetterStatus
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
-from soorma_ai.runtime.client.commands import DiscardLetter, RedriveLetter
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, WAITING, Part, Printer, print_json, print_list
 from soorma_ai.terminal.wording import ago, json_line, local_time, short_id
@@ -61,7 +60,7 @@ def show(access: Access, letter: str, as_json: bool) -> None:
 def redrive(access: Access, letter: str, as_json: bool) -> None:
     """Deliver a letter again, once what was wrong is mended."""
     runner, one = CommandRunner(access), look_up(access, lambda client: find_letter(client, letter))
-    is_redriven = runner.steer(RedriveLetter(one.letter_id))
+    is_redriven = runner.steer(lambda client: client.redrive(one.letter_id))
     _end(access, one.letter_id, "redriven", is_done=is_redriven, as_json=as_json)
     if not runner.has_owner:
         who = f"{one_line(one.agent)} runs" if one.agent else "they do"
@@ -78,7 +77,7 @@ def discard(access: Access, letter: str, note: str, user_id: str, as_json: bool)
     """Be done with a letter, for good."""
     runner = CommandRunner(access, Person(access.tenant_id, user_id))
     one = look_up(access, lambda client: find_letter(client, letter))
-    is_discarded = runner.steer(DiscardLetter(one.letter_id, note))
+    is_discarded = runner.steer(lambda client: client.discard(one.letter_id, note))
     _end(access, one.letter_id, "discarded", is_done=is_discarded, as_json=as_json)
 
 

@@ -3,7 +3,6 @@
 from datetime import datetime, timedelta
 
 import click
-from pydantic import TypeAdapter
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.adapters.tokens.api_keys import new_key
@@ -12,7 +11,6 @@ from soorma_ai.cli.store_access import CommandRunner, look_into_store, only_one
 from soorma_ai.domain.identity import AgentRights, ApiKey
 from soorma_ai.domain.values import clip
 from soorma_ai.runtime.client.client import Client
-from soorma_ai.runtime.client.commands import AddKey, RevokeKey
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, GOOD, Part, Printer, print_json, print_list
 from soorma_ai.terminal.wording import ago
@@ -57,7 +55,7 @@ def create(
     rights = AgentRights(agent, frozenset(takes), frozenset(makes)) if agent is not None else None
     until = now + expires if expires is not None else None
     key, token = new_key(access.tenant_id, user_id, now, roles=roles, agent=rights, expires_at=until)
-    CommandRunner(access).run(AddKey(TypeAdapter(ApiKey).dump_python(key, mode="json")))
+    CommandRunner(access).keep(lambda client: client.keys.add(key))
     if as_json:
         print_json({"key_id": key.key_id, "token": token, "expires_at": key.expires_at})
     else:
@@ -87,7 +85,7 @@ def revoke(access: Access, key: str, as_json: bool) -> None:
     """End a key, given by its id or the beginning of it, for good."""
     must_mean_a_store()
     key_id = look_into_store(access, lambda client: _find(client, key))
-    is_revoked = CommandRunner(access).run(RevokeKey(key_id))
+    is_revoked = CommandRunner(access).keep(lambda client: client.keys.revoke(key_id))
     if as_json:
         print_json({"key_id": key_id, "revoked": is_revoked})
     else:

@@ -9,7 +9,6 @@ from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import clip
-from soorma_ai.runtime.client.commands import CancelPlan
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import Part, Printer, print_json, print_list, status_part
 from soorma_ai.terminal.story import print_trace
@@ -59,7 +58,7 @@ def show(access: Access, plan: str, as_json: bool) -> None:
 def cancel(access: Access, plan: str, reason: str, as_json: bool) -> None:
     """Ask a plan to stop, with all that it delegated."""
     plan_id, runner = look_up(access, lambda client: find_plan(client, plan)), CommandRunner(access)
-    is_cancelled = runner.steer(CancelPlan(plan_id, reason))
+    is_cancelled = runner.steer(lambda client: client.cancel(plan_id, reason))
     if as_json:
         print_json({"plan_id": plan_id, "cancelled": is_cancelled})
     else:

@@ -1,7 +1,7 @@
 """`soorma prune`: remove what is over."""
 
 import sys
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from datetime import timedelta
 
 import click
@@ -9,10 +9,11 @@ import click
 from soorma_ai.cli.options import Access, Age, as_json, must_mean_a_store, with_access
 from soorma_ai.cli.store_access import CommandRunner, look_into_store
 from soorma_ai.ports import Pruned
-from soorma_ai.runtime.client.commands import PrunePlans
 from soorma_ai.runtime.client.retention import FINAL, add
 from soorma_ai.terminal.printing import Printer, print_json
 from soorma_ai.terminal.wording import span
+
+BATCHES_AT_ONCE = 20
 
 
 @click.command()
@@ -42,10 +43,10 @@ def prune(
     The file keeps its size; the room is used again.
     """
     must_mean_a_store()
-    command = PrunePlans(older_than, statuses or FINAL)
+    statuses = statuses or FINAL
     if not dry_run and not yes:
-        _confirm(access, command, as_json=as_json)
-    pruned = _count(access, command) if dry_run else _prune(access, command)
+        _confirm(access, older_than, statuses, as_json=as_json)
+    pruned = (_count if dry_run else _prune)(access, older_than, statuses)
     if as_json:
         counts = asdict(pruned)
         del counts["after"]
@@ -55,22 +56,26 @@ def prune(
         _print_kept(pruned)
 
 
-def _confirm(access: Access, command: PrunePlans, *, as_json: bool) -> None:
+def _confirm(access: Access, older_than: timedelta, statuses: tuple[str, ...], *, as_json: bool) -> None:
     if as_json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         raise click.UsageError("this removes plans for good: give --yes, or --dry-run to see how many")
-    pruned = _count(access, command)
+    pruned = _count(access, older_than, statuses)
     _print_kept(pruned)
-    click.confirm(f"Remove {_what(pruned)}, older than {span(command.older_than)}?", abort=True, err=True)
+    click.confirm(f"Remove {_what(pruned)}, older than {span(older_than)}?", abort=True, err=True)
 
 
-def _count(access: Access, command: PrunePlans) -> Pruned:
-    return look_into_store(access, lambda client: client.prune(command.older_than, command.statuses, dry_run=True))
+def _count(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
+    return look_into_store(access, lambda client: client.prune(older_than, statuses, dry_run=True))
 
 
-def _prune(access: Access, command: PrunePlans) -> Pruned:
+def _prune(access: Access, older_than: timedelta, statuses: tuple[str, ...]) -> Pruned:
+    """Remove a part after the other, so that the owner answers in time."""
     runner, total = CommandRunner(access), Pruned()
     while True:
-        total = add(total, runner.run(replace(command, after=total.after)))
+        part = runner.keep(
+            lambda client, after=total.after: client.prune(older_than, statuses, after=after, batches=BATCHES_AT_ONCE)
+        )
+        total = add(total, part)
         if total.after is None:
             return total
 

@@ -12,7 +12,6 @@ from soorma_ai.agents.agent import Agent
 from soorma_ai.cli.loading import load_agents, load_authenticator
 from soorma_ai.cli.options import Access, with_access
 from soorma_ai.cli.running import log_to_stderr, open_platform
-from soorma_ai.errors import ConfigError
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.terminal.escapes import one_line
@@ -45,8 +44,6 @@ def serve(
     log_to_stderr()
     if auth is not None and roles:
         raise click.UsageError("--role is for callers without a token; with --auth the token says the roles")
-    if find_missing():
-        raise ConfigError("soorma serve needs starlette and uvicorn: pip install 'soorma-ai[server]'")
     agents, find_out = load_agents(app), _authenticator(auth)
     from soorma_ai.server.serving import listen
 
@@ -91,10 +88,3 @@ def _authenticator(named: str | None) -> MakeAuthenticator | None:
         return ApiKeys if named else None
     found = load_authenticator(named)
     return lambda _: found
-
-
-def find_missing() -> list[str]:
-    """Return the libraries of the extra `[server]` that are not installed."""
-    from importlib.util import find_spec
-
-    return [name for name in ("starlette", "uvicorn") if find_spec(name) is None]

@@ -12,6 +12,7 @@ from soorma_ai.agents.agent import Agent, AgentOptions
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import ExpectationStatus, Wait
+from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import AnswerDecision, AnswerOutcome, Person
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.values import JsonObject
@@ -24,6 +25,8 @@ from soorma_ai.runtime.client.client import Client
 NAME = "user-agent"
 # A question without a deadline can be answered by its link for so long.
 LINK_LASTS = timedelta(days=30)
+# The key of the audit for who answered by a link.
+BY_LINK = "link"
 
 
 class _Given(BaseModel):
@@ -130,4 +133,5 @@ class UserAgent(Agent):
         if self._services is None:
             raise LocalProtocolError(f"{self.name!r} is not started; start it beside the other agents")
         wait_id, person = self._links.read(token, self._services.clock.now())
-        return await Client(self._services, person).answer(wait_id, payload, decision=decision, note=note)
+        client = Client(self._services, person).as_caller(Caller(person, key_id=BY_LINK))
+        return await client.answer(wait_id, payload, decision=decision, note=note)

@@ -13,28 +13,27 @@ from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, 
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.letters import Letter
-from soorma_ai.domain.memory import OpenSession, SessionSummary
-from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
+from soorma_ai.domain.memory import SessionSummary
+from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow, EventPage, Pruned
+from soorma_ai.runtime.client import intake
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_in, take_request
 from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
-from soorma_ai.runtime.client.own import check_receiver, check_session
+from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
 from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
 from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.audit import Outcome, changing
+from soorma_ai.runtime.views.audit import Change, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -87,17 +86,17 @@ class Client:
     ) -> PlanHandle:
         """Give a goal to its planner. The same `idempotency_key` submits it once, and finds the same plan.
 
-        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema
-        or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
+        Raise NotFound when no planner ever registered the goal, LocalProtocolError when the data is off its schema or
+        the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
-        registered = await goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
+        registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
         event_id = self._event_id(goal, idempotency_key)
-        given = check_data(registered.definition, data)
+        given = intake.check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
-        event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
-        async with self._changing("submit", event.id):
-            await take_request(self.services, self.person, event, registered.definition, approve=approve)
-        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self.services, self.person.tenant_id)
+        event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
+        async with self._changing("submit", event.id) as change:
+            await intake.take_request(change, self.person, event, registered.definition, approve=approve)
+        return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
 
     async def request(
         self,
@@ -116,8 +115,8 @@ class Client:
         """
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
         with self.services.signals.awaiting(event.id) as answered:
-            async with self._changing("request", event.id):
-                await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+            async with self._changing("request", event.id) as change:
+                await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
             is_new = idempotency_key is None
             return await reply_within(self.services, expectation, answered, seconds(timeout), is_new=is_new)
 
@@ -134,8 +133,8 @@ class Client:
         """Ask an agent as `request` does, and return the id by which `reply` waits for its reply, for as long as
         `timeout` from now. Raise Held as `request` does."""
         event, definition, expectation = await self._question(event_type, data, timeout, idempotency_key, session_id)
-        async with self._changing("ask", event.id):
-            await take_request(self.services, self.person, event, definition, expectation, approve=approve)
+        async with self._changing("ask", event.id) as change:
+            await intake.take_request(change, self.person, event, definition, expectation, approve=approve)
         return event.id
 
     async def reply(self, request_id: str, *, timeout: float | timedelta = DEFAULT_TIMEOUT) -> JsonObject:
@@ -173,10 +172,10 @@ class Client:
         if where is EventTopic.ACTION_REQUESTS:
             if plan_id is not None:
                 raise LocalProtocolError("a request from outside belongs to no plan; leave plan_id= out")
-            definition = await self._request_type(event_type)
+            definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         else:
             definition = EventDefinition(event_name=event_type, topic=where)
-        given = check_data(definition, data)
+        given = intake.check_data(definition, data)
         event = new_event(
             await self._lineage(session_id, plan_id),
             event_id=self._event_id(event_type, idempotency_key),
@@ -189,18 +188,18 @@ class Client:
         )
         if not steers_all(self.person):
             event = event.model_copy(update={"own": True})
-        async with self._changing("publish", event.id):
+        async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
-                await take_request(self.services, self.person, event, definition, approve=approve)
+                await intake.take_request(change, self.person, event, definition, approve=approve)
             else:
-                await take_in(self.services, event)
+                await intake.take_from(change.services, self.person, event)
         return event.id
 
-    async def waits(self, *, limit: int = 50) -> list[Wait]:
-        """Return open questions that are this person's to see, or that name them as who answers; the most urgent
-        first."""
-        return await questions_to(self.services, self.person, limit)
+    async def waits(self, *, limit: int = 50, plan_id: str | None = None) -> list[Wait]:
+        """Return open questions that are this person's to see or to answer, the most urgent first; with a `plan_id`
+        those of its tree."""
+        return await questions_to(self.services, self.person, limit, plan_id)
 
     async def wait(self, wait_id: str) -> Wait:
         """Return a question, whatever became of it. Raise NotFound for what is not theirs to see or to answer."""
@@ -233,17 +232,18 @@ class Client:
             answered_at=now,
             note=note,
         )
-        async with self._changing("answer", wait_id) as outcome:
-            said = await take_answer(self.services.store, wait_id, given, self.person, now)
-            outcome.word = str(said)
-        return said
+        async with self._changing("answer", wait_id) as change:
+            change.expect(ACCEPTED)
+            outcome = await take_answer(change.store, wait_id, given, self.person, now)
+            change.expect(str(outcome))
+        return outcome
 
     async def cancel(self, plan_id: str, reason: str = CANCELLED) -> bool:
         """Ask a plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
         must_be_outside()
-        async with self._changing("cancel", plan_id):
+        async with self._changing("cancel", plan_id) as change:
             await self._own_plan(plan_id, "cancel")
-            return await self.services.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
+            return await change.store.plans.cancel(plan_id, reason or CANCELLED, self._now())
 
     async def plans(
         self, *, status: PlanStatus | str | None = None, session_id: str | None = None, limit: int = 50
@@ -262,14 +262,12 @@ class Client:
         """Make a session with a name, or return the one that exists. A plan that names a new session makes it too.
         Raise NotFound for the session of another user."""
         must_be_outside()
-        await check_session(self.services.store, self.person, session_id)
-        person, now = self.person, self._now()
-        about = json_object("the metadata of a session", metadata or {})
-        made = SessionSummary(session_id or self.services.clock.new_id(), 0, now, now, person.user_id, name, about)
-        async with self._changing("create_session", made.session_id):
-            await self.services.store.memory.memorize([OpenSession(person.tenant_id, made)], now)
-        await check_session(self.services.store, person, made.session_id)
-        return await self.services.store.memory.session(person.tenant_id, made.session_id) or made
+        about, now = json_object("the metadata of a session", metadata or {}), self._now()
+        wanted = SessionSummary(
+            session_id or self.services.clock.new_id(), 0, now, now, self.person.user_id, name, about
+        )
+        async with self._changing("create_session", wanted.session_id) as change:
+            return await make_session(change.store, self.person, wanted)
 
     @property
     def memory(self) -> PlanMemory:
@@ -304,27 +302,31 @@ class Client:
         """
         return await reading.trace_of(self.services, self.person, plan_id)
 
-    async def events(self, *, after: int = 0, limit: int = 100, plan_id: str | None = None) -> EventPage:
+    async def events(
+        self, *, after: int = 0, limit: int = 100, plan_id: str | None = None, newest: bool = False
+    ) -> EventPage:
         """Return events in the order in which they came, from behind the place `after` on; those of a plan's tree, or
-        all that this person sees. Of somebody who sees their own only, a page may be short, or empty, before the end.
-        Raise NotFound for a plan that they do not see.
+        all that this person sees. With `newest` in the other order: those before `after`, or before the end if it is 0.
+        Of somebody who sees their own only, a page may be short, or empty, before the end. Raise NotFound.
         """
         person = self.person
         root = None if plan_id is None else (await self._own_plan(plan_id, "events")).root_plan_id
         user_id = only_user(person) if root is None else None
-        return await self.services.store.events.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id)
+        log = self.services.store.events
+        return await log.page(person.tenant_id, after, limit, root_plan_id=root, user_id=user_id, newest=newest)
 
     async def follow(self, plan_id: str) -> PlanHandle:
         """Return the handle of a plan that was submitted earlier. Raise NotFound."""
         plan = await self._own_plan(plan_id, "follow")
-        return PlanHandle(plan.plan_id, plan.goal_id, self.services, self.person.tenant_id)
+        return PlanHandle(plan.plan_id, plan.goal_id, self)
 
     async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
         """Return what could not be handled and waits for somebody to decide about it, the newest first."""
         must_be_outside()
         person, letters = self.person, self.services.store.letters
-        found = await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
-        return [letter_of(row) for row in found]
+        return [
+            letter_of(one) for one in await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
+        ]
 
     async def dead_letter(self, letter_id: int) -> Letter:
         """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
@@ -339,53 +341,52 @@ class Client:
         `request` with the same `idempotency_key` finds the success, once there is one.
         """
         must_be_outside()
-        async with self._changing("redrive", str(letter_id)):
-            return await redrive(self.services, self.person, letter_id)
+        async with self._changing("redrive", str(letter_id)) as change:
+            return await redrive(change.services, self.person, letter_id)
 
     async def discard(self, letter_id: int, note: str = "") -> bool:
         """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
         must_be_outside()
         said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        async with self._changing("discard", str(letter_id)):
+        async with self._changing("discard", str(letter_id)) as change:
             await own_row(self.services, self.person, letter_id, "discard")
-            return await self.services.store.letters.discard(letter_id, said, self._now())
+            return await change.store.letters.discard(letter_id, said, self._now())
 
     async def prune(
-        self, older_than: timedelta = USUAL_AGE, statuses: Sequence[PlanStatus | str] = FINAL, *, dry_run: bool = False
+        self,
+        older_than: timedelta = USUAL_AGE,
+        statuses: Sequence[PlanStatus | str] = FINAL,
+        *,
+        dry_run: bool = False,
+        after: str | None = None,
+        batches: int | None = None,
     ) -> Pruned:
         """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
 
         What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
         idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden for who is no
-        operator.
+        operator. With `batches`, remove so many, from behind the place `after` on, and say where to go on.
         """
         must_be_outside()
-        async with self._changing("prune", f"older than {older_than}"):
-            return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
+        async with self._changing("prune", f"older than {older_than}") as change:
+            return await prune(
+                change.services, self.person, older_than, statuses, dry_run=dry_run, after=after, batches=batches
+            )
 
-    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Outcome]:
+    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
         return changing(self.services, self.caller, call, what)
 
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person, plan_id, call)
 
-    async def _request_type(self, event_type: str) -> EventDefinition:
-        registry, tenant_id = self.services.store.registry, self.person.tenant_id
-        definition = await request_type(registry, tenant_id, event_type, self._now())
-        if definition is None:
-            taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
-            names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
-            raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
-        return definition
-
     async def _question(
         self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
-        definition = await self._request_type(event_type)
+        definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
-        given, lineage, now = check_data(definition, data), await self._lineage(session), self._now()
-        event = request_of(definition, given, event_id, lineage, now, None)
-        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
+        given, lineage, now = intake.check_data(definition, data), await self._lineage(session), self._now()
+        event = intake.request_of(definition, given, event_id, lineage, now, None)
+        return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 
     def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
         if idempotency_key is None:
@@ -393,7 +394,8 @@ class Client:
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
 
     async def _lineage(self, session_id: str | None, plan_id: str | None = None) -> Lineage:
-        await check_session(self.services.store, self.person, session_id)
+        if session_id is not None:
+            await check_session(self.services.store, self.person, session_id)
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
 
     def _now(self) -> datetime:

@@ -1,30 +1,50 @@
 """Events, tasks and answers from outside of every handler: into the store, unless too much waits."""
 
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from itertools import count
+from typing import TypeVar
 
 from soorma_ai.core.expecting.answers import event_of_answer, judge_answer
 from soorma_ai.core.expecting.gates import approval_for, gate_id, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Moment, Waiter, expectation_of, opened_by
-from soorma_ai.domain.effects import Expect, Publish
+from soorma_ai.domain.effects import Effect, Expect, Publish
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, ReplyAddress, completion_of, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
+from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import ACCEPTED, INVALID, Answer, AnswerDecision, AnswerOutcome, Person
-from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.registry import TAKEN, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import Data, JsonObject, derived_id, digest, json_object
-from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded
-from soorma_ai.ports import Registry
+from soorma_ai.errors import Held, LocalProtocolError, NotFound, Overloaded, VersionConflict
+from soorma_ai.ports import Registry, Store
+from soorma_ai.runtime.client.own import session_for
 from soorma_ai.runtime.client.people import take_answer
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.handling.requests import request_type
 from soorma_ai.runtime.views import plans as reading
+from soorma_ai.runtime.views.audit import DONE, Change
+
+T = TypeVar("T")
 
 
 async def take_in(services: Services, event: EventEnvelope, expectation: Expectation | None = None) -> None:
     """Store an event from outside. Raise Overloaded when too much waits, but never for what is on its way."""
     await _must_have_room(services, event)
     await services.store.queue.send([event], expectation, services.clock.now())
+
+
+async def take_from(
+    services: Services, person: Person, event: EventEnvelope, expectation: Expectation | None = None
+) -> None:
+    """Store an event of a person as `take_in`, and open the session that it names. Raise NotFound, and Forbidden, for
+    one that somebody else has opened meanwhile."""
+    await _must_have_room(services, event)
+    store, now = services.store, services.clock.now()
+    await _into_session(
+        store, person, event, now, lambda session: store.queue.send([event], expectation, now, session=session)
+    )
 
 
 async def _must_have_room(services: Services, event: EventEnvelope) -> None:
@@ -59,6 +79,17 @@ async def goal_taken(registry: Registry, tenant_id: str, goal: str, planner: str
         who = ", ".join(sorted(event.agent for event in fitting))
         raise LocalProtocolError(f"several planners take {goal!r}: {who}; name one with planner=")
     return fitting[0]
+
+
+async def request_taken(services: Services, tenant_id: str, event_type: str) -> EventDefinition:
+    """Return a request as it is taken. Raise NotFound."""
+    registry = services.store.registry
+    definition = await request_type(registry, tenant_id, event_type, services.clock.now())
+    if definition is None:
+        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+    return definition
 
 
 def check_data(definition: EventDefinition, data: Data) -> JsonObject:
@@ -97,7 +128,7 @@ async def send_task(services: Services, worker: str, definition: EventDefinition
 
 
 async def take_request(
-    services: Services,
+    change: Change,
     person: Person,
     event: EventEnvelope,
     definition: EventDefinition,
@@ -110,14 +141,14 @@ async def take_request(
     The trusted operator asks nobody, and who may approve it does so by `approve`; either is recorded as their answer.
     Raise LocalProtocolError for who may not, and for a request that was rejected and expects no reply.
     """
-    store = services.store
+    services, store = change.services, change.store
     gate = await store.plans.expectation(gate_id(event.id)) if definition.approval is not None else None
     if gate is not None:
-        await _ask_again(services, person, event, gate, expectation, approve=approve)
+        await _ask_again(change, person, event, gate, expectation, approve=approve)
         return
     approval = approval_for(definition, event.data, None)
     if approval is None or await store.events.event(event.id) is not None:
-        await take_in(services, event, expectation)
+        await take_from(services, person, event, expectation)
         return
     await _must_have_room(services, event)
     now = services.clock.now()
@@ -129,14 +160,43 @@ async def take_request(
     if approve or person.roles is None:
         _must_count(judge_answer(opened, yes, person, now), event, person)
         passed = replace(opened, status=ExpectationStatus.MET, closed_at=now, met_by=event.id, answer=yes)
-        is_new = await store.queue.send_once((Expect(passed), *asked), now)
+        is_new = await _send_once(store, person, event, (Expect(passed), *asked), now)
     else:
         await _may_hold_more(services, person, event)
-        if is_new := await store.queue.send_once(held, now):
+        change.expect(Held.code)
+        if is_new := await _send_once(store, person, event, held, now):
             raise Held(event.type, opened.id, event.id)
     if not is_new:
         # Somebody was first with the same key: what became of that stands.
-        await take_request(services, person, event, definition, expectation, approve=approve)
+        change.expect(DONE)
+        await take_request(change, person, event, definition, expectation, approve=approve)
+
+
+async def _send_once(
+    store: Store, person: Person, event: EventEnvelope, changes: Sequence[Effect], now: datetime
+) -> bool:
+    def send(session: OpenSession | None) -> Awaitable[bool]:
+        return store.queue.send_once(changes if session is None else (session, *changes), now)
+
+    return await _into_session(store, person, event, now, send)
+
+
+async def _into_session(
+    store: Store,
+    person: Person,
+    event: EventEnvelope,
+    now: datetime,
+    send: Callable[[OpenSession | None], Awaitable[T]],
+) -> T:
+    """Send an event with the session that it opens, if any. Where somebody else was first, who may go into theirs does,
+    and all others are told NotFound, or Forbidden."""
+    session = await session_for(store, person, event.session_id, now)
+    try:
+        return await send(session)
+    except VersionConflict:
+        if session is None or await session_for(store, person, event.session_id, now) is not None:
+            raise
+        return await send(None)
 
 
 def reply_of(request: EventEnvelope) -> ExpectationSpec:
@@ -148,7 +208,7 @@ def reply_of(request: EventEnvelope) -> ExpectationSpec:
 
 
 async def _ask_again(
-    services: Services,
+    change: Change,
     person: Person,
     event: EventEnvelope,
     gate: Expectation,
@@ -157,7 +217,7 @@ async def _ask_again(
     approve: bool,
 ) -> None:
     """The same request as before: what became of its gate stands. Raise Held while nobody has answered."""
-    held, now = gate.ask.proposal if gate.ask else None, services.clock.now()
+    held, now = gate.ask.proposal if gate.ask else None, change.services.clock.now()
     if held is None or held.digest != digest(event.data):
         raise LocalProtocolError(f"request {event.id} was asked with other data before; give it a key of its own")
     if gate.status is ExpectationStatus.OPEN:
@@ -165,9 +225,9 @@ async def _ask_again(
             raise Held(event.type, gate.id, event.id)
         yes = _yes(gate.id, person, now)
         if person.roles is None:
-            await services.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
+            await change.store.plans.answer(gate.id, yes, event_of_answer(gate, yes, now), now)
             return
-        outcome = await take_answer(services.store, gate.id, yes, person, now)
+        outcome = await take_answer(change.store, gate.id, yes, person, now)
         if outcome == INVALID:
             raise LocalProtocolError(
                 f"{person.user_id} cannot approve {event.type!r} by approve=True: {outcome.detail}; "

@@ -20,9 +20,9 @@ class KeyRing:
         """Store a key of this tenant; `soorma_ai.adapters.tokens.new_key` makes one. Raise LocalProtocolError for an id
         that there is."""
         must_be_outside()
-        async with changing(self._services, self._caller, "keys.add", key.key_id):
+        async with changing(self._services, self._caller, "keys.add", key.key_id) as change:
             self._check("keys.add", key.tenant_id, f"no tenant {key.tenant_id!r} here")
-            await self._services.store.keys.add(key)
+            await change.store.keys.add(key)
 
     async def ls(self, *, limit: int = 50) -> list[ApiKey]:
         """Return the keys, those that are revoked or expired too, the newest first."""
@@ -33,11 +33,11 @@ class KeyRing:
         """End a key, from the next call on that comes with it. False when it was revoked before. Raise NotFound."""
         must_be_outside()
         key, missing = await self._services.store.keys.find(key_id), f"there is no API key {key_id}"
-        async with changing(self._services, self._caller, "keys.revoke", key_id):
+        async with changing(self._services, self._caller, "keys.revoke", key_id) as change:
             self._check("keys.revoke", key.tenant_id if key else self._person.tenant_id, missing)
             if key is None:
                 raise NotFound(missing)
-            return await self._services.store.keys.revoke(key_id, self._services.clock.now())
+            return await change.store.keys.revoke(key_id, self._services.clock.now())
 
     def _check(self, call: str, tenant_id: str, missing: str = "") -> None:
         check(self._person, call, Owner(tenant_id), missing)

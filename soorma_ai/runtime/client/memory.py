@@ -13,6 +13,7 @@ from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, M
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound, VersionConflict
+from soorma_ai.ports import Store
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.audit import changing
@@ -36,29 +37,29 @@ class PlanMemory:
         return await self._services.store.memory.memory_keys(self._person.tenant_id, plan_id)
 
     async def store(self, key: str, value: Any, plan_id: str) -> None:
-        async with self._changing("memory.store", key, plan_id) as at:
-            await self._do(StoreMemory(at, json_value(key, value)))
+        async with self._changing("memory.store", key, plan_id) as (at, store):
+            await self._do(store, StoreMemory(at, json_value(key, value)))
 
     async def increment(self, key: str, by: int | float, plan_id: str) -> None:
         """Add to a number; what is not there counts as 0."""
-        async with self._changing("memory.increment", key, plan_id) as at:
-            await self._do(IncrementMemory(at, number(key, by)))
+        async with self._changing("memory.increment", key, plan_id) as (at, store):
+            await self._do(store, IncrementMemory(at, number(key, by)))
 
     async def append(self, key: str, value: Any, plan_id: str) -> None:
         """Add to a list; what is not there counts as an empty one."""
-        async with self._changing("memory.append", key, plan_id) as at:
-            await self._do(AppendMemory(at, (json_value(key, value),)))
+        async with self._changing("memory.append", key, plan_id) as (at, store):
+            await self._do(store, AppendMemory(at, (json_value(key, value),)))
 
     async def delete(self, key: str, plan_id: str) -> bool:
         """Remove a value. False when there was nothing."""
-        async with self._changing("memory.delete", key, plan_id) as at:
-            return await self._remove(at)
+        async with self._changing("memory.delete", key, plan_id) as (at, store):
+            return await self._remove(at, store)
 
     async def cleanup(self, plan_id: str) -> int:
         """Remove everything of the plan, and return how many keys that were."""
-        async with self._changing("memory.cleanup", "", plan_id) as at:
+        async with self._changing("memory.cleanup", "", plan_id) as (at, store):
             keys = await self._services.store.memory.memory_keys(at.tenant_id, plan_id)
-            return sum([await self._remove(replace(at, key=key)) for key in keys])
+            return sum([await self._remove(replace(at, key=key), store) for key in keys])
 
     async def everything(self, plan_id: str) -> dict[str, Json]:
         return {key: await self.retrieve(key, plan_id) for key in await self.keys(plan_id)}
@@ -68,14 +69,14 @@ class PlanMemory:
         return MemoryKey(self._person.tenant_id, plan_id, key)
 
     @asynccontextmanager
-    async def _changing(self, call: str, key: str, plan_id: str) -> AsyncGenerator[MemoryKey]:
-        async with changing(self._services, self._caller, call, f"{plan_id} {key}"):
-            yield await self._at(call, key, plan_id)
+    async def _changing(self, call: str, key: str, plan_id: str) -> AsyncGenerator[tuple[MemoryKey, Store]]:
+        async with changing(self._services, self._caller, call, f"{plan_id} {key}") as change:
+            yield await self._at(call, key, plan_id), change.store
 
-    async def _remove(self, at: MemoryKey) -> bool:
+    async def _remove(self, at: MemoryKey, store: Store) -> bool:
         while (found := await self._services.store.memory.recall(at)).exists:
             try:
-                await self._do(DropMemory(at, found.version))
+                await self._do(store, DropMemory(at, found.version))
             except VersionConflict:
                 continue
             return True
@@ -111,13 +112,13 @@ class PlanMemory:
         the plan does not belong to."""
         must_be_outside()
         call, services = "memory.store_plan_context", self._services
-        async with changing(services, self._caller, call, plan_id):
+        async with changing(services, self._caller, call, plan_id) as change:
             plan = await reading.own_plan(services, self._person, plan_id, call)
             if session_id not in (None, plan.lineage.session_id):
                 raise LocalProtocolError(f"plan {plan_id} belongs to session {plan.lineage.session_id!r}")
             given, tenant_id = json_object("the context of a plan", context), self._person.tenant_id
             changes = [StoreMemory(MemoryKey(tenant_id, plan_id, key), json_value(key, given[key])) for key in given]
-            await services.store.memory.memorize(changes, services.clock.now())
+            await change.store.memory.memorize(changes, services.clock.now())
 
     async def get_task_context(self, task_id: str) -> JsonObject:
         """Return a task that has not ended. Raise NotFound."""
@@ -146,6 +147,6 @@ class PlanMemory:
         check(self._person, call, task.lineage, missing)
         return task_summary(task, task.state, await store.plans.sub_tasks(agent, task_id))
 
-    async def _do(self, change: MemoryChange) -> None:
+    async def _do(self, store: Store, change: MemoryChange) -> None:
         must_be_outside()
-        await self._services.store.memory.memorize([change], self._services.clock.now())
+        await store.memory.memorize([change], self._services.clock.now())

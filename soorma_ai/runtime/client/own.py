@@ -1,18 +1,45 @@
 """What a call from outside names beside its own subject, and has to be the caller's to steer."""
 
+from dataclasses import replace
+from datetime import datetime
+
 from soorma_ai.core.authority import Owned, Owner, check, steers_all
+from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Person
+from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.views import plans as reading
 
 
-async def check_session(store: Store, person: Person, session_id: str | None) -> None:
-    """Raise NotFound for a session of another user, and Forbidden. One that does not exist yet will be theirs."""
-    found = await store.memory.session(person.tenant_id, session_id) if session_id is not None else None
+async def check_session(store: Store, person: Person, session_id: str) -> SessionSummary | None:
+    """Return the session; None for one that does not exist yet, and will be theirs. Raise NotFound for that of another
+    user, and Forbidden."""
+    found = await store.memory.session(person.tenant_id, session_id)
     if found is not None:
         missing = f"no session {session_id!r} of {person.user_id} in tenant {person.tenant_id!r}"
         check(person, "go into a session", Owner(person.tenant_id, found.user_id), missing)
+    return found
+
+
+async def session_for(store: Store, person: Person, session_id: str | None, now: datetime) -> OpenSession | None:
+    """Return what opens the session that a call goes into. Raise as `check_session`."""
+    if session_id is None or await check_session(store, person, session_id) is not None:
+        return None
+    return OpenSession(person.tenant_id, SessionSummary(session_id, 0, now, now, person.user_id, None, {}))
+
+
+async def make_session(store: Store, person: Person, wanted: SessionSummary) -> SessionSummary:
+    """Make the session, or fill in what the one that exists does not have yet, and return it as it is then. Raise as
+    `check_session`, also where somebody else was first."""
+    found = await check_session(store, person, wanted.session_id)
+    made = wanted if found is None else replace(wanted, user_id=found.user_id)
+    try:
+        await store.memory.memorize([OpenSession(person.tenant_id, made)], wanted.created_at)
+    except VersionConflict:
+        if found is None and await check_session(store, person, wanted.session_id) is None:
+            raise  # nobody was first
+    return await check_session(store, person, wanted.session_id) or made
 
 
 async def check_receiver(services: Services, person: Person, plan_id: str | None, key: str | None) -> None:

@@ -14,8 +14,11 @@ from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.requests import request_type
 
 
-async def questions_to(services: Services, person: Person, limit: int) -> list[Wait]:
-    """Return open questions that are a person's to see or name them, the most urgent first."""
+async def questions_to(services: Services, person: Person, limit: int, plan_id: str | None = None) -> list[Wait]:
+    """Return open questions that are a person's to see or name them, the most urgent first: of all, or of the tree of a
+    plan, whether or not it is theirs to see."""
+    if plan_id is not None:
+        return await _questions_of_tree(services, person, plan_id, limit)
     user_id, roles, most = only_user(person), person.roles or (), limit
     while True:
         found = await services.store.plans.questions(person.tenant_id, most, user_id=user_id, roles=roles)
@@ -24,6 +27,17 @@ async def questions_to(services: Services, person: Person, limit: int) -> list[W
         if len(shown) >= limit or len(found) < most:
             return shown[:limit]
         most *= 2  # some are for a role of theirs only later, when they escalate
+
+
+async def _questions_of_tree(services: Services, person: Person, plan_id: str, limit: int) -> list[Wait]:
+    plan, now = await services.store.plans.plan(plan_id), services.clock.now()
+    asked = await services.store.plans.open_in_tree(plan.root_plan_id if plan else plan_id)
+    theirs = (one for one in asked if is_listed(person, one, now))
+    return sorted((wait for one in theirs if (wait := Wait.of(one))), key=_urgency)[:limit]
+
+
+def _urgency(wait: Wait) -> tuple[bool, datetime, datetime, str]:
+    return wait.deadline is None, wait.deadline or wait.opened_at, wait.opened_at, wait.wait_id
 
 
 async def own_question(store: Store, person: Person, wait_id: str, now: datetime) -> Expectation:

@@ -3,12 +3,14 @@
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from datetime import timedelta
+from typing import Protocol
 
 from typing_extensions import TypeVar
 
 from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Untaken, Wait
+from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, read_as
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, PlanCancelled, PlanFailed
@@ -21,14 +23,35 @@ T = TypeVar("T", default=Json)
 POLL_SECONDS = 1.0
 
 
+class Steering(Protocol):
+    """The calls of whoever follows a plan."""
+
+    person: Person
+
+    @property
+    def services(self) -> Services: ...
+
+    async def cancel(self, plan_id: str, reason: str = ...) -> bool: ...
+
+
 class PlanHandle:
     """A plan to follow. Its id is known from its goal's, before any planner took it."""
 
-    def __init__(self, plan_id: str, goal_id: str, services: Services, tenant_id: str) -> None:
+    def __init__(self, plan_id: str, goal_id: str, client: Steering) -> None:
         self.plan_id = plan_id
         self.goal_id = goal_id
-        self._services = services
-        self._tenant_id = tenant_id
+        self._client = client
+        self._services = client.services
+        self._tenant_id = client.person.tenant_id
+
+    async def status(self) -> PlanStatus:
+        """Return how it is with the plan; pending before a planner took it."""
+        plan = await self._services.store.plans.plan(self.plan_id)
+        return plan.status if plan else PlanStatus.PENDING
+
+    async def cancel(self, reason: str = "") -> bool:
+        """Ask the plan to stop. False when it had ended already. Raise NotFound, Forbidden."""
+        return await self._client.cancel(self.plan_id, reason)
 
     async def result(self, timeout: float | timedelta | None = None, *, as_: type[T] | None = None) -> T:
         """Return what the plan was completed with, as JSON or `as_` a model. `timeout` in seconds; None waits as long

@@ -4,10 +4,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from soorma_ai.core.authority import Owner, check
+from soorma_ai.core.selection.discovery import discover
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.registry import DiscoveredAgent, EventDefinition, EventRole, RegisteredEvent, name_of
+from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, EventRole, RegisteredEvent, name_of
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AgentRow
@@ -29,15 +30,17 @@ class Directory:
         found = await self.discover([capability])
         return found[0] if found else None
 
-    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> list[DiscoveredAgent]:
-        """Return live agents that have all these capabilities. Without events, a capability is only its name."""
+    async def discover(self, requirements: Iterable[str], *, include_events: bool = True) -> Discovery:
+        """Return live agents that have any of these capabilities, those that have most of them first; each says which
+        (`meets`), and `unmet` is what nobody has. Without requirements, all of them. Without events, a capability is
+        only its name."""
         if isinstance(requirements, str):
             raise LocalProtocolError(f"requirements={requirements!r} would be its letters; give a list")
-        wanted = list(requirements)
-        found = [one for one in await self.query() if all(one.has(capability) for capability in wanted)]
+        found = discover(await self.query(), requirements)
         if include_events:
             return found
-        return [replace(one, capabilities=tuple(map(name_of, one.capabilities)), events=()) for one in found]
+        named = (replace(one, capabilities=tuple(map(name_of, one.capabilities)), events=()) for one in found)
+        return Discovery(named, found.unmet)
 
     async def query(
         self,
@@ -106,7 +109,7 @@ class Directory:
         operator removes the tenant's agents, and only the trusted root those that all tenants share, else Forbidden.
         """
         must_be_outside()
-        async with changing(self._services, self._caller, "registry.deregister", agent):
+        async with changing(self._services, self._caller, "registry.deregister", agent) as change:
             row = next((row for row in await self._rows() if row.agent == agent), None)
             missing, here = f"no agent {agent!r} in tenant {self._person.tenant_id!r}", Owner(self._person.tenant_id)
             if row is None:
@@ -114,7 +117,7 @@ class Directory:
             check(self._person, "registry.deregister", here, missing)
             if row.tenant_id is None:
                 check(self._person, "remove a shared agent", here, missing)
-            return await self._services.store.registry.deregister(agent, self._services.clock.now())
+            return await change.store.registry.deregister(agent, self._services.clock.now())
 
     async def _rows(self) -> Sequence[AgentRow]:
         now = self._services.clock.now()

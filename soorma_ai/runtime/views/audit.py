@@ -2,11 +2,12 @@
 
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from soorma_ai.domain.identity import AuditEntry, Caller
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError, TransientError
+from soorma_ai.ports import Note, Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 
@@ -14,30 +15,51 @@ DONE = "done"
 LONGEST_NAME = 200
 
 
-@dataclass
-class Outcome:
-    word: str = DONE
+@dataclass(frozen=True)
+class Change:
+    """A change in hand. It is made by these `services`, whose store writes it down in the same transaction."""
+
+    services: Services
+    note: Note | None = None
+
+    @property
+    def store(self) -> Store:
+        return self.services.store
+
+    def expect(self, outcome: str) -> None:
+        """Say how it ends if what is done next is stored; `DONE` else."""
+        if self.note is not None:
+            self.note.entry = replace(self.note.entry, outcome=outcome)
 
 
 @asynccontextmanager
-async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[Outcome]:
-    """Write down who made this change, and how it ended; `caller` None is code of this process, which is not. The row
-    is a transaction of its own behind the change: a kill between them loses the row."""
-    outcome = Outcome()
+async def changing(services: Services, caller: Caller | None, call: str, what: str) -> AsyncGenerator[Change]:
+    """Write down who made this change, and how it ended; `caller` None is code of this process, which is not.
+
+    The row stands in the transaction that makes the change, so that there is neither without the other. Where nothing
+    was changed, as by a call that is refused, and where something failed after that, it is a transaction of its own.
+    """
     if caller is None:
-        yield outcome
+        yield Change(services)
         return
+    person, now = caller.person, services.clock.now()
+    what = clip(what, LONGEST_NAME)
+    note = Note(AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, DONE))
+    outcome = None
     try:
-        yield outcome
+        yield Change(replace(services, store=services.store.noting(note)), note)
     except BaseException as error:
-        outcome.word = error.code if isinstance(error, SoormaError) else type(error).__name__
+        outcome = error.code if isinstance(error, SoormaError) else type(error).__name__
         raise
     finally:
-        person, now = caller.person, services.clock.now()
-        what = clip(what, LONGEST_NAME)
-        entry = AuditEntry(person.tenant_id, person.user_id, caller.key_id, call, what, now, outcome.word)
-        try:
-            await services.store.audit.record(entry)
-        except TransientError as error:
-            # What has happened has happened, and is told so: the log has what the table has not.
-            warn("audit_not_written", call=call, what=what, outcome=outcome.word, reason=error)
+        entry = note.entry if outcome is None else replace(note.entry, outcome=outcome)
+        if not (note.is_written and entry == note.entry):
+            await _record(services, entry)
+
+
+async def _record(services: Services, entry: AuditEntry) -> None:
+    try:
+        await services.store.audit.record(entry)
+    except TransientError as error:
+        # What was refused is told so: the log has what the table has not.
+        warn("audit_not_written", call=entry.call, what=entry.what, outcome=entry.outcome, reason=error)

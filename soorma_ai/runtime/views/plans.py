@@ -72,6 +72,7 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
     values = await store.plans.plan_values(plan_id)
     return PlanDetails(
         plan_id=plan.plan_id,
+        goal_id=plan.goal_id,
         status=plan.status,
         goal_event=plan.goal_event,
         goal_data=plan.goal_data,

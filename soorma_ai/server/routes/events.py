@@ -1,6 +1,7 @@
 """Events: published from outside, and read as they stand in the log."""
 
 from http import HTTPStatus
+from typing import Literal
 
 from pydantic import Field
 
@@ -45,10 +46,12 @@ class Published(Made):
 
 
 class Events(Form):
-    """`after` is a place of the log; of a tree of plans are the events of `plan_id`."""
+    """`after` is a place of the log: events are listed from behind it on, or with the order `newest` from before it
+    back, and from the end where it is 0. Of a tree of plans are the events of `plan_id`."""
 
     after: int = Field(0, ge=0, le=2**62)
     limit: Limit = 100
+    order: Literal["oldest", "newest"] = "oldest"
     plan_id: Id | None = None
     event_type: Name | None = None
     topic: EventTopic | None = None
@@ -85,9 +88,12 @@ async def publish(call: Call[Nothing, Publication]) -> Answer:
 
 
 async def list_events(call: Call[Events, Nothing]) -> Answer:
-    """List events in order of arrival: of all, or of a plan's tree. A page may be short, or empty, before the end."""
+    """List events in order of arrival, or the newest first: of all, or of a plan's tree. A page may be short, or empty,
+    before the end."""
     asked = call.asked
-    page = await call.client.events(after=asked.after, limit=asked.limit, plan_id=asked.plan_id)
+    page = await call.client.events(
+        after=asked.after, limit=asked.limit, plan_id=asked.plan_id, newest=asked.order == "newest"
+    )
     rows = [
         Row.model_construct(seq=row.seq, event=row.event)
         for row in page.events

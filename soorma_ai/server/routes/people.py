@@ -40,6 +40,10 @@ class OfWait(Form):
     wait_id: Id
 
 
+class Waits(Paged):
+    plan_id: Id | None = None
+
+
 class Said(Form):
     """An answer. Without a `decision`, `approved` in the payload tells; `answer_id` makes saying it again the same
     answer."""
@@ -65,11 +69,16 @@ def tell(outcome: AnswerOutcome) -> Answer:
     return Answer(problem(status, str(outcome), outcome.detail), status)
 
 
-async def list_waits(call: Call[Paged, Nothing]) -> Answer:
-    """List open questions to people, the most urgent first."""
+async def list_waits(call: Call[Waits, Nothing]) -> Answer:
+    """List open questions to people, the most urgent first: of all, or of a plan's tree."""
     asked = call.asked
     return Answer(
-        await page_of(lambda limit: call.client.waits(limit=limit), lambda w: w.wait_id, asked.after, asked.limit)
+        await page_of(
+            lambda limit: call.client.waits(limit=limit, plan_id=asked.plan_id),
+            lambda wait: wait.wait_id,
+            asked.after,
+            asked.limit,
+        )
     )
 
 
@@ -100,7 +109,7 @@ async def list_doubts(call: Call[Paged, Nothing]) -> Answer:
 
 
 OPERATIONS: tuple[AnyOperation, ...] = (
-    get("/v1/waits", list_waits, Paged, Page[Wait], NOT_FOUND),
+    get("/v1/waits", list_waits, Waits, Page[Wait], NOT_FOUND),
     get("/v1/waits/{wait_id}", show_wait, OfWait, Wait, NOT_FOUND),
     post(
         "/v1/waits/{wait_id}/answer",

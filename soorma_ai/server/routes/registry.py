@@ -57,14 +57,17 @@ class OfDefinition(Form):
 
 
 class Requirements(Form):
-    """Capabilities, all of which an agent must have. Without events, a capability is only its name."""
+    """Capabilities, of which an agent must have any. Without events, a capability is only its name."""
 
     requirements: list[Name] = Field(max_length=100)
     include_events: bool = True
 
 
 class Discovered(Made):
+    """`unmet` is what was required and no live agent has."""
+
     agents: list[DiscoveredAgent]
+    unmet: list[str]
 
 
 class Deregistered(Made):
@@ -112,10 +115,13 @@ async def show_definition(call: Call[OfDefinition, Nothing]) -> Answer:
 
 
 async def discover(call: Call[Nothing, Requirements]) -> Answer:
-    """Return the live agents that have these capabilities, with the events by which they are asked."""
+    """Return the live agents that have any of these capabilities, with the events by which they are asked.
+
+    Those that have most of them come first, and each says which (`meets`). Without requirements, all of them.
+    """
     sent = call.sent
     found = await call.client.registry.discover(sent.requirements, include_events=sent.include_events)
-    return Answer(Discovered.model_construct(agents=found))
+    return Answer(Discovered.model_construct(agents=found, unmet=[*found.unmet]))
 
 
 async def export_asyncapi(call: Call[Nothing, Nothing]) -> Answer:

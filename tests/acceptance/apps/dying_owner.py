@@ -8,22 +8,25 @@ import os
 import signal
 import sys
 
-import soorma_ai.assembly
+from starlette.requests import Request
+from starlette.types import ASGIApp
+
+import soorma_ai.server.local
 from soorma_ai import Platform
-from soorma_ai.domain.values import JsonObject
-from soorma_ai.runtime.client.commands import carry_out
-from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.server.application import Desk
+from soorma_ai.server.operation import AnyOperation
 
 
-async def die(services: Services, request: JsonObject) -> JsonObject:
-    if sys.argv[1] == "after":
-        await carry_out(services, request)
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError("killed by now")
+class DyingDesk(Desk):
+    async def respond(self, operation: AnyOperation, request: Request) -> ASGIApp:
+        if sys.argv[1] == "after":
+            await super().respond(operation, request)
+        os.kill(os.getpid(), signal.SIGKILL)
+        raise AssertionError("killed by now")
 
 
 async def main() -> None:
-    soorma_ai.assembly.carry_out = die
+    soorma_ai.server.local.Desk = DyingDesk
     async with Platform(purpose="an application that dies"):
         print("ready", flush=True)
         await asyncio.Event().wait()

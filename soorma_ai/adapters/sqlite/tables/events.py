@@ -4,7 +4,7 @@ import hashlib
 import json
 import logging
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import ValidationError
@@ -155,7 +155,7 @@ def events(
 ) -> list[StoredEvent]:
     direction = "DESC" if newest else "ASC"
     if root_plan_id is not None:
-        select = _TREE.format(direction=direction)
+        select = _TREE.format(direction=direction, behind=">")
     else:
         select = f"{_SELECT} WHERE {'tenant = :tenant AND' if tenant_id is not None else ''} seq > :after"
     values = {"after": after, "tenant": tenant_id, "root": root_plan_id, "limit": limit}
@@ -173,17 +173,23 @@ def page(
     *,
     root_plan_id: str | None = None,
     user_id: str | None = None,
+    newest: bool = False,
 ) -> EventPage:
+    way, place = (_BACK, after or _LAST_PLACE) if newest else (_ON, after)
+    values = {"tenant": tenant_id, "after": place, "user": user_id, "root": root_plan_id, "limit": limit}
     if user_id is None:
-        found = events(db, after=after, tenant_id=tenant_id, root_plan_id=root_plan_id, limit=limit)
+        select = _OF_TENANT if root_plan_id is None else f"{_TREE} ORDER BY seq {{direction}} LIMIT :limit"
+        found = _stored_events(db, select.format(**way), values)
         return EventPage(tuple(found), found[-1].seq if found else after, is_end=len(found) < limit)
-    values = {"tenant": tenant_id, "after": after, "user": user_id, "limit": limit, "most": MOST_LOOKED_AT}
-    looked, last = db.execute(_LOOKED_AT, values).fetchone()
-    rows = db.execute(_OWN, {**values, "last": last}).fetchall()
-    found = [StoredEvent(seq, shown(db, seq, body)) for seq, body in rows]
+    looked, last = db.execute(_LOOKED_AT.format(**way), {**values, "most": MOST_LOOKED_AT}).fetchone()
+    found = _stored_events(db, _OWN.format(**way), {**values, "last": last})
     if len(found) == limit:
         return EventPage(tuple(found), found[-1].seq, is_end=False)
     return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
+
+
+def _stored_events(db: sqlite3.Connection, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
+    return [StoredEvent(seq, shown(db, seq, body)) for seq, body in db.execute(select, values).fetchall()]
 
 
 def unsent(db: sqlite3.Connection, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
@@ -232,26 +238,32 @@ UNSENT = """
 
 _SELECT = "SELECT seq, CAST(body AS BLOB) FROM event"
 
+# In order of arrival, and in the other one.
+_ON = {"direction": "ASC", "behind": ">", "until": "<=", "last": "max"}
+_BACK = {"direction": "DESC", "behind": "<", "until": ">=", "last": "min"}
+_LAST_PLACE = 2**63 - 1
 _LOOKED_AT = """
-    SELECT count(*), max(seq) FROM (
-        SELECT seq FROM event WHERE tenant = :tenant AND seq > :after ORDER BY seq LIMIT :most
+    SELECT count(*), {last}(seq) FROM (
+        SELECT seq FROM event WHERE tenant = :tenant AND seq {behind} :after ORDER BY seq {direction} LIMIT :most
     )
 """
 _OWN = f"""
-    {_SELECT} WHERE tenant = :tenant AND seq > :after AND seq <= :last
+    {_SELECT} WHERE tenant = :tenant AND seq {{behind}} :after AND seq {{until}} :last
         AND {USER} = :user
-    ORDER BY seq LIMIT :limit
+    ORDER BY seq {{direction}} LIMIT :limit
 """
+_OF_TENANT = f"{_SELECT} WHERE tenant = :tenant AND seq {{behind}} :after ORDER BY seq {{direction}} LIMIT :limit"
 
 # The goal's event came before its plan had an id, so it does not carry it.
 _TREE = """
     SELECT seq, CAST(body AS BLOB) FROM event WHERE seq IN (
         SELECT seq FROM (
-            SELECT seq FROM event WHERE root_plan_id = :root AND seq > :after ORDER BY seq {direction} LIMIT :limit
+            SELECT seq FROM event WHERE root_plan_id = :root AND seq {behind} :after
+            ORDER BY seq {direction} LIMIT :limit
         )
         UNION
         SELECT event.seq FROM plan JOIN event ON event.id = plan.goal_id
-        WHERE plan.plan_id = :root AND event.seq > :after
+        WHERE plan.plan_id = :root AND event.seq {behind} :after
     ) AND (:tenant IS NULL OR tenant = :tenant)
 """
 

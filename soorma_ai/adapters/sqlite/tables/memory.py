@@ -79,13 +79,22 @@ def _append(db: sqlite3.Connection, at: domain.MemoryKey, ordinal: int, added: t
     db.execute(f"UPDATE memory SET version = version + 1, items = ? WHERE {_AT}", (ordinal + len(added), *_place(at)))
 
 
+_FILL_IN = "name = ifnull(name, excluded.name), metadata = iif(metadata = '{}', excluded.metadata, metadata)"
+
+
 def open_session(db: sqlite3.Connection, opened: domain.OpenSession) -> None:
+    """Raise VersionConflict for one that is another user's by now."""
+    done = _add_session(db, opened, f"UPDATE SET {_FILL_IN} WHERE user_id = excluded.user_id")
+    if done.rowcount == 0:
+        raise VersionConflict(f"session {opened.session.session_id!r} is another user's; look again whose")
+
+
+def _add_session(db: sqlite3.Connection, opened: domain.OpenSession, where_there_is_one: str) -> sqlite3.Cursor:
     one = opened.session
-    add_row(
+    return add_row(
         db,
         "session",
-        "ON CONFLICT DO UPDATE SET name = ifnull(name, excluded.name), "
-        "metadata = iif(metadata = '{}', excluded.metadata, metadata)",
+        f"ON CONFLICT DO {where_there_is_one}",
         tenant=opened.tenant_id,
         session_id=one.session_id,
         user_id=one.user_id,
@@ -102,7 +111,7 @@ def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
     of = plan.lineage
     if of.session_id is not None:
         made = domain.SessionSummary(of.session_id, 0, plan.created_at, plan.updated_at, of.user_id, None, {})
-        open_session(db, domain.OpenSession(of.tenant_id, made))
+        _add_session(db, domain.OpenSession(of.tenant_id, made), "NOTHING")
         active(db, plan, new_plans=1)
 
 

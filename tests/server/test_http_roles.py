@@ -1,0 +1,272 @@
+"""Every route, for every role, over everybody's things: what the table of roles says, and nothing that tells more."""
+
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import jwt
+import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from http_kit import OpenStream, calling
+from starlette.applications import Starlette
+from test_roles import MANAGE, MEET, OWNERS, ROLES, SEE, STEER, Things, agents, made_by
+
+from soorma_ai import Platform
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.tokens import ApiKeys, ByFunction, FirstOf, new_key
+from soorma_ai.adapters.tokens.signed import SignedTokens
+from soorma_ai.domain.identity import Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import NotFound
+from soorma_ai.server import Options, app
+from soorma_ai.server.operation import AnyOperation
+from soorma_ai.server.routes import OPERATIONS
+
+UNLIMITED: Options = {"rate": None}
+Body = Callable[[Things], dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Row:
+    """`kind`: whose verdict it has. `begin` names nothing of anybody's. A list is always answered, and has what `shows`
+    returns where the verdict is that one may see it."""
+
+    kind: str
+    body: Body | None = None
+    shows: Callable[[Things], str] | None = None
+
+
+def nothing(things: Things) -> dict[str, Any]:
+    return {}
+
+
+def lists(shows: Callable[[Things], str], kind: str = "see", body: Body | None = None) -> Row:
+    return Row(kind, body, shows)
+
+
+REQUEST = {"event_type": "inventory.reserve.requested", "data": {"order_id": "A"}}
+PLAN, WAIT, MEMORY, WORK = "/v1/plans/{plan_id}", "/v1/waits/{wait_id}", "/v1/memory", "/v1/working-memory/{plan_id}"
+LETTER, TRACKED = "/v1/dead-letters/{letter_id}", "/v1/tracker/plans/{plan_id}"
+
+# In an order in which none takes from the next what it needs.
+ROWS: dict[str, Row] = {
+    "POST /v1/plans": Row("begin", lambda t: {"goal": "order.received"}),
+    "GET /v1/plans": lists(lambda t: t.plan_id),
+    f"GET {PLAN}": Row("see"),
+    f"GET {PLAN}/result": Row("see"),
+    f"GET {PLAN}/events": Row("see"),
+    f"GET {PLAN}/trace": Row("see"),
+    # What it answers is a question, which is asked of nobody here.
+    f"POST {PLAN}/resume": Row("see", nothing),
+    "POST /v1/requests": Row("begin", lambda t: REQUEST),
+    "GET /v1/requests/{request_id}": Row("see"),
+    "POST /v1/events": Row("begin", lambda t: {"topic": "business-facts", "event_type": "told"}),
+    "GET /v1/events": lists(lambda t: t.request_id),
+    "GET /v1/events/stream": Row("begin"),
+    "GET /v1/waits": lists(lambda t: t.wait_id),
+    f"GET {WAIT}": Row("see"),
+    # Who sees it is told that others must answer.
+    f"POST {WAIT}/answer": Row("see", lambda t: {"payload": {}}),
+    "GET /v1/doubts": Row("begin"),
+    "GET /v1/agents": lists(lambda t: t.agent, "meet"),
+    "GET /v1/agents/{name}": Row("meet"),
+    "GET /v1/events/definitions": lists(lambda t: t.agent, "meet"),
+    "GET /v1/events/definitions/{event_name}": Row("meet"),
+    "POST /v1/discover": lists(lambda t: f'"{t.agent}"', "meet", lambda t: {"requirements": [f"skill of {t.agent}"]}),
+    "GET /v1/asyncapi.json": lists(lambda t: t.agent, "meet"),
+    f"GET {TRACKED}": Row("see"),
+    f"GET {TRACKED}/actions": Row("see"),
+    f"GET {TRACKED}/timeline": Row("see"),
+    f"GET {TRACKED}/tree": Row("see"),
+    "GET /v1/tracker/sessions/{session_id}/plans": lists(lambda t: t.plan_id),
+    "GET /v1/tracker/groups/{group_id}": Row("see"),
+    "GET /v1/tracker/untaken": lists(lambda t: t.untaken_id),
+    # Who sees the task is told that only its own events write it.
+    f"POST {MEMORY}/task-context": Row("see", lambda t: {"task_id": t.task_id, "context": {}}),
+    f"GET {MEMORY}/task-context/{{task_id}}": Row("see"),
+    f"DELETE {MEMORY}/task-context/{{task_id}}": Row("see"),
+    f"GET {MEMORY}/task-context/by-subtask/{{sub_task_id}}": Row("see"),
+    f"POST {MEMORY}/plan-context": Row("steer", lambda t: {"plan_id": t.plan_id, "context": {"k": 2}}),
+    f"GET {MEMORY}/plan-context/{{plan_id}}": Row("see"),
+    f"GET {MEMORY}/plan-context/by-correlation/{{correlation_id}}": Row("see"),
+    f"POST {MEMORY}/plans": Row("begin", lambda t: {"goal_event": "order.received"}),
+    f"GET {MEMORY}/plans": lists(lambda t: t.plan_id),
+    f"POST {MEMORY}/sessions": Row("begin", nothing),
+    f"GET {MEMORY}/sessions": lists(lambda t: t.session_id),
+    f"POST {WORK}": Row("steer", lambda t: {"key": "l", "value": 1}),
+    f"GET {WORK}": Row("see"),
+    f"GET {WORK}/{{key:path}}": Row("see"),
+    f"DELETE {WORK}/{{key:path}}": Row("steer"),
+    "GET /v1/dead-letters": lists(lambda t: f'"letter_id":{t.letter_id},'),
+    f"GET {LETTER}": Row("see"),
+    f"POST {LETTER}/redrive": Row("steer", nothing),
+    f"POST {LETTER}/discard": Row("steer", nothing),
+    f"POST {PLAN}/cancel": Row("steer", nothing),
+    "DELETE /v1/agents/{name}": Row("manage"),
+}
+BY_ROUTE: Mapping[str, AnyOperation] = {f"{one.method} {one.path}": one for one in OPERATIONS}
+OVER_HTTP = [role for role in ROLES if role != "root"]
+
+
+def test_every_route_has_a_row() -> None:
+    assert set(ROWS) == set(BY_ROUTE)
+
+
+def path_of(route: str, things: Things) -> str:
+    named = {
+        **vars(things),
+        "name": things.agent,
+        "event_name": f"{things.agent}.asked",
+        "sub_task_id": things.untaken_id,
+        "correlation_id": things.goal_id,
+        "key": "k",
+    }
+    return BY_ROUTE[route].template.format_map(named)
+
+
+async def answer(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> tuple[int, str]:
+    """The status and the body; of a stream, what comes first."""
+    method, row, path = route.partition(" ")[0], ROWS[route], path_of(route, things)
+    if BY_ROUTE[route].streams:
+        async with OpenStream(served, path, **dict(http.headers.items())) as stream:
+            await stream.until(lambda: stream.text)
+        return stream.status, stream.text
+    limit = {"limit": 500} if "limit" in BY_ROUTE[route].asked.model_fields else None
+    body = None if row.body is None else row.body(things)
+    found = await http.request(method, path, params=limit, json=body)
+    return found.status_code, found.text
+
+
+async def verdict(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> str:
+    status, text = await answer(served, http, route, things)
+    shows = ROWS[route].shows
+    if shows is not None:
+        assert status == 200
+        return "may" if shows(things) in text else "hidden"
+    assert status < 500 and status not in (401, 405, 415), (route, text)
+    return {403: "forbidden", 404: "hidden"}.get(status, "may")
+
+
+def wanted(kind: str, role: str, whose: str) -> str:
+    column, is_elsewhere = list(OWNERS).index(whose), whose == "elsewhere"
+    tables = {"see": SEE, "steer": STEER, "meet": MEET, "manage": MANAGE}
+    if kind == "begin":
+        return "may"
+    if kind == "manage" and not is_elsewhere and role == "operator":
+        return "may"
+    row = tables[kind][role].split()
+    return row[column] if kind in ("see", "steer") else row[is_elsewhere]
+
+
+@pytest.fixture
+async def groups(platform: Platform) -> AsyncIterator[list[str]]:
+    known: list[str] = []
+    await platform.start(*agents(known))
+    yield known
+
+
+def serving(platform: Platform, *people: Person) -> Starlette:
+    callers = {person.user_id: Caller(person) for person in people}
+    return app(platform, auth=ByFunction(callers.get), **UNLIMITED)
+
+
+@pytest.mark.parametrize("whose", OWNERS)
+@pytest.mark.parametrize("role", OVER_HTTP)
+async def test_every_route_does_with_everybodys_things_what_the_table_says(
+    platform: Platform, groups: list[str], role: str, whose: str
+) -> None:
+    things = await made_by(platform, OWNERS[whose], groups)
+    served = serving(platform, Person("default", "ann", frozenset(ROLES[role] or ())))
+    async with calling(served, "ann") as http:
+        found = {route: await verdict(served, http, route, things) for route in ROWS}
+    assert found == {route: wanted(row.kind, role, whose) for route, row in ROWS.items()}
+
+
+ISSUER, AUDIENCE = "https://id.example", "soorma"
+CURVE = ec.generate_private_key(ec.SECP256R1())
+
+
+def signed(**changes: Any) -> str:
+    now = SystemClock().now()
+    claims = {"iss": ISSUER, "aud": AUDIENCE, "sub": "ann", "tenant": "default", "exp": now + timedelta(minutes=5)}
+    return jwt.encode({**claims, **changes}, CURVE, "ES256", headers={"kid": "c1"})
+
+
+def published(directory: Path) -> Path:
+    file = directory / "jwks.json"
+    key = jwt.algorithms.ECAlgorithm.to_jwk(CURVE.public_key(), as_dict=True)
+    file.write_text(json.dumps({"keys": [{**key, "kid": "c1"}]}))
+    return file
+
+
+async def bad_tokens(platform: Platform) -> dict[str, str | None]:
+    now = platform.services.clock.now()
+    expired, ended = new_key("default", "ann", now - timedelta(days=2), expires_at=now - timedelta(days=1))
+    revoked, taken = new_key("default", "ann", now)
+    for key in (expired, revoked):
+        await platform.keys.add(key)
+    await platform.keys.revoke(revoked.key_id)
+    return {
+        "none": None,
+        "unknown": "nobody",
+        "expired key": ended,
+        "revoked key": taken,
+        "expired": signed(exp=SystemClock().now() - timedelta(hours=1)),
+        "wrong audience": signed(aud="another"),
+        "wrong issuer": signed(iss="https://evil.example"),
+    }
+
+
+async def test_a_token_that_is_not_good_opens_no_route(platform: Platform, groups: list[str], tmp_path: Path) -> None:
+    things = await made_by(platform, OWNERS["own"], groups)
+    people = SignedTokens(issuer=ISSUER, audience=AUDIENCE, jwks_file=published(tmp_path))
+    served = app(platform, auth=FirstOf(ApiKeys(platform), people), **UNLIMITED)
+    async with calling(served, signed()) as http:
+        assert (await http.get("/v1/plans")).status_code == 200
+    before = len((await platform.events(limit=500)).events)
+    for name, token in (await bad_tokens(platform)).items():
+        async with calling(served, token) as http:
+            for route in ROWS:
+                status, text = await answer(served, http, route, things)
+                assert status == 401, (name, route)
+                assert '"code":"unauthenticated"' in text or BY_ROUTE[route].streams
+    assert len((await platform.events(limit=500)).events) == before
+
+
+def unknown(things: Things) -> Things:
+    """The same, but of nothing: each id of the same length."""
+    made = {name: f"{value[:-6]}000000" for name, value in vars(things).items() if isinstance(value, str)}
+    return replace(things, **made | {"letter_id": 9, "tenant_id": things.tenant_id})
+
+
+@pytest.mark.parametrize("whose", ["others", "elsewhere"])
+async def test_ids_that_somebody_guessed_are_answered_as_those_of_nothing(
+    platform: Platform, groups: list[str], whose: str
+) -> None:
+    things = await made_by(platform, OWNERS[whose], groups)
+    assert things.letter_id != 9
+    with pytest.raises(NotFound):
+        await platform.dead_letter(9)
+    served, nobody = serving(platform, Person("default", "ann", frozenset())), unknown(things)
+    hidden = [route for route, row in ROWS.items() if row.kind in ("see", "steer") and row.shows is None]
+    assert len(hidden) > 25
+    async with calling(served, "ann") as http:
+        for route in hidden:
+            method, row = route.partition(" ")[0], ROWS[route]
+            told: list[tuple[int, dict[str, str], str]] = []
+            for given in (things, nobody):
+                body = None if row.body is None else row.body(given)
+                found = await http.request(method, path_of(route, given), json=body)
+                told.append((found.status_code, dict(found.headers), _without_ids(found.text, given)))
+            assert told[0] == told[1] and told[0][0] == 404, route
+
+
+def _without_ids(text: str, things: Things) -> str:
+    for name, value in vars(things).items():
+        if isinstance(value, str) and name.endswith("_id") and name != "tenant_id":
+            text = text.replace(value, "ID")
+    return text.replace(f"letter {things.letter_id} ", "letter ID ")
