@@ -77,6 +77,11 @@ class Deleted:
 
 
 @dataclass(frozen=True)
+class Kept:
+    key: str
+
+
+@dataclass(frozen=True)
 class Value:
     key: str
     value: Json

@@ -16,11 +16,11 @@ from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import OpenSession, SessionSummary
 from soorma_ai.domain.people import Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
-from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import AuditRow, EventPage, Pruned
+from soorma_ai.ports import AuditRow, EventPage, Forgotten, Pruned
 from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
 from soorma_ai.runtime.client.intake import check_data, goal_taken, reply_of, request_of, take_in, take_request
 from soorma_ai.runtime.client.keys import KeyRing
@@ -29,9 +29,9 @@ from soorma_ai.runtime.client.own import check_receiver, check_session
 from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
-from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
+from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, forget, prune
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
-from soorma_ai.runtime.handling.requests import request_type
+from soorma_ai.runtime.handling.requests import request_taken
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
 from soorma_ai.runtime.views.audit import Outcome, changing
@@ -361,6 +361,14 @@ class Client:
         async with self._changing("prune", f"older than {older_than}"):
             return await prune(self.services, self.person, older_than, statuses, dry_run=dry_run)
 
+    async def forget(self, user_id: str) -> Forgotten:
+        """Remove all of this tenant that is a user's: plans, done or not, with their journals and events, sessions and
+        memos; revoke their keys. Rows of keys and of the audit stay, as does what is another's or shared. After a kill
+        it goes on by itself. Raise Forbidden for who is no operator."""
+        must_be_outside()
+        async with self._changing("forget", user_id):
+            return await forget(self.services, self.person, user_id)
+
     def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Outcome]:
         return changing(self.services, self.caller, call, what)
 
@@ -368,13 +376,7 @@ class Client:
         return await reading.own_plan(self.services, self.person, plan_id, call)
 
     async def _request_type(self, event_type: str) -> EventDefinition:
-        registry, tenant_id = self.services.store.registry, self.person.tenant_id
-        definition = await request_type(registry, tenant_id, event_type, self._now())
-        if definition is None:
-            taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
-            names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
-            raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
-        return definition
+        return await request_taken(self.services.store.registry, self.person.tenant_id, event_type, self._now())
 
     async def _question(
         self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None

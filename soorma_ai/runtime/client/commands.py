@@ -14,9 +14,9 @@ from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.people import AnswerOutcome, Person
 from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Pruned
+from soorma_ai.ports import Forgotten, Pruned
 from soorma_ai.runtime.client.client import CANCELLED, Client
-from soorma_ai.runtime.client.retention import prune
+from soorma_ai.runtime.client.retention import forget, prune
 from soorma_ai.runtime.handling.handling import Services
 
 BATCHES_AT_ONCE = 20
@@ -138,6 +138,20 @@ class PrunePlans:
 
 
 @dataclass(frozen=True)
+class ForgetUser:
+    """Remove a part, so that the reply comes in time; the reply says whether there is more."""
+
+    name: ClassVar[str] = "forget"
+    forgotten: str
+
+    async def do(self, client: Client) -> JsonObject:
+        return asdict(await forget(client.services, client.person, self.forgotten, batches=BATCHES_AT_ONCE))
+
+    def read(self, reply: JsonObject) -> Forgotten:
+        return TypeAdapter(Forgotten).validate_python(reply)
+
+
+@dataclass(frozen=True)
 class AddKey:
     """`key` is an ApiKey as JSON. It holds the hash of a secret that never comes here."""
 
@@ -170,7 +184,8 @@ class RevokeKey:
 
 
 COMMANDS: dict[str, type[Command[object]]] = {
-    kind.name: kind for kind in (AnswerWait, CancelPlan, RedriveLetter, DiscardLetter, PrunePlans, AddKey, RevokeKey)
+    kind.name: kind
+    for kind in (AnswerWait, CancelPlan, RedriveLetter, DiscardLetter, PrunePlans, ForgetUser, AddKey, RevokeKey)
 }
 
 
