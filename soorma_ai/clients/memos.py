@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
+from typing import Any, cast
 
 from typing_extensions import Unpack
 
@@ -11,7 +11,7 @@ from soorma_ai.clients.answers import Deleted, Kept
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, delete, get, post
 from soorma_ai.domain.memos import About, Filter, Memo
-from soorma_ai.domain.values import Json, JsonObject, json_object
+from soorma_ai.domain.values import Json, json_object
 from soorma_ai.errors import NotFound
 
 _KNOWLEDGE, _INTERACTIONS, _SKILLS = "knowledge", "interactions", "skills"
@@ -128,5 +128,5 @@ class AsyncMemos:
 
 
 def _json(what: str, body: Mapping[str, object]) -> Mapping[str, Json]:
-    sent: JsonObject = json_object(f"what is sent of {what}", {**body})
-    return sent
+    lists = {name: [*cast("tuple[object, ...]", value)] for name, value in body.items() if isinstance(value, tuple)}
+    return json_object(f"what is sent of {what}", {**body, **lists})
