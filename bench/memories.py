@@ -50,7 +50,7 @@ def parameters(schema: Any) -> Iterator[str]:
 
 def change_of(row: Row, key: str, embedded: Embedded | None = None) -> KeepMemo:
     content = f"{row['description']}\n{' '.join(parameters(row['payload_schema']))}"[:30_000] or "-"
-    return keep(make_memo(SHELF, key, content, "bench", START, About(title=row["name"])), embedded)
+    return keep(make_memo(SHELF, key, content, "bench", START, About()), embedded)
 
 
 def endlessly(rows: Sequence[Row]) -> Iterator[tuple[str, Row]]:
@@ -69,7 +69,7 @@ async def recall(store: SqliteStore, events: Sequence[Row], queries: Sequence[Ro
         wanted = {family[name] for name in query["gold"]}
         found = await store.memos.search(make_query((SHELF,), query["query"], max(PLACES), {}), START)
         for places, shares in parts.items():
-            shares.append(len(wanted & {family[memo.title] for memo in found[:places]}) / len(wanted))
+            shares.append(len(wanted & {family[memo.key] for memo in found[:places]}) / len(wanted))
     return {f"recall_{places}": round(mean(shares), 3) for places, shares in parts.items()}
 
 
@@ -83,6 +83,10 @@ async def speed(store: SqliteStore, queries: Sequence[Row]) -> dict[str, float]:
     return {"ms_mean": mean(each), "ms_median": median(each), "ms_99_percent": quantiles(each, n=100)[-1]}
 
 
+def size_of(path: Path) -> int:
+    return path.stat().st_size
+
+
 async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float]:
     """Bytes on disk for each, of each tenth part, and what keeping one takes."""
     store, sizes, part = SqliteStore(path), [0], len(rows) // 10
@@ -91,7 +95,7 @@ async def growth(path: Path, rows: Sequence[tuple[str, Row]]) -> dict[str, float
         await store.open(START)
         await fill(store, rows[place * part : (place + 1) * part])
         await store.close()
-        sizes.append(os.path.getsize(path))
+        sizes.append(size_of(path))
     each = [(after - before) / part for before, after in pairwise(sizes)]
     return {
         "bytes_each": sizes[-1] / len(rows),

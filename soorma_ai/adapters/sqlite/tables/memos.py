@@ -20,11 +20,11 @@ MOST_LOOKED_AT = 1_000
 _PLACE = "tenant = ? AND user_id = ? AND is_shared = ? AND kind = ? AND agent = ?"
 _KEPT = "(memo.expires IS NULL OR memo.expires > :now)"
 _WORDS = "SELECT value, doc FROM json_each(?) JOIN memo_word ON memo_word.term = value"
-# Marks count for nothing in the order.
+# Marks count for nothing in the order. By its `rank`, the index sorts before any memo is read.
 FOUND = f"""
     SELECT memo.body FROM memo_text JOIN memo ON memo.seq = memo_text.rowid
-    WHERE memo_text MATCH :wanted AND {_KEPT}
-    ORDER BY bm25(memo_text, 1.0, 1.0, 0.0), memo.seq DESC LIMIT :limit
+    WHERE memo_text MATCH :wanted AND rank MATCH 'bm25(1.0, 1.0, 0.0)' AND {_KEPT}
+    ORDER BY memo_text.rank LIMIT :limit
 """
 MARKED = f"""
     SELECT memo.body FROM memo_text JOIN memo ON memo.seq = memo_text.rowid
