@@ -66,7 +66,7 @@ def test_what_may_be_left_out_has_a_default() -> None:
 @pytest.mark.parametrize(
     ("request_", "refusal"),
     [
-        ({}, "the owner knows the commands answer, cancel, redrive, discard, prune, forget, add_key, revoke_key, not None"),
+        ({}, "the commands answer, cancel, redrive, discard, prune, forget, add_key, revoke_key, not None"),
         ({"call": "approve"}, "prune, forget, add_key, revoke_key, not 'approve'"),
         ({"call": ["answer"]}, r"not \['answer'\]"),
         ({"call": "answer", "payload": {}}, "answer: 'wait_id' is nothing: Field required"),
