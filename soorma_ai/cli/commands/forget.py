@@ -28,8 +28,8 @@ STAYS = (
 def forget(access: Access, user: str, *, yes: bool, as_json: bool) -> None:
     """Remove all that is USER's: plans, done or not, with journals and events, sessions, and what is remembered.
 
-    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. After a kill, the next application goes on with it by itself,
-    as does the same command; what it tells is what it has removed itself.
+    Goes through the application that runs on the store, if one does. Of one tenant, see --tenant. After a kill, the
+    next application goes on with it by itself, as does the same command; what it tells is what it has removed itself.
 
     What stays, and why: rows of the audit, which prove what was changed, until they are old; rows of API keys, which
     are revoked, since a token must be refused for good (of it only a hash is kept); what is another user's or shared by
