@@ -2,6 +2,7 @@
 
 import asyncio
 from contextlib import AsyncExitStack
+from dataclasses import dataclass
 from functools import partial
 
 from soorma_ai.adapters.clock import SystemClock
@@ -14,7 +15,7 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
-from soorma_ai.ports import Bus, Clock, ModelSettings, Reasoner, Store
+from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
@@ -22,13 +23,22 @@ from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import Settings, sqlite_path
 
 
+@dataclass(frozen=True)
+class Given:
+    """What a program gives itself, in the place of what the settings choose."""
+
+    store: Store | None = None
+    bus: Bus | None = None
+    clock: Clock | None = None
+    embedder: Embedder | None = None
+
+
 async def assemble(
-    opened: AsyncExitStack, settings: Settings, purpose: str, store: Store | None, bus: Bus | None, clock: Clock | None
+    opened: AsyncExitStack, settings: Settings, purpose: str, given: Given
 ) -> tuple[Services, Supervisor]:
-    """Open what a platform needs, with `store`, `bus` and `clock` in the place of what the settings choose. `opened`
-    closes it, the last one first, whatever one of them raises."""
+    """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     _build_models()
-    clock, signals = clock or SystemClock(), Signals()
+    clock, signals, store = given.clock or SystemClock(), Signals(), given.store
     path = None if store else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
     store = store or SqliteStore(path)
@@ -40,8 +50,9 @@ async def assemble(
         signals,
         max_backlog=settings.max_backlog,
         make_reasoner=make_reasoner,
+        embedder=given.embedder,
     )
-    supervisor = Supervisor(services, bus or LocalBus())
+    supervisor = Supervisor(services, given.bus or LocalBus())
     store.notify(signals.committed, supervisor.arrived)
     await store.open(clock.now())
     opened.push_async_callback(supervisor.stop)

@@ -9,7 +9,7 @@ from soorma_ai.agents.agent import Agent
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Bus, Clock, Store
+from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
@@ -20,7 +20,8 @@ class Platform(Client):
     that is, and `as_user` gives the calls of another.
 
     `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
-    `clock` replace the adapters that the URLs choose.
+    `clock` replace the adapters that the URLs choose. With an `embedder`, what is remembered is found by what it means,
+    too.
     """
 
     def __init__(
@@ -31,6 +32,7 @@ class Platform(Client):
         store: Store | None = None,
         bus: Bus | None = None,
         clock: Clock | None = None,
+        embedder: Embedder | None = None,
         purpose: str = "an application",
     ) -> None:
         self.person = Person()
@@ -43,7 +45,7 @@ class Platform(Client):
             )
         if store is None:
             sqlite_path(self._settings.store_url)
-        self._store, self._bus, self._clock = store, bus, clock
+        self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
         self._purpose = purpose
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
@@ -73,11 +75,11 @@ class Platform(Client):
 
     async def _open(self, opened: AsyncExitStack) -> None:
         # A program that only names its agents opens nothing, and loads no adapter.
-        from soorma_ai.assembly import assemble
+        from soorma_ai.assembly import Given, assemble
 
         opened.callback(self._forget)
         self._open_services, self._supervisor = await assemble(
-            opened, self._settings, self._purpose, self._store, self._bus, self._clock
+            opened, self._settings, self._purpose, Given(self._store, self._bus, self._clock, self._embedder)
         )
 
     def _forget(self) -> None:

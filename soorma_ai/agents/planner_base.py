@@ -22,6 +22,7 @@ from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.memos import MemoKind, Recollection
 from soorma_ai.domain.registry import (
     AgentCapability,
     AgentKind,
@@ -42,6 +43,9 @@ from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 
+MEMORY_TOKENS = 1_000
+MOST_MEMORY_TOKENS = 20_000
+
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
 
@@ -56,10 +60,11 @@ class BasePlanner(Agent):
     model is shown all of them. Where they do not, it is shown as many as a line each as `offer_tokens` hold, and
     the `offer_schemas` likeliest with their schemas, the `pinned_events` always among these; it asks for the others
     when it wants them. They are found by words, and with an `embedder` also by what they mean.
-    `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on
-    the day of the decision, without which a model knows no "tomorrow". When nobody has answered a request of the
-    model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may
-    live, as it does for a goal that it delegated.
+    `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on the
+    day of the decision, without which a model knows no "tomorrow". With `memory` (of "knowledge", "interaction" and
+    "skill") it is told, in `memory_tokens` at most, what is remembered about the goal and what came last. When nobody
+    has answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
+    waits as long as it may live, as it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -87,6 +92,8 @@ class BasePlanner(Agent):
         offer_schemas: int = Room.schemas,
         pinned_events: Iterable[str] = (),
         embedder: Embedder | None = None,
+        memory: Iterable[MemoKind | str] = (),
+        memory_tokens: int = MEMORY_TOKENS,
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
@@ -123,6 +130,7 @@ class BasePlanner(Agent):
         self._strategy = planning_strategy
         self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
+        self._recollection = recollection_of(name, memory, memory_tokens)
         self._meanings = Meanings(embedder) if embedder else None
         self._room = room_of(f"planner {name}", offer_tokens, offer_schemas, pinned_events)
         self._engine = planning.planner.PlanningEngine(self)
@@ -246,6 +254,7 @@ class BasePlanner(Agent):
             room=self._room,
             meanings=self._meanings,
             zone=self._zone,
+            recollection=self._recollection,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
@@ -341,6 +350,18 @@ def room_of(who: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
     if tokens < 1 or schemas < 1:
         raise ConfigError(f"{who}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
     return Room(tokens, schemas, tuple(pinned))
+
+
+def recollection_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recollection | None:
+    """Raise ConfigError for a kind that there is not, and for no room."""
+    if isinstance(kinds, str):
+        raise ConfigError(f"planner {name}: memory={kinds!r} would be its letters; give a list of kinds")
+    given = [*kinds]
+    if unknown := [kind for kind in given if kind not in [*MemoKind]]:
+        raise ConfigError(f"planner {name}: memory={unknown}: give some of {', '.join(MemoKind)}")
+    if not 1 <= tokens <= MOST_MEMORY_TOKENS:
+        raise ConfigError(f"planner {name}: memory_tokens={tokens!r}: give 1 to {MOST_MEMORY_TOKENS:,}")
+    return Recollection(tuple(dict.fromkeys(map(MemoKind, given))), tokens) if given else None
 
 
 def _limits(limits: Limits | None, max_actions: int | None) -> Limits:

@@ -21,6 +21,7 @@ _COMMANDS = {
     "answer": ("answer", "Answer a question with data."),
     "dead-letters": ("dead_letters", "List, show, redrive and discard what could not be handled."),
     "prune": ("prune", "Remove plans that have ended, and old events."),
+    "forget": ("forget", "Remove all that is a user's."),
     "backup": ("backup", "Copy the store to a file, while it is in use."),
     "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),

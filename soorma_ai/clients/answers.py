@@ -78,6 +78,11 @@ class Deleted:
 
 
 @dataclass(frozen=True)
+class Kept:
+    key: str
+
+
+@dataclass(frozen=True)
 class Value:
     key: str
     value: Json

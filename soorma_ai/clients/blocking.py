@@ -107,6 +107,16 @@ class Memory(Blocking[AsyncMemory]):
     store_plan_context = blocking(AsyncMemory.store_plan_context)
     get_task_context = blocking(AsyncMemory.get_task_context)
     get_task_by_subtask = blocking(AsyncMemory.get_task_by_subtask)
+    store_knowledge = blocking(AsyncMemory.store_knowledge)
+    get_knowledge = blocking(AsyncMemory.get_knowledge)
+    search_knowledge = blocking(AsyncMemory.search_knowledge)
+    delete_knowledge = blocking(AsyncMemory.delete_knowledge)
+    log_interaction = blocking(AsyncMemory.log_interaction)
+    get_recent_history = blocking(AsyncMemory.get_recent_history)
+    search_interactions = blocking(AsyncMemory.search_interactions)
+    store_skill = blocking(AsyncMemory.store_skill)
+    get_relevant_skills = blocking(AsyncMemory.get_relevant_skills)
+    delete_skill = blocking(AsyncMemory.delete_skill)
 
 
 class Registry(Blocking[AsyncRegistry]):

@@ -77,8 +77,8 @@ def get(*parts: str, **query: Field) -> Request:
     return Request("GET", path_of(*parts), spell(query), is_safe=True)
 
 
-def delete(*parts: str) -> Request:
-    return Request("DELETE", path_of(*parts))
+def delete(*parts: str, **query: Field) -> Request:
+    return Request("DELETE", path_of(*parts), spell(query))
 
 
 def post(*parts: str, body: Mapping[str, Json], key: str | None = None, is_safe: bool = False) -> Request:

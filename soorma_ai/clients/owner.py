@@ -18,7 +18,7 @@ from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.errors import ConfigError, ServerUnavailable, StoreUnavailable
-from soorma_ai.ports import Pruned
+from soorma_ai.ports import Forgotten, Pruned
 
 # Nobody looks the name up: what is asked goes to the socket.
 _URL = "http://localhost"
@@ -51,6 +51,8 @@ class OwnerCalls(Protocol):
         batches: int | None = None,
     ) -> Pruned: ...
 
+    async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten: ...
+
     @property
     def keys(self) -> KeyCalls: ...
 
@@ -74,6 +76,11 @@ class OwnerClient(AsyncClient):
         names: list[Json] = [str(status) for status in statuses]
         body: JsonObject = {"older_than": older_than.total_seconds(), "statuses": names, "batches": batches or 1}
         return await self._caller.read(post("prune", body={**body, "after": after}), Pruned)
+
+    async def forget(self, user_id: str, *, batches: int | None = None) -> Forgotten:
+        """Remove so many batches of what is a user's, by default one."""
+        body: JsonObject = {"user_id": user_id, "batches": batches or 1}
+        return await self._caller.read(post("forget", body=body), Forgotten)
 
     @property
     def keys(self) -> "OwnerKeys":

@@ -7,13 +7,14 @@ from collections.abc import AsyncIterator, Iterable, Mapping
 from datetime import timedelta
 from typing import Any, Protocol
 
-from typing_extensions import TypeVar
+from typing_extensions import TypeVar, Unpack
 
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
+from soorma_ai.domain.memos import About, Filter, Memo
 from soorma_ai.domain.people import AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
@@ -47,7 +48,7 @@ class PlanCalls(Protocol):
 
 
 class MemoryCalls(Protocol):
-    """The working memory of plans."""
+    """The working memory of plans, and what outlives them."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any: ...
 
@@ -70,6 +71,65 @@ class MemoryCalls(Protocol):
     async def get_task_context(self, task_id: str) -> JsonObject: ...
 
     async def get_task_by_subtask(self, sub_task_id: str) -> JsonObject: ...
+
+    async def store_knowledge(
+        self,
+        content: str,
+        *,
+        key: str | None = None,
+        shared: bool = False,
+        user_id: str | None = None,
+        **about: Unpack[About],
+    ) -> str: ...
+
+    async def get_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> Memo | None: ...
+
+    async def search_knowledge(
+        self,
+        query: str = "",
+        *,
+        limit: int = 10,
+        shared: bool | None = None,
+        user_id: str | None = None,
+        **given: Unpack[Filter],
+    ) -> list[Memo]: ...
+
+    async def delete_knowledge(self, key: str, *, shared: bool = False, user_id: str | None = None) -> bool: ...
+
+    async def log_interaction(
+        self,
+        agent: str,
+        role: str,
+        content: str,
+        metadata: Mapping[str, Any] | None = None,
+        *,
+        user_id: str | None = None,
+    ) -> str: ...
+
+    async def get_recent_history(self, agent: str, *, limit: int = 20, user_id: str | None = None) -> list[Memo]: ...
+
+    async def search_interactions(
+        self, agent: str, query: str, *, limit: int = 10, user_id: str | None = None
+    ) -> list[Memo]: ...
+
+    async def store_skill(
+        self,
+        name: str,
+        text: str,
+        *,
+        when_to_use: str = "",
+        agent: str = "",
+        shared: bool = False,
+        user_id: str | None = None,
+    ) -> None: ...
+
+    async def get_relevant_skills(
+        self, context: str, *, agent: str = "", limit: int = 5, user_id: str | None = None
+    ) -> list[Memo]: ...
+
+    async def delete_skill(
+        self, name: str, *, agent: str = "", shared: bool = False, user_id: str | None = None
+    ) -> bool: ...
 
 
 class RegistryCalls(Protocol):

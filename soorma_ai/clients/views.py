@@ -7,6 +7,7 @@ from soorma_ai.clients.address import Rest
 from soorma_ai.clients.answers import Deleted, Deregistered, Discovered, Keys, Value
 from soorma_ai.clients.caller import Caller
 from soorma_ai.clients.exchange import Page, delete, get, post
+from soorma_ai.clients.memos import AsyncMemos
 from soorma_ai.core.memory import json_value
 from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.expectations import Untaken
@@ -19,11 +20,9 @@ from soorma_ai.errors import LocalProtocolError, NotFound
 _WORKING = "working-memory"
 
 
-class AsyncMemory:
-    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls."""
-
-    def __init__(self, caller: Caller) -> None:
-        self._caller = caller
+class AsyncMemory(AsyncMemos):
+    """The working memory of plans; every call raises NotFound for a plan that is not there for who calls. What outlives
+    plans is explained by AsyncMemos."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""

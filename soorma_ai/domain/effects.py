@@ -7,6 +7,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.domain.memos import DropMemo, KeepMemo
 from soorma_ai.domain.plans import PlanRecord, ValueKind
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
@@ -150,6 +151,8 @@ Effect = (
     | IncrementMemory
     | AppendMemory
     | OpenSession
+    | KeepMemo
+    | DropMemo
     | Declare
 )
 

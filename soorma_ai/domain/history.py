@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from soorma_ai.domain.values import Json
+from soorma_ai.domain.values import Json, JsonObject
 
 
 class StepKind(StrEnum):
@@ -92,7 +92,8 @@ class JournalEntry:
     """One answer of a model, written down before anything is done about it.
 
     `raw` is its text, `value` the JSON found in it, `found` how, and `fault` what kept it from being used. `shown` is
-    the digest of what of the offer the model was shown. Of the prompt, `cached_tokens` had been kept by the provider.
+    the digest of what of the offer the model was shown, `remembered` what it was told from memory. Of the prompt,
+    `cached_tokens` had been kept by the provider.
     """
 
     key: JournalKey
@@ -117,6 +118,7 @@ class JournalEntry:
     ending: Ending = Ending.GOOD
     shown: str = ""
     cached_tokens: int = 0
+    remembered: tuple[JsonObject, ...] = ()
 
     @property
     def is_refused(self) -> bool:

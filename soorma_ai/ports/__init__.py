@@ -4,6 +4,7 @@ from soorma_ai.ports.bus import Bus, Clock
 from soorma_ai.ports.embedding import Embedder
 from soorma_ai.ports.identity import Authenticator
 from soorma_ai.ports.inlet import Inlet, Post
+from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.model import Message, ModelAnswer, ModelQuestion, ModelSettings, Prompt, Prompts, Reasoner
 from soorma_ai.ports.queue import Hands, Queue
 from soorma_ai.ports.rows import (
@@ -13,6 +14,7 @@ from soorma_ai.ports.rows import (
     DeadLetterRow,
     Delivery,
     EventPage,
+    Forgotten,
     Note,
     Pruned,
     Settlement,
@@ -20,7 +22,8 @@ from soorma_ai.ports.rows import (
     Swept,
     Work,
 )
-from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store, Upkeep
+from soorma_ai.ports.store import Audit, DeadLetters, EventLog, Keys, Memory, Plans, Registry, Store
+from soorma_ai.ports.upkeep import Upkeep
 
 __all__ = [
     "LONGEST_RUN",
@@ -36,10 +39,12 @@ __all__ = [
     "Embedder",
     "EventLog",
     "EventPage",
+    "Forgotten",
     "Hands",
     "Inlet",
     "Keys",
     "Memory",
+    "Memos",
     "Message",
     "ModelAnswer",
     "ModelQuestion",

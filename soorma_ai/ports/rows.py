@@ -138,6 +138,17 @@ class AgentRow:
 
 
 @dataclass(frozen=True)
+class Forgotten:
+    """Numbers of what was removed of a user; `is_done`: nothing was left. `keys` were revoked."""
+
+    plans: int = 0
+    events: int = 0
+    memos: int = 0
+    keys: int = 0
+    is_done: bool = False
+
+
+@dataclass(frozen=True)
 class Pruned:
     """Numbers of what was removed. `kept` counts plans that were old enough, and stay because something of theirs is
     not done. `after` is where the next batch goes on; None: there is none."""

@@ -16,8 +16,10 @@ from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord, PlanStatus, P
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
+from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Note, Pruned, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Note, Settlement, StoredEvent
+from soorma_ai.ports.upkeep import Upkeep
 
 
 class Plans(Protocol):
@@ -300,27 +302,6 @@ class DeadLetters(Protocol):
         ...
 
 
-class Upkeep(Protocol):
-    async def prune(
-        self,
-        before: datetime,
-        statuses: Sequence[PlanStatus],
-        limit: int,
-        *,
-        tenant_id: str,
-        now: datetime,
-        after: str | None = None,
-        dry_run: bool = False,
-    ) -> Pruned:
-        """One batch of about `limit` rows, in one short transaction; a `dry_run` counts and removes nothing.
-
-        Plan trees of the tenant go whole, when every plan in them is final and was last changed before `before`, the
-        root in one of `statuses`, and everything of them is done; then its old events of no plan. What is live, queued,
-        on its way, in doubt or a dead letter stays.
-        """
-        ...
-
-
 class Keys(Protocol):
     async def add(self, key: ApiKey) -> None:
         """Raise LocalProtocolError for an id that there is."""
@@ -355,6 +336,7 @@ class Store(Protocol):
     queue: Queue
     plans: Plans
     memory: Memory
+    memos: Memos
     registry: Registry
     events: EventLog
     letters: DeadLetters

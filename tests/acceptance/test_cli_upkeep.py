@@ -220,3 +220,27 @@ def test_killing_the_backup_leaves_no_half_of_one(shop: Shop, tmp_path: Path) ->
     assert killed.returncode == -signal.SIGKILL
     assert not (tmp_path / "copy.db").exists()
     assert json.loads(shop("backup", "--json", str(tmp_path / "copy.db")).stdout)["bytes"] > 0
+
+
+# forget
+
+
+@pytest.mark.parametrize("has_owner", [False, True])
+def test_a_user_is_forgotten_beside_an_application_and_without_one(shop: Shop, has_owner: bool) -> None:
+    with shop.background(*SOORMA, "run", "orders:agents", ready=READY) if has_owner else nullcontext():
+        told = shop("forget", "local", "--yes")
+        assert told.exit_code == DONE, told.output
+        # An application that has just begun may have removed a part before the command comes to it.
+        assert has_owner or told.stdout.startswith("removed 3 plans, ")
+        assert "What stays: the audit's rows" in told.stderr
+        assert goals(shop) == []
+    assert shop.json("forget", "local", "--yes") == {"plans": 0, "events": 0, "memos": 0, "keys": 0}
+
+
+def test_a_user_is_forgotten_only_when_that_is_meant(shop: Shop) -> None:
+    assert shop("forget", "local").exit_code == USAGE
+    assert shop("forget", "local", "--json").exit_code == USAGE
+    assert shop("forget", "", "--yes").exit_code == USAGE
+    assert shop("forget", "ben", "--yes").exit_code == DONE
+    assert shop("forget", "local", "--yes", "--tenant", "acme").exit_code == DONE
+    assert len(goals(shop)) == 3

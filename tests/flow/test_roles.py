@@ -13,6 +13,7 @@ from soorma_ai.adapters.tokens import new_key
 from soorma_ai.core.authority import CALLS
 from soorma_ai.domain.events import CLIENT
 from soorma_ai.domain.identity import ApiKey
+from soorma_ai.domain.memos import Memo
 from soorma_ai.domain.people import NO_USER, Person
 from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, Registration
 from soorma_ai.domain.tasks import DelegationSpec
@@ -67,6 +68,7 @@ class Things:
     """One of everything of one owner."""
 
     tenant_id: str
+    user_id: str
     session_id: str
     plan_id: str
     goal_id: str
@@ -119,6 +121,16 @@ async def _page(c: Client, t: Things) -> None:
     assert (await c.events(plan_id=t.plan_id)).events
 
 
+async def _told(found: Awaitable[Iterable[Memo]], t: Things) -> None:
+    """What it finds is of this tenant: there is no way to name another."""
+    has(await found, lambda memo: memo.content == f"tea of {t.tenant_id}")
+
+
+async def _known(c: Client, t: Things) -> None:
+    known = await c.memory.get_knowledge("tea", user_id=t.user_id)
+    has([known] if known else [], lambda memo: memo.content == f"tea of {t.tenant_id}")
+
+
 SEEING: dict[str, Call] = {
     "plan": lambda c, t: c.plan(t.plan_id),
     "plans": lambda c, t: _listed(c.plans(), lambda one: one.plan_id == t.plan_id),
@@ -142,6 +154,11 @@ SEEING: dict[str, Call] = {
     "memory.get_plan_by_correlation": lambda c, t: c.memory.get_plan_by_correlation(t.goal_id),
     "memory.get_task_context": lambda c, t: c.memory.get_task_context(t.task_id),
     "memory.get_task_by_subtask": lambda c, t: c.memory.get_task_by_subtask(t.untaken_id),
+    "memory.get_knowledge": _known,
+    "memory.search_knowledge": lambda c, t: _told(c.memory.search_knowledge("tea", user_id=t.user_id), t),
+    "memory.get_recent_history": lambda c, t: _told(c.memory.get_recent_history("clerk", user_id=t.user_id), t),
+    "memory.search_interactions": lambda c, t: _told(c.memory.search_interactions("clerk", "", user_id=t.user_id), t),
+    "memory.get_relevant_skills": lambda c, t: _told(c.memory.get_relevant_skills("tea", user_id=t.user_id), t),
     "tracker.plan_progress": lambda c, t: c.tracker.plan_progress(t.plan_id),
     "tracker.actions": lambda c, t: c.tracker.actions(t.plan_id),
     "tracker.timeline": lambda c, t: c.tracker.timeline(t.plan_id),
@@ -160,6 +177,11 @@ STEERING: dict[str, Call] = {
     "memory.append": lambda c, t: c.memory.append("l", 1, t.plan_id),
     "memory.delete": lambda c, t: c.memory.delete("k", t.plan_id),
     "memory.cleanup": lambda c, t: c.memory.cleanup(t.plan_id),
+    "memory.store_knowledge": lambda c, t: _of(c, t).memory.store_knowledge("x", key="tea", user_id=t.user_id),
+    "memory.delete_knowledge": lambda c, t: _of(c, t).memory.delete_knowledge("tea", user_id=t.user_id),
+    "memory.log_interaction": lambda c, t: _of(c, t).memory.log_interaction("clerk", "user", "x", user_id=t.user_id),
+    "memory.store_skill": lambda c, t: _of(c, t).memory.store_skill("tea", "x", user_id=t.user_id),
+    "memory.delete_skill": lambda c, t: _of(c, t).memory.delete_skill("tea", user_id=t.user_id),
     "go into a session": lambda c, t: c.submit("order.received", {}, session_id=t.session_id),
     "publish to a plan": lambda c, t: c.publish("business-facts", "told", {}, plan_id=t.plan_id),
     "discard": lambda c, t: c.discard(t.letter_id, "enough"),
@@ -178,7 +200,9 @@ MEETING: dict[str, Call] = {
 }
 MANAGING: dict[str, Call] = {
     "registry.deregister": lambda c, t: _deregister(c, t.agent),
+    "memory.share": lambda c, t: _of(c, t).memory.store_knowledge("x", key="k", shared=True),
     "prune": lambda c, t: _of(c, t).prune(dry_run=True),
+    "forget": lambda c, t: _of(c, t).forget("nobody known"),
 }
 GRANTING: dict[str, Call] = {
     "keys.add": lambda c, t: c.keys.add(new_key(t.tenant_id, "eve", c.services.clock.now())[0]),
@@ -247,6 +271,9 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     everything = Client(services, root)
     wait = await until(platform, plan.next_wait)
     await owner.memory.store("k", 1, plan.plan_id)
+    await owner.memory.store_knowledge(f"tea of {person.tenant_id}", key="tea")
+    await owner.memory.log_interaction("clerk", "user", f"tea of {person.tenant_id}")
+    await owner.memory.store_skill("tea", f"tea of {person.tenant_id}")
     await owner.request("inventory.reserve.requested", {"order_id": "A"}, timeout=PATIENCE, idempotency_key="one")
     await owner.publish("action-requests", "break.requested", {})
     (letter,) = await until(platform, everything.dead_letters)
@@ -267,6 +294,7 @@ async def made_by(platform: Platform, person: Person, groups: list[str]) -> Thin
     request_id = derived_id(CLIENT, person.tenant_id, person.user_id, "inventory.reserve.requested", "one")
     return Things(
         tenant_id=person.tenant_id,
+        user_id=person.user_id,
         session_id=session.session_id,
         plan_id=plan.plan_id,
         goal_id=plan.goal_id,

@@ -4,7 +4,16 @@ from collections.abc import Sequence
 
 import pytest
 
-from soorma_ai.core.selection.vectors import MOST_CHARS, nearest, text_of, vector_of
+from soorma_ai.core.selection.vectors import (
+    MOST_CHARS,
+    by_cosine,
+    contenders,
+    nearest,
+    packed,
+    text_of,
+    unpacked_signs,
+    vector_of,
+)
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.errors import ConfigError
 
@@ -43,3 +52,14 @@ def test_a_text_tells_all_that_an_event_is_good_for_and_is_not_endless() -> None
     told = EventDefinition(event_name="a.b", description="Do.", when_to_use="Now.", not_for="Not.", synonyms=("c", "d"))
     assert text_of(told) == "a.b\nDo.\nNow.\nc, d"
     assert len(text_of(EventDefinition(event_name="a", description="x" * 9_999))) == MOST_CHARS
+
+
+def test_of_packed_vectors_the_nearest_come_first_and_another_length_is_none() -> None:
+    vectors = {n: vector_of([1.0, n / 10, -1.0]) for n in range(20)}
+    wanted = vector_of([1.0, 0.3, -1.0])
+    stored = {n: packed(vector) for n, vector in vectors.items()}
+    likely = contenders({n: unpacked_signs(signs) for n, (_, signs) in stored.items()}, wanted, 20)
+    assert len(likely) == 20
+    numbers = {n: stored[n][0] for n in likely} | {99: packed(vector_of([1.0, 2.0]))[0]}
+    assert by_cosine(numbers, wanted, 3) == [3, 4, 2]
+    assert unpacked_signs(packed(wanted)[1]) == wanted.signs

@@ -6,12 +6,13 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite import consequences, registering
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox, memory, plans, tasks, timers
+from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox, memory, memos, plans, tasks, timers
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain import effects as asked
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, OpenSession, StoreMemory
+from soorma_ai.domain.memos import DropMemo, KeepMemo
 from soorma_ai.errors import VersionConflict
 from soorma_ai.ports import Work
 
@@ -88,6 +89,8 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping
             memory.change(db, effect)
         case OpenSession():
             memory.open_session(db, effect)
+        case KeepMemo() | DropMemo():
+            memos.change(db, effect)
         case asked.Declare(agent, definition):
             registering.declare(db, agent, definition, now)
         case _:

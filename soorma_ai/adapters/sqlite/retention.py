@@ -142,14 +142,14 @@ _FIRST = f"SELECT plan_id FROM plan WHERE plan_id IN {_ROOTS} ORDER BY {_CHANGED
 
 # What grows with a plan.
 _HISTORY = ("step", "journal", "expectation")
-_REMOVE_PLANS = (
+REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     *(f"DELETE FROM {table} WHERE plan_id IN {_PLANS}" for table in (*_HISTORY, "shown", "cancellation", "plan_value")),
     *(f"DELETE FROM {table} WHERE tenant = :tenant AND plan_id IN {_PLANS}" for table in ("memory", "memory_item")),
     *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
 )
-_REMOVE_SOME = tuple(
+REMOVE_SOME = tuple(
     f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
     for table in _HISTORY
 )
@@ -161,7 +161,7 @@ _HANDLINGS = f"""(
     SELECT inbox.agent || ':' || event.id FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.event_seq IN {_SEQS}
 )"""
-_REMOVE_EVENTS = (
+REMOVE_EVENTS = (
     *(f"DELETE FROM {table} WHERE plan_id IN {_HANDLINGS}" for table in ("journal", "shown")),
     f"DELETE FROM budget WHERE root_plan_id IN {_HANDLINGS}",
     f"DELETE FROM inbox WHERE event_seq IN {_SEQS}",
@@ -317,20 +317,20 @@ class _Batch:
         ((self.plans,),) = self._found(f"SELECT count(*) FROM plan WHERE root_plan_id IN {_ROOTS}", roots=going)
         self._remove_events([seq for (seq,) in self._found(_EVENTS, roots=going, going=going)])
         if not self._dry_run:
-            for statement in _REMOVE_PLANS:
+            for statement in REMOVE_PLANS:
                 self._done(statement, roots=going)
 
     def _remove_some(self, roots: str) -> None:
         seqs = [seq for (seq,) in self._found(f"{_OWN} LIMIT :limit", roots=roots)]
         self._remove_events(seqs)
         room = self._limit - len(seqs)
-        for statement in _REMOVE_SOME:
+        for statement in REMOVE_SOME:
             room -= self._done(statement, roots=roots, limit=room)
 
     def _remove_events(self, seqs: list[int]) -> None:
         self.events += len(seqs)
         if seqs and not self._dry_run:
-            for statement in _REMOVE_EVENTS:
+            for statement in REMOVE_EVENTS:
                 self._done(statement, seqs=json.dumps(seqs))
 
     def _found(self, query: str, **values: str | float) -> list[Any]:

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, registering, retention, sweep
+from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, memory, registry, tasks
+from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, memory, memos, registry, tasks
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
@@ -26,9 +26,11 @@ from soorma_ai.ports import (
     Audit,
     DeadLetters,
     EventLog,
+    Forgotten,
     Hands,
     Keys,
     Memory,
+    Memos,
     Note,
     Plans,
     Pruned,
@@ -167,6 +169,15 @@ class SqliteMemory(Part):
     sessions = reading(memory.sessions)
 
 
+class SqliteMemos(Part):
+    memo = reading(memos.memo)
+    search = reading(memos.search)
+    signs = reading(memos.signs)
+    numbers = reading(memos.numbers)
+    memos_at = reading(memos.memos_at)
+    change = writing(effects.apply)
+
+
 class SqliteRegistry(Part):
     leave = writing(registry.leave)
     definitions = reading(registry.definitions)
@@ -219,6 +230,12 @@ class SqliteAudit(Part):
 
 
 class SqliteUpkeep(Part):
+    begin_forgetting = writing(forgetting.begin)
+
+    async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
+        batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
+        return await self.database.write(batch, is_long=True)
+
     async def prune(
         self,
         before: datetime,
@@ -250,6 +267,7 @@ class SqliteStore:
         self.queue: Queue = SqliteQueue(self.database, note)
         self.plans: Plans = SqlitePlans(self.database, note)
         self.memory: Memory = SqliteMemory(self.database, note)
+        self.memos: Memos = SqliteMemos(self.database, note)
         self.registry: Registry = SqliteRegistry(self.database, note)
         self.events: EventLog = SqliteEventLog(self.database)
         self.letters: DeadLetters = SqliteDeadLetters(self.database, note)

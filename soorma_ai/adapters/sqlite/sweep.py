@@ -6,11 +6,13 @@ from datetime import datetime
 from soorma_ai.adapters.sqlite.codec import PLAN
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import inbox, untaken
+from soorma_ai.adapters.sqlite.tables import inbox, memos, untaken
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Swept
+
+EXPIRED_AT_ONCE = 1_000
 
 _LOG = logging.getLogger("soorma_ai.store")
 
@@ -31,6 +33,7 @@ STRANDED_PLANS = """
 def sweep(db: Connection, now: datetime) -> Swept:
     """A plan's own deadline does not count as something that comes: it may be days away."""
     untaken.drop_expired(db, now)
+    memos.drop_expired(db, now, EXPIRED_AT_ONCE)
     sent_again = log.send_again(db, now - ARRIVES_WITHIN)
     unblocked = inbox.unblock(db)
     stranded = [plan for (body,) in db.execute(STRANDED_PLANS).fetchall() if (plan := _read(body)) is not None]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
+from soorma_ai.agents.contexts.memos import MemoClient
 from soorma_ai.core.memory import json_value, number
 from soorma_ai.core.report.summaries import plan_summary, task_summary
 from soorma_ai.domain.memory import (
@@ -24,16 +25,18 @@ from soorma_ai.runtime.handling.task import TaskInHand
 from soorma_ai.runtime.views import plans as reading
 
 
-class MemoryClient:
+class MemoryClient(MemoClient):
     """Working memory belongs to a plan: to `plan_id`, else to the plan of the delivery in hand. It raises NotFound for
     a plan of another tenant.
 
     A handler sees its own changes. A value that it looks at and changes, in whatever order, must not have changed
     meanwhile, else the handler is run again; `store`, `increment` and `append` alone never conflict.
+
+    What outlives plans is explained in `agents.contexts.memos`.
     """
 
     def __init__(self, handling: Handling, task: TaskInHand | None) -> None:
-        self._handling = handling
+        super().__init__(handling)
         self._task = task
 
     async def store(self, key: str, value: Any, plan_id: str | None = None) -> None:

@@ -9,6 +9,7 @@ from soorma_ai.core.report.lines import thought_of
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.plans import PlanDetails
+from soorma_ai.domain.values import compact
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, Printer, print_json
 from soorma_ai.terminal.wording import call_facts, offset, short_id
@@ -57,6 +58,7 @@ def _print_entry(printer: Printer, number: int, entry: JournalEntry, when: str, 
         ("found", entry.found, ""),
         ("prompt", prompt, ""),
         ("offer", f"{short_id(entry.offer_digest)}{_extent(showing) if showing else ''}", ""),
+        ("memory", compact([*entry.remembered]) if entry.remembered else "", ""),
         ("model", call_facts(thought), ""),
     )
     for name, text, text_style in details:

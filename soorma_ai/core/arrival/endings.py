@@ -63,6 +63,11 @@ def check_beginning(plan: PlanRecord, forbidden: str | None, parent: PlanStatus 
         raise VersionConflict(f"plan {plan.plan_id} was cancelled while it was being begun; look again")
 
 
+def timer_of_plan(plan_id: str) -> str:
+    """Return the id of the timer of a plan's deadline."""
+    return f"{PLAN_DEADLINE}{plan_id}"
+
+
 def plan_of_timer(timer_id: str) -> str | None:
     """The plan whose deadline this timer is."""
     return timer_id.removeprefix(PLAN_DEADLINE) if timer_id.startswith(PLAN_DEADLINE) else None

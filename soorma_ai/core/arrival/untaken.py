@@ -27,7 +27,7 @@ def keep(request: EventEnvelope, expected: Expectation | None) -> tuple[Effect, 
         return kept
     message = f"no agent took {request.type!r} until {until.isoformat(timespec='seconds')}"
     told = refuse(request, "deadline_exceeded", message, until)
-    return (*kept, Schedule(timer_of(request), until, told))
+    return (*kept, Schedule(timer_of_request(request.id), until, told))
 
 
 def hand_over(
@@ -40,7 +40,7 @@ def hand_over(
 ) -> tuple[Effect, ...]:
     """Hand it to its takers as these register it; where it does not fit or must be approved, tell or ask as when it is
     published. Nothing of it is done for who waits no more. `context` is the data of the goal that it is asked for."""
-    definition, drop = request_in(registered, request.type), DropUntaken(timer_of(request))
+    definition, drop = request_in(registered, request.type), DropUntaken(timer_of_request(request.id))
     if not _is_waited_for(request, expected, now):
         return (drop,)
     if definition is None:
@@ -76,8 +76,9 @@ def describe_waiting(
     )
 
 
-def timer_of(request: EventEnvelope) -> str:
-    return f"untaken:{request.id}"
+def timer_of_request(request_id: str) -> str:
+    """Return the id of the timer at which a request has waited long enough."""
+    return f"untaken:{request_id}"
 
 
 def _is_waited_for(request: EventEnvelope, expected: Expectation | None, now: datetime) -> bool:

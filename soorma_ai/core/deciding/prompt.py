@@ -13,7 +13,7 @@ from soorma_ai.core.offering.offer import DELEGATE, PUBLISH, WAIT, Offer
 from soorma_ai.core.offering.showing import lacks_schemas, line_of
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.schema.bounded import show
-from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines
+from soorma_ai.core.telling.fence import CHARS_PER_TOKEN, ENTRY_CHARS, FENCE_CHARS, fence, fence_lines, fence_rows
 from soorma_ai.core.telling.history import (
     SAYING_CHARS,
     Line,
@@ -45,6 +45,7 @@ class Occasion:
     spent: Spent = field(default_factory=Spent)
     in_flight: int = 0
     today: str = ""
+    remembered: tuple[JsonObject, ...] = ()
 
     @cached_property
     def told(self) -> "Told":
@@ -114,6 +115,7 @@ def decide_inputs(
         "remaining_actions": left,
         "at_once": min((most for most in (left, free) if most is not None), default=None),
         "today": occasion.today,
+        "remembered": fence_rows(occasion.remembered) if occasion.remembered else "",
     }
 
 

@@ -1,15 +1,18 @@
 """Events by what they mean: the vectors that a model makes of their texts, compared by cosine."""
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite, sqrt
 from operator import mul
+from typing import TypeVar
 
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import Same, clip
 from soorma_ai.errors import ConfigError
+
+K = TypeVar("K", bound=Hashable)
 
 MOST_CHARS = 2_000
 # Events whose signs differ least, for each event wanted: the cosine decides between these.
@@ -48,8 +51,32 @@ def _text(same: Same[EventDefinition]) -> str:
 
 def nearest(events: Mapping[str, Vector], wanted: Vector, most: int) -> list[str]:
     """Return the names of at most so many events, the nearest by cosine first; ties go by name."""
-    ordered = sorted(events)
-    differing = {name: (events[name].signs ^ wanted.signs).bit_count() for name in ordered}
-    contenders = sorted(ordered, key=differing.__getitem__)[: CONTENDERS * most]
-    cosines = {name: sum(map(mul, events[name].numbers, wanted.numbers)) for name in contenders}
+    likely = contenders({name: events[name].signs for name in sorted(events)}, wanted, most)
+    cosines = {name: _cosine(events[name].numbers, wanted) for name in likely}
     return sorted(cosines, key=lambda name: (-cosines[name], name))[:most]
+
+
+def contenders(signs: Mapping[K, int], wanted: Vector, most: int) -> list[K]:
+    """Return those whose signs differ least, several times as many as are wanted; ties go by the order given."""
+    differing = {one: (bits ^ wanted.signs).bit_count() for one, bits in signs.items()}
+    return sorted(differing, key=differing.__getitem__)[: CONTENDERS * most]
+
+
+def by_cosine(numbers: Mapping[int, bytes], wanted: Vector, most: int) -> list[int]:
+    """Return the nearest of vectors as `packed` made them; those of another length are none."""
+    size = len(wanted.numbers) * wanted.numbers.itemsize
+    cosines = {one: _cosine(array("f", found), wanted) for one, found in numbers.items() if len(found) == size}
+    return sorted(cosines, key=lambda one: (-cosines[one], one))[:most]
+
+
+def packed(vector: Vector) -> tuple[bytes, bytes]:
+    """Return the numbers and the signs of a vector as bytes of this machine."""
+    return vector.numbers.tobytes(), vector.signs.to_bytes((len(vector.numbers) + 7) // 8, "big")
+
+
+def unpacked_signs(signs: bytes) -> int:
+    return int.from_bytes(signs, "big")
+
+
+def _cosine(numbers: "array[float]", wanted: Vector) -> float:
+    return sum(map(mul, numbers, wanted.numbers))

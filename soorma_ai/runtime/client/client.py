@@ -1,18 +1,16 @@
 """The calls of programs outside: submit, request, publish, answer, look. Every call acts at once."""
 
-from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager
-from datetime import datetime, timedelta
+from collections.abc import Collection, Mapping
+from datetime import timedelta
 from typing import Any, cast
 
-from soorma_ai.core.authority import Owner, check, only_user, steers_all
+from soorma_ai.core.authority import check, only_user, steers_all
 from soorma_ai.core.expecting.answers import decision_meant
 from soorma_ai.core.expecting.opening import Waiter, expectation_of
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, Lineage, new_event, topic_of
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, Wait
 from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import SessionSummary
 from soorma_ai.domain.people import ACCEPTED, Answer, AnswerOutcome, Person, roles_of
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, plan_id_of
@@ -20,20 +18,17 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.states import ANNOUNCEMENTS
 from soorma_ai.domain.values import UNSTORABLE, Data, JsonObject, derived_id, is_storable, json_object, must_be_text
 from soorma_ai.errors import LocalProtocolError, NotFound
-from soorma_ai.ports import AuditRow, EventPage, Pruned
+from soorma_ai.ports import EventPage
 from soorma_ai.runtime.client import intake
-from soorma_ai.runtime.client.dead_letters import letter_of, own_row, redrive
-from soorma_ai.runtime.client.keys import KeyRing
 from soorma_ai.runtime.client.memory import PlanMemory
 from soorma_ai.runtime.client.own import check_receiver, check_session, make_session
 from soorma_ai.runtime.client.people import own_question, questions_to, take_answer
 from soorma_ai.runtime.client.plan_handle import PlanHandle, seconds
 from soorma_ai.runtime.client.replies import reply_within
-from soorma_ai.runtime.client.retention import FINAL, USUAL_AGE, prune
-from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.client.upkeep import Upkeep
+from soorma_ai.runtime.handling.handling import must_be_outside
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.audit import Change, changing
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -41,26 +36,12 @@ REPLIES_KEPT = timedelta(hours=24)
 CANCELLED = "cancelled by request"
 
 
-class Client:
+class Client(Upkeep):
     """Acts as one person of one tenant, and sees what is theirs, or what their roles let them see of the tenant.
 
     What a person does not see is NotFound, just as what does not exist; what they see and may not do is Forbidden.
-    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are, `keys` are
-    those of the API, and `services` is what runs it all.
+    `memory` is the working memory of plans, `registry` finds agents, `tracker` tells how far plans are.
     """
-
-    # Who came by a token; what they change is written down.
-    caller: Caller | None = None
-
-    def __init__(self, services: Services, person: Person) -> None:
-        self._open_services: Services | None = services
-        self.person = person
-
-    @property
-    def services(self) -> Services:
-        if self._open_services is None:
-            raise LocalProtocolError("the platform is not open; use `async with Platform(...)`")
-        return self._open_services
 
     def as_user(self, *, tenant_id: str, user_id: str, roles: Collection[str] = ()) -> "Client":
         """Return the same calls for somebody whose identity you have established."""
@@ -281,16 +262,6 @@ class Client:
     def tracker(self) -> Tracker:
         return Tracker(self.services, self.person)
 
-    @property
-    def keys(self) -> KeyRing:
-        return KeyRing(self.services, self.person, self.caller)
-
-    async def audit(self, *, before: int | None = None, limit: int = 100) -> list[AuditRow]:
-        """Return what callers from outside changed or were refused, the newest first; the next page is that `before`
-        the last `seq`. Raise Forbidden for who is no auditor or operator."""
-        check(self.person, "audit", Owner(self.person.tenant_id), "")
-        return await self.services.store.audit.entries(self.person.tenant_id, limit, before=before)
-
     async def plan(self, plan_id: str) -> PlanDetails:
         """Return all that is known of a plan. Raise NotFound."""
         return await reading.plan_details(self.services, self.person, plan_id)
@@ -320,62 +291,6 @@ class Client:
         plan = await self._own_plan(plan_id, "follow")
         return PlanHandle(plan.plan_id, plan.goal_id, self)
 
-    async def dead_letters(self, *, limit: int = 50) -> list[Letter]:
-        """Return what could not be handled and waits for somebody to decide about it, the newest first."""
-        must_be_outside()
-        person, letters = self.person, self.services.store.letters
-        return [
-            letter_of(one) for one in await letters.dead_letters(person.tenant_id, limit, user_id=only_user(person))
-        ]
-
-    async def dead_letter(self, letter_id: int) -> Letter:
-        """Return a dead letter, even if it is redriven or discarded by now. Raise NotFound."""
-        must_be_outside()
-        return letter_of(await own_row(self.services, self.person, letter_id, "dead_letter"))
-
-    async def redrive(self, letter_id: int) -> bool:
-        """Deliver it again, as if for the first time but with the same `idempotency_key`. False when it is not dead
-        (any more). Raise NotFound, and LocalProtocolError when its plan has ended, or its event cannot be read.
-
-        Whoever asked was told of the failure when the letter died. A plan that went on does not take a second reply;
-        `request` with the same `idempotency_key` finds the success, once there is one.
-        """
-        must_be_outside()
-        async with self._changing("redrive", str(letter_id)) as change:
-            return await redrive(change.services, self.person, letter_id)
-
-    async def discard(self, letter_id: int, note: str = "") -> bool:
-        """Be done with it, for good. False when it is not dead (any more). Raise NotFound."""
-        must_be_outside()
-        said = f"discarded by {self.person.user_id}" + (f": {note}" if note else "")
-        async with self._changing("discard", str(letter_id)) as change:
-            await own_row(self.services, self.person, letter_id, "discard")
-            return await change.store.letters.discard(letter_id, said, self._now())
-
-    async def prune(
-        self,
-        older_than: timedelta = USUAL_AGE,
-        statuses: Sequence[PlanStatus | str] = FINAL,
-        *,
-        dry_run: bool = False,
-        after: str | None = None,
-        batches: int | None = None,
-    ) -> Pruned:
-        """Remove plans of this tenant that ended, in one of `statuses`, longer ago than this, and old events of none.
-
-        What is not done stays, with its whole tree (`kept`). What went is forgotten: an event that comes again, or an
-        idempotency key used again, is new. Raise LocalProtocolError for less than 24 hours, and Forbidden for who is no
-        operator. With `batches`, remove so many, from behind the place `after` on, and say where to go on.
-        """
-        must_be_outside()
-        async with self._changing("prune", f"older than {older_than}") as change:
-            return await prune(
-                change.services, self.person, older_than, statuses, dry_run=dry_run, after=after, batches=batches
-            )
-
-    def _changing(self, call: str, what: str) -> AbstractAsyncContextManager[Change]:
-        return changing(self.services, self.caller, call, what)
-
     async def _own_plan(self, plan_id: str, call: str) -> PlanRecord:
         return await reading.own_plan(self.services, self.person, plan_id, call)
 
@@ -397,6 +312,3 @@ class Client:
         if session_id is not None:
             await check_session(self.services.store, self.person, session_id)
         return Lineage(self.person.tenant_id, self.person.user_id, session_id=session_id, plan_id=plan_id)
-
-    def _now(self) -> datetime:
-        return self.services.clock.now()

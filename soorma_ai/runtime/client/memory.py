@@ -8,25 +8,19 @@ from typing import Any
 from soorma_ai.core.authority import check
 from soorma_ai.core.memory import json_value, number
 from soorma_ai.core.report.summaries import plan_summary, task_summary
-from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.memory import AppendMemory, DropMemory, IncrementMemory, MemoryChange, MemoryKey, StoreMemory
-from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Json, JsonObject, json_object
 from soorma_ai.errors import LocalProtocolError, NotFound, VersionConflict
 from soorma_ai.ports import Store
-from soorma_ai.runtime.handling.handling import Services, must_be_outside
+from soorma_ai.runtime.client.memos import PersonMemos
+from soorma_ai.runtime.handling.handling import must_be_outside
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.audit import changing
 
 
-class PlanMemory:
+class PlanMemory(PersonMemos):
     """The working memory of plans that a person sees; every call raises NotFound for another, and a change Forbidden
-    for one that they may not steer."""
-
-    def __init__(self, services: Services, person: Person, caller: Caller | None = None) -> None:
-        self._services = services
-        self._person = person
-        self._caller = caller
+    for one that they may not steer. What outlives plans is explained by PersonMemos."""
 
     async def retrieve(self, key: str, plan_id: str) -> Any:
         """Return a value, None for what is not there."""

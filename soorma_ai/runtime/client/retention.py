@@ -7,8 +7,9 @@ from datetime import datetime, timedelta
 from soorma_ai.core.authority import Owner, check
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.values import must_be_text
 from soorma_ai.errors import LocalProtocolError
-from soorma_ai.ports import Pruned
+from soorma_ai.ports import Forgotten, Pruned
 from soorma_ai.runtime.handling.handling import Services
 
 USUAL_AGE = timedelta(days=30)
@@ -41,6 +42,30 @@ async def prune(
         if batch.after is None or batches == 0:
             return total
         await asyncio.sleep(0)  # a store may read on the spot, and this process has other things to do
+
+
+async def forget(services: Services, person: Person, user_id: str, *, batches: int | None = None) -> Forgotten:
+    """Remove all that is a user's, in as many batches as that takes, or so many. Raise Forbidden for who may not, and
+    LocalProtocolError for nobody."""
+    must_be_text("user_id", user_id)
+    check(person, "forget", Owner(person.tenant_id), "")
+    upkeep, tenant_id = services.store.upkeep, person.tenant_id
+    total = Forgotten(keys=await upkeep.begin_forgetting(tenant_id, user_id, services.clock.now()))
+    while not total.is_done and batches != 0:
+        total = add_forgotten(total, await upkeep.forget(BATCH, tenant_id, user_id))
+        batches = None if batches is None else batches - 1
+        await asyncio.sleep(0)
+    return total
+
+
+def add_forgotten(total: Forgotten, more: Forgotten) -> Forgotten:
+    return Forgotten(
+        total.plans + more.plans,
+        total.events + more.events,
+        total.memos + more.memos,
+        total.keys + more.keys,
+        is_done=more.is_done,
+    )
 
 
 def add(total: Pruned, more: Pruned) -> Pruned:

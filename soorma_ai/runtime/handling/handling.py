@@ -21,7 +21,7 @@ from soorma_ai.domain.plans import Marked, PlanInHand, PlanRecord
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import Clock, Delivery, ModelSettings, Prompts, Reasoner, Store
+from soorma_ai.ports import Clock, Delivery, Embedder, ModelSettings, Prompts, Reasoner, Store
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.copies.memory import MemoryInHand
 from soorma_ai.runtime.handling.copies.plan_values import PlanValues
@@ -42,7 +42,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 @dataclass(frozen=True)
 class Services:
     """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later. `make_reasoner` is how a model is reached that only a handler names."""
+    are told to come back later. `make_reasoner` reaches a model that only a handler names, `embedder` finds memos."""
 
     store: Store
     clock: Clock
@@ -53,6 +53,7 @@ class Services:
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
+    embedder: Embedder | None = None
 
 
 class NotFirst(Exception):
@@ -76,8 +77,7 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        # A redriven delivery makes other events than before it died: its requester was told of the failure under the
-        # first ordinal then, and one id may not stand for two contents.
+        # A redriven delivery makes other events than before it died: one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.

@@ -5,9 +5,10 @@ from datetime import datetime
 from soorma_ai.core.expecting.replies import as_promised, is_reply
 from soorma_ai.core.expecting.wakeups import ANSWERED
 from soorma_ai.core.offering.offer import request_in
-from soorma_ai.domain.events import SYSTEM, EventEnvelope
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation
-from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.registry import TAKEN, EventDefinition
+from soorma_ai.errors import NotFound
 from soorma_ai.ports import EventLog, Registry
 
 
@@ -41,3 +42,13 @@ async def read_reply(registry: Registry, met: Expectation, event: EventEnvelope)
     own = (one.definition for one in known if one.agent == event.source and one.definition.event_name == met.subject)
     others = [one.response_schema for one in own if one.dataschema != met.dataschema]
     return event if any(other is None or as_promised(event, other) is event for other in others) else read
+
+
+async def request_taken(registry: Registry, tenant_id: str, event_type: str, now: datetime) -> EventDefinition:
+    """Return a request as who takes it defines it. Raise NotFound."""
+    definition = await request_type(registry, tenant_id, event_type, now)
+    if definition is None:
+        taken = (one.definition for one in await registry.known_events(tenant_id) if one.role in TAKEN)
+        names = {one.event_name for one in taken if one.topic is EventTopic.ACTION_REQUESTS}
+        raise NotFound(f"no agent takes {event_type!r}; known requests: {', '.join(sorted(names)) or 'none'}")
+    return definition

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
+from soorma_ai.runtime.handling.forgetting import forget_pending
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import HEARTBEAT, until
@@ -96,6 +97,7 @@ async def _sweep(services: Services) -> None:
         services.signals.wake_agents()
     for plan_id in swept.stranded:
         warn("plan_stranded", plan_id=plan_id, reason="nothing was coming for it; it is handled again")
+    await forget_pending(services)
 
 
 def _claim_key(delivery: Delivery) -> tuple[int, int]:

@@ -34,8 +34,8 @@ _Refusal = DecisionError | LimitExceeded | ModelRefused | ContentFiltered
 class Inquiry(Generic[T]):
     """Question to a model. `judge` makes it of the JSON that was found, or of what kept it from being JSON; the
     DecisionError that it raises is told to the model by the prompt `again`. `digest` names the form of the answer,
-    `shown` what of the offer is shown. `acts_at_once`: nothing but our own code runs between its answer and the commit
-    that acts on it, so that the journal is written by that."""
+    `shown` what of the offer is shown. `remembered` is what it is told from memory. `acts_at_once`: nothing but our own
+    code runs between its answer and the commit that acts on it, so that the journal is written by that."""
 
     prompt: Prompt
     again: str
@@ -45,6 +45,7 @@ class Inquiry(Generic[T]):
     shown: Showing | None = None
     show_again: "Callable[[Showing], Inquiry[T]] | None" = None
     acts_at_once: bool = False
+    remembered: tuple[JsonObject, ...] = ()
 
     def as_it_was(self, shown: Showing | None) -> "Inquiry[T]":
         """Return the inquiry with what was shown, too, when a row of the journal was written: an answer means that."""
@@ -211,6 +212,7 @@ def _entry(handling: Handling, inquiry: Inquiry[T], payer: Payer, key: JournalKe
         ending=answer.ending,
         shown=inquiry.shown.digest if inquiry.shown else "",
         cached_tokens=answer.cached_tokens,
+        remembered=inquiry.remembered,
     )
 
 

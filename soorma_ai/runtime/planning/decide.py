@@ -39,6 +39,7 @@ from soorma_ai.errors import PayloadMismatch
 from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
+from soorma_ai.runtime.planning.recalling import recall
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
 
@@ -96,6 +97,7 @@ async def decide(
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
+    occasion = replace(occasion, remembered=await recall(handling, settings, query_about(occasion, "")))
     view = View(await _show_now(handling, settings, offer, occasion))
     inquiry = _Subject(handling, settings, offer, occasion, acts_at_once).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
@@ -152,6 +154,7 @@ class _Subject:
             view.showing,
             partial(self._again, view),
             self.acts_at_once,
+            self.occasion.remembered,
         )
 
     def _again(self, view: View, shown: Showing) -> Inquiry[Judged]:

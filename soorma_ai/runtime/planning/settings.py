@@ -6,6 +6,7 @@ from datetime import datetime, timedelta, tzinfo
 from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.limits import Limits
+from soorma_ai.domain.memos import Recollection
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -18,7 +19,8 @@ class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there."""
+    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what
+    is remembered about the goal."""
 
     name: str
     version: str
@@ -34,6 +36,7 @@ class PlannerSettings:
     room: Room = field(default_factory=Room)
     meanings: Meanings | None = None
     zone: tzinfo | None = None
+    recollection: Recollection | None = None
 
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""

@@ -1,7 +1,7 @@
 """All operations, those that are asked most first."""
 
 from soorma_ai.server.operation import AnyOperation
-from soorma_ai.server.routes import events, letters, memory, people, plans, registry, requests, tracker
+from soorma_ai.server.routes import events, letters, memory, memos, people, plans, registry, requests, tracker
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     *plans.OPERATIONS,
@@ -11,5 +11,6 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *registry.OPERATIONS,
     *tracker.OPERATIONS,
     *memory.OPERATIONS,
+    *memos.OPERATIONS,
     *letters.OPERATIONS,
 )

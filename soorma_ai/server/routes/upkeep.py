@@ -8,8 +8,8 @@ from pydantic import Field
 from soorma_ai.domain.identity import ApiKey
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS
-from soorma_ai.ports import Pruned
-from soorma_ai.server.operation import NOT_FOUND, Answer, AnyOperation, Call, Form, Id, Nothing, post
+from soorma_ai.ports import Forgotten, Pruned
+from soorma_ai.server.operation import NOT_FOUND, Answer, AnyOperation, Call, Form, Id, Name, Nothing, post
 from soorma_ai.server.routes.common import Made
 
 MOST_BATCHES = 100
@@ -22,6 +22,13 @@ class Old(Form):
     older_than: float = Field(gt=0, le=LONGEST_WAIT_SECONDS)
     statuses: list[PlanStatus] = Field(min_length=1)
     after: str | None = None
+    batches: int = Field(ge=1, le=MOST_BATCHES)
+
+
+class Leaver(Form):
+    """A user of whom everything is removed, so many `batches` at a time."""
+
+    user_id: Name
     batches: int = Field(ge=1, le=MOST_BATCHES)
 
 
@@ -52,6 +59,11 @@ async def prune(call: Call[Nothing, Old]) -> Answer:
     return Answer(await call.client.prune(span, sent.statuses, after=sent.after, batches=sent.batches))
 
 
+async def forget(call: Call[Nothing, Leaver]) -> Answer:
+    """Remove all that is a user's, a part at a time; `is_done` of the answer says whether that was the last."""
+    return Answer(await call.client.forget(call.sent.user_id, batches=call.sent.batches))
+
+
 async def add_key(call: Call[Nothing, NewKey]) -> Answer:
     """Store an API key."""
     await call.client.keys.add(call.sent.key)
@@ -65,6 +77,7 @@ async def revoke_key(call: Call[OfKey, Nothing]) -> Answer:
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     post("/v1/prune", prune, Nothing, Old, {HTTPStatus.OK: Pruned}),
+    post("/v1/forget", forget, Nothing, Leaver, {HTTPStatus.OK: Forgotten}),
     post("/v1/keys", add_key, Nothing, NewKey, {HTTPStatus.OK: Added}),
     post("/v1/keys/{key_id}/revoke", revoke_key, OfKey, Nothing, {HTTPStatus.OK: Revoked}, NOT_FOUND),
 )

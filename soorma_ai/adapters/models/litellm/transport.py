@@ -63,7 +63,7 @@ class ThroughLiteLLM:
 def _make_the_best_of(error: Exception, body: Body | None, said: list[object], call: Call) -> Said:
     """Return the answer that litellm has got and cannot put together. Raises what the error means."""
     secrets = find_secrets(call.key)
-    failed = _describe(error)
+    failed = describe_fault(error)
     fault = translate(failed, call.model, secrets)
     if body is not None:
         if (response := _rebuild(body)) is not None:
@@ -77,7 +77,7 @@ def _make_the_best_of(error: Exception, body: Body | None, said: list[object], c
     raise fault from (None if failed.names_a_key(secrets) else error)
 
 
-def _describe(error: Exception) -> Failed:
+def describe_fault(error: Exception) -> Failed:
     headers = getattr(error, "litellm_response_headers", None)
     body = getattr(error, "body", None)
     text = str(error)

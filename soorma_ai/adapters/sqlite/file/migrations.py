@@ -211,6 +211,7 @@ STEPS: dict[int, tuple[str, ...]] = {
         "DROP TABLE inbox_6",
         *_INBOX_INDEXES,
     ),
+    7: statements_of("shelf", "memo", "memo_text", "memo_word", "memo_signs", "memo_numbers", "forgetting"),
 }
 
 

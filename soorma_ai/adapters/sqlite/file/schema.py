@@ -20,7 +20,9 @@ here. `journal.is_raw`: the value is what the raw text says.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-VERSION = 7
+from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
+
+VERSION = 8
 APPLICATION_ID = 0x536F6F72
 
 
@@ -383,9 +385,16 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
+
+{MEMO_TABLES}
 """)
 
 
 def statements_of(*tables: str) -> tuple[str, ...]:
     """Statements that make these tables and their indexes."""
-    return tuple(one for one in STATEMENTS if one.partition(" (")[0].split()[-1] in tables)
+    return tuple(one for one in STATEMENTS if _table_of(one) in tables)
+
+
+def _table_of(statement: str) -> str:
+    words = statement.partition(" (")[0].split()
+    return words[3] if words[1] == "VIRTUAL" else words[-1]

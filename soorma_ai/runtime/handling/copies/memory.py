@@ -1,10 +1,12 @@
 """The working memory as one handling sees it: what is stored, and what this handling does to it."""
 
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 
 from soorma_ai.core.memory import apply_change, combine
 from soorma_ai.domain.memory import DropMemory, MemoryChange, MemoryKey, Remembered, StoreMemory
+from soorma_ai.domain.memos import MemoChange
 from soorma_ai.ports import Memory
 
 
@@ -16,17 +18,28 @@ class _Cell:
 
 class MemoryInHand:
     """A value that was looked at is the same for the whole handling. Looked at and changed, in whatever order, it must
-    not have changed meanwhile; what is only written, incremented or appended never conflicts."""
+    not have changed meanwhile; what is only written, incremented or appended never conflicts. Changes of memos never
+    do: the last one of a key counts."""
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
         self._cells: dict[MemoryKey, _Cell] = {}
+        self._memos: list[MemoChange] = []
 
     def copy(self) -> "MemoryInHand":
         """Return one that goes on from here, and leaves this as it is."""
         again = MemoryInHand(self._memory)
         again._cells = {at: replace(cell) for at, cell in self._cells.items()}
+        again._memos = [*self._memos]
         return again
+
+    @property
+    def memos(self) -> Sequence[MemoChange]:
+        """Changes of memos, in order."""
+        return self._memos
+
+    def change_memo(self, change: MemoChange) -> None:
+        self._memos.append(change)
 
     async def look(self, at: MemoryKey) -> Remembered:
         cell = self._cells.setdefault(at, _Cell())
@@ -53,9 +66,10 @@ class MemoryInHand:
         return sorted(found)
 
     @property
-    def changes(self) -> tuple[MemoryChange, ...]:
-        return tuple(
+    def changes(self) -> tuple[MemoryChange | MemoChange, ...]:
+        of_cells = (
             replace(cell.change, expected_version=cell.stored.version if cell.stored else None)
             for cell in self._cells.values()
             if cell.change is not None
         )
+        return (*of_cells, *self._memos)

@@ -18,6 +18,7 @@ from soorma_ai.domain.effects import (
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import Step
 from soorma_ai.domain.memory import MemoryChange
+from soorma_ai.domain.memos import MemoChange
 from soorma_ai.domain.plans import Marked
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 
@@ -28,7 +29,7 @@ class Changes:
     of its last handling, but for `values`."""
 
     plan: tuple[SavePlan, ...] = ()
-    memory: tuple[MemoryChange, ...] = ()
+    memory: tuple[MemoryChange | MemoChange, ...] = ()
     values: tuple[SaveValue | DropValue, ...] = ()
 
 

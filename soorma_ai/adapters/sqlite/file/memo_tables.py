@@ -1,0 +1,48 @@
+"""The tables of memos, and of who is being forgotten.
+
+`shelf`: its number stands before every word of its memos in `memo_text`, so that how often a word occurs is counted on
+that shelf alone. `memo_signs` are looked through for each search, `memo_numbers` only for the likeliest.
+
+`forgetting`: a user whose rows are being removed, until none is left, and how far that has come.
+"""
+
+MEMO_TABLES = """
+CREATE TABLE shelf (
+    shelf INTEGER PRIMARY KEY AUTOINCREMENT,
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    is_shared INTEGER NOT NULL,
+    kind TEXT NOT NULL,
+    agent TEXT NOT NULL,
+    memos INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (tenant, user_id, is_shared, kind, agent)
+) STRICT;
+CREATE TABLE memo (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    shelf INTEGER NOT NULL,
+    key TEXT NOT NULL,
+    expires REAL,
+    body TEXT NOT NULL,
+    UNIQUE (shelf, key)
+) STRICT;
+CREATE INDEX memo_recent ON memo (shelf, seq);
+CREATE INDEX memo_expires ON memo (expires) WHERE expires IS NOT NULL;
+CREATE VIRTUAL TABLE memo_text USING fts5 (title, content, marks, tokenize = "ascii tokenchars '_'");
+CREATE VIRTUAL TABLE memo_word USING fts5vocab (memo_text, row);
+CREATE TABLE memo_signs (
+    shelf INTEGER NOT NULL,
+    embedder TEXT NOT NULL,
+    seq INTEGER NOT NULL,
+    signs BLOB NOT NULL,
+    PRIMARY KEY (shelf, embedder, seq)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE memo_numbers (seq INTEGER PRIMARY KEY, embedder TEXT NOT NULL, numbers BLOB NOT NULL) STRICT;
+
+CREATE TABLE forgetting (
+    tenant TEXT NOT NULL,
+    user_id TEXT NOT NULL,
+    stage TEXT NOT NULL DEFAULT 'trees',
+    after_seq INTEGER NOT NULL DEFAULT 0,
+    PRIMARY KEY (tenant, user_id)
+) STRICT, WITHOUT ROWID;
+"""

@@ -1,0 +1,166 @@
+"""Forgetting a user: all that is theirs goes, done or not, and nothing of anybody else's."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from prune_kit import registered
+from store_kit import NOW, Backend, do, event, expectation, later, plan, step
+
+from soorma_ai.core.memos import keep, make_memo, own_shelf, shared_shelf
+from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, Schedule
+from soorma_ai.domain.events import EventEnvelope, Lineage
+from soorma_ai.domain.expectations import ExpectationKind
+from soorma_ai.domain.identity import ApiKey, AuditEntry
+from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
+from soorma_ai.domain.memos import MemoKind
+from soorma_ai.domain.people import NO_USER
+from soorma_ai.ports import Forgotten, Store
+
+WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
+ANN = WHO[0]
+SECRET = "xylophone"
+
+
+def of(user: tuple[str, str], one: EventEnvelope) -> EventEnvelope:
+    return one.model_copy(update={"tenant_id": user[0], "user_id": user[1], "data": {"said": f"{SECRET}{user}"}})
+
+
+async def everything(store: Store, user: tuple[str, str]) -> None:
+    """A row of this user in each table that holds any."""
+    tenant, name = user
+    mark = f"{tenant}-{name}"
+    lineage = Lineage(tenant, name, session_id=f"talk-{mark}", plan_id=f"p-{mark}", root_plan_id=f"p-{mark}")
+    made = plan(f"p-{mark}", lineage=lineage, goal_id=f"goal-{mark}", goal_data={"said": f"{SECRET}{user}"})
+    child = plan(f"c-{mark}", lineage=replace(lineage, plan_id=f"c-{mark}"), goal_id=f"goal-c-{mark}")
+    child = replace(child, root_plan_id=made.plan_id)
+    asked = replace(
+        expectation(f"wait-{mark}", ExpectationKind.WAIT),
+        plan_id=made.plan_id,
+        root_plan_id=made.plan_id,
+        tenant_id=tenant,
+        user_id=name,
+        deadline=later(3600),
+    )
+    held = replace(expectation(f"held-{mark}", ExpectationKind.GATE), agent="client", tenant_id=tenant, user_id=name)
+    inside = {"plan_id": made.plan_id, "root_plan_id": made.plan_id}
+    shelf = own_shelf(tenant, name, MemoKind.KNOWLEDGE)
+    await do(
+        store,
+        Publish(of(user, event(f"goal-{mark}", "goal.given"))),
+        SavePlan(made, None),
+        SavePlan(child, None),
+        AppendStep(step(0, made.plan_id, event_id=f"goal-{mark}")),
+        Expect(asked),
+        Schedule(f"timer-{mark}", later(60), of(user, event(f"wake-{mark}")), guards=asked.id),
+        Schedule(f"deadline:{made.plan_id}", later(60), of(user, event(f"end-{mark}"))),
+        Expect(held),
+        Publish(of(user, event(f"in-{mark}").model_copy(update=inside))),
+        Publish(of(user, event(f"loose-{mark}"))),
+        StoreMemory(MemoryKey(tenant, made.plan_id, "k"), f"{SECRET}{user}"),
+        OpenSession(tenant, SessionSummary(f"talk-{mark}", 0, NOW, NOW, name, SECRET, {})),
+        keep(make_memo(shelf, "k", f"{SECRET} {tenant} {name}", "bot", NOW, {})),
+    )
+    if name:
+        await store.keys.add(ApiKey(f"key-{mark}", "0" * 64, tenant, name, NOW))
+        await store.audit.record(AuditEntry(tenant, name, f"key-{mark}", "submit", made.plan_id, NOW, "done"))
+
+
+async def told_of(store: Store, user: tuple[str, str]) -> dict[str, int]:
+    """How much of each kind there is of a user."""
+    tenant, name = user
+    mark = f"{tenant}-{name}"
+    events = [row for row in await store.events.events(limit=1000) if (row.event.tenant_id, row.event.user_id) == user]
+    memo = await store.memos.memo(own_shelf(tenant, name, MemoKind.KNOWLEDGE), "k", NOW)
+    found = {
+        "events": len(events),
+        "plans": len([kind for kind in "pc" if await store.plans.plan(f"{kind}-{mark}")]),
+        "steps": len(await store.plans.steps(f"p-{mark}")),
+        "waits": len([kind for kind in ("wait", "held") if await store.plans.expectation(f"{kind}-{mark}")]),
+        "values": len(await store.memory.memory_keys(tenant, f"p-{mark}")),
+        "sessions": len(await store.memory.sessions(tenant, 9, user_id=name)),
+        "memos": int(memo is not None),
+    }
+    return {what: count for what, count in found.items() if count}
+
+
+async def forget(store: Store, user: tuple[str, str], limit: int = 250) -> Forgotten:
+    await store.upkeep.begin_forgetting(*user, NOW)
+    for batches in range(1, 2000):
+        if (done := await store.upkeep.forget(limit, *user)).is_done:
+            return replace(done, events=batches)
+    raise AssertionError("it has no end")
+
+
+@pytest.mark.parametrize("limit", [1, 3, 250])
+async def test_all_of_one_user_goes_and_nothing_of_others(store: Store, limit: int) -> None:
+    await registered(store)
+    for user in WHO:
+        await everything(store, user)
+    before = {user: await told_of(store, user) for user in WHO}
+    assert all(len(found) == 7 for found in before.values()), before
+    await forget(store, ANN, limit)
+    assert await told_of(store, ANN) == {}
+    assert {user: await told_of(store, user) for user in WHO[1:]} == {user: before[user] for user in WHO[1:]}
+    assert (await store.upkeep.forget(limit)).is_done, "nobody is left to be forgotten"
+
+
+async def test_nothing_of_them_happens_afterwards(store: Store) -> None:
+    await registered(store)
+    await everything(store, ANN)
+    await forget(store, ANN)
+    assert await store.queue.fire(later(7200), 100) == 0
+    assert (await store.queue.sweep(later(7200))).stranded == ()
+
+
+async def test_keys_are_revoked_and_stay_as_does_what_was_changed(store: Store) -> None:
+    await registered(store)
+    for user in WHO[:3]:
+        await everything(store, user)
+    assert await store.upkeep.begin_forgetting(*ANN, NOW) == 1
+    await forget(store, ANN)
+    keys = [await store.keys.find(f"key-{tenant}-{name}") for tenant, name in WHO[:3]]
+    assert [key is not None and key.revoked_at is not None for key in keys] == [True, False, False]
+    assert [row.entry.user_id for row in await store.audit.entries("default", 9)] == ["ben", "ann"]
+
+
+async def test_what_is_shared_stays(store: Store) -> None:
+    shelf = shared_shelf("default", MemoKind.KNOWLEDGE)
+    await do(store, keep(make_memo(shelf, "k", "for all", "bot", NOW, {})))
+    await forget(store, ANN)
+    await forget(store, ("default", NO_USER))
+    assert await store.memos.memo(shelf, "k", NOW) is not None
+
+
+async def test_it_goes_on_where_it_was_broken_off(lasting: Backend) -> None:
+    store = lasting.make()
+    await store.open(NOW)
+    await registered(store)
+    for user in WHO:
+        await everything(store, user)
+    await store.upkeep.begin_forgetting(*ANN, NOW)
+    for _ in range(200):
+        if (await store.upkeep.forget(1)).is_done:
+            break
+        await store.close()  # a kill between two transactions
+        store = lasting.make()
+        await store.open(NOW)
+    else:
+        raise AssertionError("it has no end")
+    assert await told_of(store, ANN) == {}
+    await store.close()
+
+
+async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Path) -> None:
+    store = lasting.make()
+    await store.open(NOW)
+    await everything(store, ANN)
+    await store.close()
+    file = tmp_path / "store.db"
+    assert SECRET.encode() in file.read_bytes()
+    store = lasting.make()
+    await store.open(NOW)
+    await forget(store, ANN)
+    await store.close()
+    assert SECRET.encode() not in file.read_bytes()
+    assert b"wake-default-ann" not in file.read_bytes()
