@@ -74,12 +74,14 @@ class PlanRecord:
 
 
 class ValueKind(StrEnum):
-    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone."""
+    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; PHASE is how it
+    stands with its phases, and what came of each visit."""
 
     MACHINE = "machine"
     RESULT = "result"
     STATE = "state"
     PAUSE = "pause"
+    PHASE = "phase"
 
 
 @dataclass(frozen=True)
@@ -130,7 +132,7 @@ class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
-    parts of its tasks, that nobody takes yet."""
+    parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps."""
 
     plan_id: str
     status: PlanStatus
@@ -159,3 +161,4 @@ class PlanDetails:
     results: JsonObject = field(default_factory=dict[str, Json])
     rest: Rest | None = None
     untaken: tuple[Untaken, ...] = ()
+    phases: JsonObject = field(default_factory=dict[str, Json])

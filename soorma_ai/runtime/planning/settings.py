@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
+from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.values import JsonObject
@@ -38,6 +39,11 @@ class PlannerSettings:
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""
         return name_day(now.astimezone(self.zone).date()) if self.zone else ""
+
+    @property
+    def step_prompt(self) -> str:
+        """The prompt by which a step is decided."""
+        return self.prompt_id or DECIDE
 
     def must_have_model(self) -> Reasoner:
         """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""
