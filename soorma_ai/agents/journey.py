@@ -25,7 +25,7 @@ class Journey:
         self.rows: JsonObject = {}
         self._client = client
         self._message_event = message_event
-        self._seen = 0
+        self._seen: set[str] = set()
 
     @property
     def plan_id(self) -> str:
@@ -50,13 +50,11 @@ class Journey:
             async for event in self._past():
                 yield event
             return
-        skipped = 0
         async with aclosing(cast("AsyncGenerator[EventEnvelope]", self.plan.events())) as events:
             async for event in events:
-                skipped += 1
-                if skipped <= self._seen:
+                if event.id in self._seen:
                     continue
-                self._seen = skipped
+                self._seen.add(event.id)
                 yield event
                 if event.type in (HUMAN_INPUT, MESSAGE_KEPT) and await self._rests():
                     break
@@ -104,14 +102,13 @@ class Journey:
 
     async def _past(self) -> AsyncGenerator[EventEnvelope]:
         """Yield what has happened and was not told yet."""
-        after, number = 0, 0
+        after = 0
         while True:
             page = await self._client.events(after=after, plan_id=self.plan_id)
             for row in page.events:
-                number += 1
-                if number > self._seen:
+                if row.event.id not in self._seen:
+                    self._seen.add(row.event.id)
                     yield row.event
             after = page.after
-            self._seen = max(self._seen, number)
             if page.is_end:
                 return

@@ -1,22 +1,19 @@
 """What happens in one handling of a phase agent: what came is taken in, the phase goes on, its end leads somewhere."""
 
-from abc import abstractmethod
-from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Any, ClassVar, TypeAlias
-from weakref import WeakKeyDictionary
+from typing import Any, ClassVar
 
 from soorma_ai.agents.contexts.plan import PlanContext
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.phase_contexts import rows_of, take_rows, tell_standing
-from soorma_ai.agents.planner_base import BasePlanner
+from soorma_ai.agents.phase_hooks import Hand, PhaseHooks, PhaseTool
 from soorma_ai.agents.tool import Tool
 from soorma_ai.core.machine.journeys import BRIEF, CONTEXT, read_state
 from soorma_ai.core.machine.phases import (
-    Graph,
     Say,
     answers_checkpoint,
     back_by,
@@ -38,8 +35,6 @@ from soorma_ai.domain.phases import (
     AgentCompleteEvent,
     AgentSpeakingEvent,
     AgentThinkingEvent,
-    BasePhaseContext,
-    Checkpoint,
     DecidedBy,
     ErrorEvent,
     Leading,
@@ -51,109 +46,17 @@ from soorma_ai.domain.phases import (
 )
 from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.replies import Failure, content_of, is_failure
-from soorma_ai.domain.schemas import ANY_OBJECT, SchemaSource, schema_of
+from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact, json_object
 from soorma_ai.errors import LocalProtocolError, NotAllowed, RemoteProtocolError
 from soorma_ai.runtime import planning
-from soorma_ai.runtime.handling.handling import Handling, current_handling
+from soorma_ai.runtime.handling.handling import Handling
 
 SUMMARY_CHARS = 500
 
-PhaseTool: TypeAlias = Tool | EventDefinition | str
 
-
-@dataclass
-class Hand:
-    """The journey in hand, what its agent knows, and what just happened."""
-
-    journey: "planning.phases.JourneyInHand"
-    context: BasePhaseContext
-    trigger: Trigger
-
-
-class PhaseFlow(BasePlanner):
-    """The part of a phase agent that its author does not touch; `PhaseAgent` is the other one."""
-
-    Phase: ClassVar[type[Enum]]
-    message_event: str
-    max_actions_in: Mapping[str, int]
-    visits_in: Mapping[str, int | None]
-    _hands: "WeakKeyDictionary[Handling, Hand]"
-
-    @cached_property
-    def graph(self) -> Graph:
-        """The phases as they were when they were first asked for."""
-        phases = tuple(map(name_of, self.Phase))
-        ways = tuple(self.phase_transitions)
-        return Graph(phases, ways, name_of(self.initial_phase), name_of(self.complete_phase))
-
-    @property
-    @abstractmethod
-    def phase_transitions(self) -> list[PhaseTransition]: ...
-
-    @property
-    @abstractmethod
-    def initial_phase(self) -> Enum: ...
-
-    @property
-    @abstractmethod
-    def complete_phase(self) -> Enum: ...
-
-    @abstractmethod
-    def _execute_phase(self, phase: Enum) -> AsyncGenerator[SSEEvent]: ...
-
-    @abstractmethod
-    def _evaluate_transition_condition(self, transition: PhaseTransition) -> bool: ...
-
-    @abstractmethod
-    def _get_phase_prompt(self, phase: Enum, visit_count: int) -> str: ...
-
-    @abstractmethod
-    def _get_phase_tools(self, phase: Enum) -> Sequence[PhaseTool]: ...
-
-    def _get_work_schema(self, phase: Enum) -> SchemaSource | None:
-        """Return what the work of a phase looks like, as a type or a JSON Schema; None for any object."""
-        return None
-
-    def _get_checkpoint(self, phase: Enum) -> Checkpoint | None:
-        """Return where people are asked before the journey goes on from this phase, as things are now."""
-        return None
-
-    def _create_phase_context(self) -> BasePhaseContext:
-        return BasePhaseContext()
-
-    def _take_work(self, phase: Enum, work: JsonObject) -> Iterable[SSEEvent]:
-        """Put the work that ends a visit into the phase context; return what people are told of it."""
-        return ()
-
-    async def _check_work(self, phase: Enum, work: JsonObject) -> str:
-        """Return what is wrong with the work of a phase, in words for the model, which is asked again; empty for
-        nothing."""
-        return ""
-
-    def _apply_user_modifications(self, modifications: JsonObject) -> None:
-        """Put what a person changed at a checkpoint into the phase context; the phase goes on with it."""
-
-    def _tell_context(self, phase: Enum) -> JsonObject:
-        """Return what the model is told in this phase beside the history."""
-        return {}
-
-    def _get_trigger_detail(self, transition: PhaseTransition) -> str:
-        """Return what exactly is to be done about a condition that holds."""
-        return ""
-
-    def _generate_completion_summary(self) -> Json:
-        """Return the answer of the journey; by itself the last work of each phase."""
-        done = {name: [*self._hand.journey.works_of(name).values()] for name in self.graph.phases}
-        return {name: works[-1] for name, works in done.items() if works}
-
-    @property
-    def _hand(self) -> Hand:
-        handling = current_handling()
-        hand = self._hands.get(handling) if handling is not None else None
-        if hand is None:
-            raise LocalProtocolError("no journey is in hand here; this is for the methods that a phase calls")
-        return hand
+class PhaseFlow(PhaseHooks):
+    """The part of a phase agent that its author does not touch."""
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None]:
         return self._begin_journey(handling, goal)
@@ -245,11 +148,10 @@ class PhaseFlow(BasePlanner):
         await self._work(hand)
 
     async def _work(self, hand: Hand) -> None:
-        """Go on until the journey waits for something, or is over."""
+        """Go on until the journey waits for something, enters a phase, or is over."""
         try:
-            goes_on = await self._take_in(hand)
-            while goes_on:
-                goes_on = await self._run_phase(hand) and await self._advance(hand)
+            if await self._take_in(hand) and await self._run_phase(hand):
+                await self._advance(hand)
         finally:
             hand.journey.rows.update({CONTEXT + name: row for name, row in rows_of(hand.context).items()})
 
@@ -262,31 +164,29 @@ class PhaseFlow(BasePlanner):
                 await journey.say(event)
         return not await journey.opened_since(before)
 
-    async def _advance(self, hand: Hand) -> bool:
-        """Find out where the end of a visit leads, and go there; False where the journey waits, or is over."""
+    async def _advance(self, hand: Hand) -> None:
+        """Find out where the end of a visit leads, and go there, or wait for people."""
         journey = hand.journey
         leading = await self._find_way(hand)
         journey.hear_messages()
         if leading is None:
             journey.listen(self.message_event)
-            return False
+            return
         checkpoint = None if leading.is_backward else self._get_checkpoint(self.Phase(journey.standing.phase))
         if checkpoint is not None:
             await journey.stop_at(checkpoint, leading)
             if checkpoint.waits:
-                return False
-        return await self._move(hand, leading)
+                return
+        await self._move(hand, leading)
 
-    async def _move(self, hand: Hand, leading: Leading) -> bool:
+    async def _move(self, hand: Hand, leading: Leading) -> None:
         await hand.journey.move(leading, self.visits_in)
         self._tell_standing(hand)
         if leading.to_phase != self.graph.complete:
-            hand.trigger = Trigger(f"You are in the phase {leading.to_phase} now.")
-            return True
+            return
         summary = self._generate_completion_summary()
         schema = self.goals[hand.journey.plan.goal_event].response_schema
         await hand.journey.finish(summary, schema, AgentCompleteEvent(summary=summary))
-        return False
 
     async def _find_way(self, hand: Hand) -> Leading | None:
         for one in in_order(self.graph, hand.journey.standing.phase):
@@ -315,7 +215,7 @@ class PhaseFlow(BasePlanner):
         return bool(self._evaluate_transition_condition(one)), DecidedBy.METHOD, ""
 
     async def _take_in(self, hand: Hand) -> bool:
-        """Take in what came. False where that ends the journey."""
+        """Take in what came; False where that ends the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         if closed is None:
             await self._tell_results(hand)
@@ -342,21 +242,23 @@ class PhaseFlow(BasePlanner):
                 await hand.journey.say(_tool_event(str(one.get("event")), said, worked=worked))
 
     async def _leave_checkpoint(self, hand: Hand) -> bool:
-        """Do what a person said at a checkpoint, or nobody in time. False where that ends the journey."""
+        """Do what a person said at a checkpoint, or nobody in time; False where that ends the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         assert closed is not None
         verdict, leading = verdict_of(closed[0]), journey.pass_checkpoint()
         phase = journey.standing.phase
         match verdict.say:
             case Say.APPROVE | Say.GO_ON:
-                return await self._move(hand, leading)
+                await self._move(hand, leading)
+                return False
             case Say.MODIFY:
                 self._apply_user_modifications(verdict.modifications)
                 data: JsonObject = {"modifications": verdict.modifications, "reason": verdict.reason}
                 hand.trigger = Trigger(f"A person wants something changed in what {phase} came to.", data)
             case Say.REJECT:
                 if back := back_by(self.graph, phase, verdict):
-                    return await self._move(hand, back)
+                    await self._move(hand, back)
+                    return False
                 hand.trigger = Trigger(f"A person rejected what {phase} came to.", {"reason": verdict.reason})
         return True
 

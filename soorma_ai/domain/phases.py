@@ -223,6 +223,7 @@ class ToolStartEvent(SSEEvent):
 @dataclass(frozen=True, kw_only=True)
 class ToolSuccessEvent(SSEEvent):
     event_type: ClassVar[str] = "tool.success"
+    leaves_at_once: ClassVar[bool] = True
     tool_name: str
     result_summary: str
 
@@ -230,6 +231,7 @@ class ToolSuccessEvent(SSEEvent):
 @dataclass(frozen=True, kw_only=True)
 class ToolErrorEvent(SSEEvent):
     event_type: ClassVar[str] = "tool.error"
+    leaves_at_once: ClassVar[bool] = True
     tool_name: str
     error: str
 

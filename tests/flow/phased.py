@@ -10,13 +10,7 @@ from kit import events
 from soorma_ai import InvocationContext, Platform, PlatformContext, Reject, Tool
 from soorma_ai.agents.phase import PERSON_REPLIED, PhaseAgent
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.phases import (
-    BasePhaseContext,
-    Checkpoint,
-    DataEvent,
-    PhaseTransition,
-    SSEEvent,
-)
+from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, DataEvent, PhaseTransition, SSEEvent
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.testing.scripted import ScriptedReasoner
 
@@ -131,4 +125,5 @@ def stranger() -> Tool:
 
 async def seen(platform: Platform) -> list[EventEnvelope]:
     """What people see of journeys, in order."""
-    return [event for event in await events(platform) if event.topic == "plan-events"]
+    told = [event for event in await events(platform) if event.topic == "plan-events"]
+    return [event for event in told if event.type != "plan.phase.entered"]

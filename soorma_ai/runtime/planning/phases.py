@@ -6,6 +6,7 @@ from datetime import timedelta
 
 from soorma_ai.core.deciding.holding import parse_holds
 from soorma_ai.core.expecting.opening import opened_by
+from soorma_ai.core.expecting.wakeups import PHASE_ENTERED, wake_plan
 from soorma_ai.core.machine.journeys import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
 from soorma_ai.core.machine.phases import (
     CHECKPOINT_ANSWER,
@@ -247,10 +248,14 @@ class JourneyInHand:
         await self.say(changed)
         if leading.is_backward:
             await self.say(AgentThinkingEvent(message=f"Returning to {entered.phase}: {leading.reason}{detail}"))
+        if entered.phase != self.graph.complete:
+            # It begins when people have seen that it is entered.
+            wakes = wake_plan(PHASE_ENTERED, self.plan, handling.services.clock.now())
+            handling.record(Publish(wakes.model_copy(update={"id": derived_id(wakes.id, str(entered.moves))})))
 
     async def stop_at(self, checkpoint: Checkpoint, leading: Leading) -> None:
         """Show people a checkpoint, and wait for them where it waits."""
-        wait_id = None
+        asked: Outcome | None = None
         if checkpoint.waits:
             is_optional = checkpoint.kind is CheckpointKind.OPTIONAL
             question = Question(
@@ -263,8 +268,8 @@ class JourneyInHand:
                 approvers=checkpoint.approvers,
                 on_expiry=AnswerDecision.APPROVE if is_optional else AnswerDecision.REJECT,
             )
-            wait_id = self._ask(question)
-            self.standing = replace(self.standing, checkpoint=wait_id, leading=leading)
+            asked = self._ask(question)
+            self.standing = replace(self.standing, checkpoint=opened_by(asked.effects).id, leading=leading)
         shown = CheckpointEvent(
             checkpoint_id=checkpoint.id,
             message=checkpoint.message,
@@ -272,10 +277,12 @@ class JourneyInHand:
             requires_approval=checkpoint.kind is CheckpointKind.BLOCKING,
             kind=checkpoint.kind,
             phase=self.standing.phase,
-            wait_id=wait_id,
+            wait_id=opened_by(asked.effects).id if asked else None,
             about=checkpoint.about,
         )
         await self.say(shown)
+        if asked is not None:
+            self.handling.apply(asked)
 
     def pass_checkpoint(self) -> Leading:
         """Return the transition that waited for it."""
@@ -288,7 +295,8 @@ class JourneyInHand:
         """Wait for a person's message: nothing leads on from this phase by itself."""
         schema = object_schema({"text": {"type": "string"}})
         words = f"Nothing leads on from {self.standing.phase}. What is to be done?"
-        self._ask(Question(ExpectedReply(message_event), "message_wanted", words, schema, from_clients=True))
+        question = Question(ExpectedReply(message_event), "message_wanted", words, schema, from_clients=True)
+        self.handling.apply(self._ask(question))
 
     async def finish(self, summary: Json, schema: JsonObject | None, complete_event: SSEEvent) -> None:
         """End the plan with this summary as its answer, or fail it where its goal's caller was promised another."""
@@ -304,11 +312,8 @@ class JourneyInHand:
         """Tell whether the plan waits for something that it did not wait for before."""
         return any(one.id not in before for one in await self.handling.open_now())
 
-    def _ask(self, question: Question) -> str:
-        handling = self.handling
-        outcome = ask(self.plan, question, (), handling.moment())
-        handling.apply(outcome)
-        return opened_by(outcome.effects).id
+    def _ask(self, question: Question) -> Outcome:
+        return ask(self.plan, question, (), self.handling.moment())
 
 
 async def _judge_condition(value: Json, fault: str) -> tuple[bool, str]:

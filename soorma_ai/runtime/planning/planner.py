@@ -11,7 +11,9 @@ from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.plan.turns import enters_phase
 from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
+from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
@@ -167,5 +169,6 @@ class PlanningEngine:
 
     async def _must_go_on(self, handling: Handling) -> None:
         open_now = await handling.open_now()
-        has_more = not has_something_to_come(open_now) and await handling.has_more_to_come()
+        wakes_itself = any(isinstance(one, Publish) and enters_phase(one.event) for one in handling.recorded)
+        has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())
         must_go_on(handling.plan, open_now, has_more=has_more)

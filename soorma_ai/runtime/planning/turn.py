@@ -10,7 +10,7 @@ from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, is_stranded, must_have_time, release, take_turn
+from soorma_ai.core.plan.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -127,7 +127,7 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
         return Facts(handling.event, open_now=await handling.open_now(), done=done)
-    if is_stranded(handling.event):
+    if is_stranded(handling.event) or enters_phase(handling.event):
         return Facts(handling.event, open_now=await handling.open_now())
     if met is not None:
         event = await read_reply(store.registry, met, event)
