@@ -91,7 +91,7 @@ class PhaseFlow(PhaseHooks):
 
     def _frame(self, phase: Enum) -> "planning.phases.Frame":
         hand, name = self._hand, name_of(phase)
-        custom = {**self._tell_context(phase)}
+        custom: JsonObject = {**self._tell_context(phase), "phase": name, "visit": hand.journey.standing.visit}
         if hand.journey.work is not None:
             custom["work so far in this visit"] = hand.journey.work
 
