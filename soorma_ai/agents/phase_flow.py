@@ -218,6 +218,7 @@ class PhaseFlow(PhaseHooks):
         """Take in what came; False where that ends the visit."""
         journey, closed = hand.journey, hand.journey.handling.closed
         if closed is None:
+            await journey.tell_return()
             await self._tell_results(hand)
             return True
         met, event = closed

@@ -33,6 +33,7 @@ _PASSING = {
     "latency_ms",
     "expirytime",
     "traceparent",
+    "timestamp",
 }
 
 # What differs when results come in another order, or others of them at once, beside the ids.

@@ -1,4 +1,4 @@
-"""The three agents walk every edge of their graphs, are told why they went back, and quote nothing that is not there."""
+"""The three agents walk every edge of their graphs, know why they went back, and quote nothing that is not there."""
 
 from collections.abc import Callable
 from datetime import timedelta

@@ -30,6 +30,7 @@ from soorma_ai.core.plan.lifecycle import complete
 from soorma_ai.core.plan.requests import Question, ask, park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.plan.turns import enters_phase
 from soorma_ai.core.schema.portable import object_schema
 from soorma_ai.core.telling.fence import fence
 from soorma_ai.domain.decisions import Judged, requests_in
@@ -246,12 +247,17 @@ class JourneyInHand:
             visit=entered.visit,
         )
         await self.say(changed)
-        if leading.is_backward:
-            await self.say(AgentThinkingEvent(message=f"Returning to {entered.phase}: {leading.reason}{detail}"))
         if entered.phase != self.graph.complete:
             # It begins when people have seen that it is entered.
             wakes = wake_plan(PHASE_ENTERED, self.plan, handling.services.clock.now())
             handling.record(Publish(wakes.model_copy(update={"id": derived_id(wakes.id, str(entered.moves))})))
+
+    async def tell_return(self) -> None:
+        """Say, when a phase begins again, why."""
+        standing = self.standing
+        if enters_phase(self.handling.event) and standing.is_back:
+            detail = f" ({standing.detail})" if standing.detail else ""
+            await self.say(AgentThinkingEvent(message=f"Returning to {standing.phase}: {standing.reason}{detail}"))
 
     async def stop_at(self, checkpoint: Checkpoint, leading: Leading) -> None:
         """Show people a checkpoint, and wait for them where it waits."""
