@@ -35,7 +35,7 @@ class Hand:
 class PhaseHooks(BasePlanner):
     """Methods that `PhaseFlow` calls while a journey is in hand."""
 
-    Phase: ClassVar[type[Enum]]
+    Phase: ClassVar[type[Enum]] = Enum
     message_event: str
     max_actions_in: Mapping[str, int]
     visits_in: Mapping[str, int | None]

@@ -48,7 +48,7 @@ def research(life: Life, main: Any) -> tuple[list[Agent], Goals]:
     rules = import_module("record").owls
     agent = main.researcher()
     agent.reasoner = DecidingModel(life, lambda told: rules(told)[1])
-    folder = main.make_archive(Path(life.brief.folder) / "archive")
+    folder = main.make_archive(life.folder / "archive")
     return [agent, main.archive(folder)], [("research.wanted", {"brief": main.BRIEF.model_dump()})]
 
 
