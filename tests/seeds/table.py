@@ -575,7 +575,7 @@ KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
                 "phases::test_a_person_who_rejects_may_send_the_journey_back",
                 "phases::test_only_an_answer_passes_a_checkpoint_and_no_event_does",
             ),
-            "its `return` in a generator is a yield and a stop: a checkpoint is told, the plan rests, and goes on by what "
+            "its `return` in a generator is a yield and a stop: a checkpoint is told, and the plan goes on by what "
             "is answered",
         ),
     ),
