@@ -75,13 +75,14 @@ class PlanRecord:
 
 class ValueKind(StrEnum):
     """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; PHASE is how it
-    stands with its phases, and what came of each visit."""
+    stands with its phases, and what came of each visit; SESSION what it was told of the plans before it."""
 
     MACHINE = "machine"
     RESULT = "result"
     STATE = "state"
     PAUSE = "pause"
     PHASE = "phase"
+    SESSION = "session"
 
 
 @dataclass(frozen=True)

@@ -89,12 +89,13 @@ async def decide(
 ) -> Judged:
     """Ask for one step; `check` raises DecisionError for one that is not to be taken. Raise as `ask_model` does."""
     plan = handling.plan
+    await handling.read_values()
     history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,
         history=history,
-        custom_context=custom,
+        custom_context={**handling.values.session, **custom},
         spent=(await handling.in_hand()).spent,
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),

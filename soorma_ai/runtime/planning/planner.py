@@ -22,7 +22,7 @@ from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.decide import decide, offer_now, situation_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
-from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, rest_turn
+from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, recall_session, rest_turn
 
 Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
 
@@ -120,6 +120,7 @@ class PlanningEngine:
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await handling.read_values()
+        await recall_session(handling, self._author.settings.earlier_plans)
         if declared := self._author.machines.get(goal.type):
             MachineInHand(handling).begin(*declared)
         first_step = self._author.first_step(handling, goal)

@@ -19,7 +19,8 @@ class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there."""
+    `meanings` find events beside words. With a `zone`, the model is told the date there; of the plans
+    before it in its session, what the last `earlier_plans` ended with."""
 
     name: str
     version: str
@@ -35,6 +36,7 @@ class PlannerSettings:
     room: Room = field(default_factory=Room)
     meanings: Meanings | None = None
     zone: tzinfo | None = None
+    earlier_plans: int = 0
 
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""

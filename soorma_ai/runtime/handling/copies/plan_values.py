@@ -20,6 +20,7 @@ class PlanValues:
         self.state = self._of(ValueKind.STATE)
         self.pause = self._of(ValueKind.PAUSE)
         self.phases = self._of(ValueKind.PHASE)
+        self.session = self._of(ValueKind.SESSION)
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
@@ -66,6 +67,7 @@ class PlanValues:
             (ValueKind.STATE, self.state),
             (ValueKind.PAUSE, self.pause),
             (ValueKind.PHASE, self.phases),
+            (ValueKind.SESSION, self.session),
         )
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
