@@ -3,6 +3,7 @@
 from collections.abc import AsyncGenerator, Coroutine, Iterable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass
+from datetime import timedelta
 from enum import Enum
 from functools import cached_property
 from typing import Any, ClassVar
@@ -48,11 +49,13 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.replies import Failure, content_of, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact, json_object
-from soorma_ai.errors import LocalProtocolError, NotAllowed, RemoteProtocolError
+from soorma_ai.errors import LocalProtocolError, NotAllowed, RemoteProtocolError, Retry
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling
 
 SUMMARY_CHARS = 500
+# When a message is looked at again that came before its journey had begun.
+SOON = timedelta(seconds=1)
 
 
 class PhaseFlow(PhaseHooks):
@@ -269,11 +272,11 @@ class PhaseFlow(PhaseHooks):
         if event.source != CLIENT or event.plan_id is None:
             return
         plan = await PlanContext.restore(event.plan_id, context)
-        if plan is None or plan.status.is_final or (event.own and event.user_id != plan.user_id):
+        if plan is None:
+            raise Retry("the journey has not begun yet", after=SOON)
+        if plan.status.is_final or (event.own and event.user_id != plan.user_id):
             return
         journey = planning.phases.JourneyInHand(handling, self.graph)
-        if not journey.has_begun:
-            return
         text = _text_of(event.data)
         journey.keep_message(text)
         said = append_step(plan.record, StepKind.RECEIVED, handling.moment(), name=event.type, data={"text": text})

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
+from soorma_ai.domain.schemas import ANY_OBJECT
 from soorma_ai.domain.values import Frozen, Json, JsonObject, json_object
 from soorma_ai.errors import ConfigError
 
@@ -117,7 +118,8 @@ OPTIONS = ("approve", "modify", "reject")
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """A gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles."""
+    """A gate for people between a phase and the next one. `about` is shown to them; `approvers` are roles. `changes` is
+    the JSON Schema of the modifications that they may give: what is off it is no answer, and the gate stays."""
 
     id: str
     message: str
@@ -126,6 +128,7 @@ class Checkpoint:
     timeout: timedelta | None = None
     approvers: tuple[str, ...] = ()
     about: JsonObject = field(default_factory=dict[str, Json])
+    changes: JsonObject = field(default_factory=lambda: dict(ANY_OBJECT))
 
     def __post_init__(self) -> None:
         if (self.kind is CheckpointKind.OPTIONAL) is not (self.timeout is not None):

@@ -10,6 +10,13 @@ from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.phases import SSEEvent
 from soorma_ai.domain.values import Json, JsonObject
 
+NAMES: JsonObject = {"type": "array", "items": {"type": "string"}}
+
+
+def changes_of(**properties: Json) -> JsonObject:
+    """Return the JSON Schema of what a person may change at a checkpoint."""
+    return {"type": "object", "properties": properties, "additionalProperties": False}
+
 
 class Work(BaseModel):
     """What a phase comes to, as a model writes it."""

@@ -11,7 +11,9 @@ from soorma_ai.agents.phase import PERSON_REPLIED
 from soorma_ai.agents.phase_hooks import PhaseTool
 from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, DataEvent, PhaseTransition, SSEEvent
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.forge.base import BaseForgeAgent, Work
+from soorma_ai.forge.base import NAMES, BaseForgeAgent, Work, changes_of
+
+CHANGES = changes_of(steps=NAMES)
 
 
 class Phase(StrEnum):
@@ -118,7 +120,7 @@ class BuildAgent(BaseForgeAgent):
         if phase.value != Phase.GROUNDING:
             return None
         about: JsonObject = {"concepts": [*self._known.concepts], "steps": [*self._known.steps]}
-        return Checkpoint("ready_to_make", "Is this clear, and are you ready to go on?", about=about)
+        return Checkpoint("ready_to_make", "Is this clear, and are you ready to go on?", about=about, changes=CHANGES)
 
     def _tell_context(self, phase: Enum) -> JsonObject:
         known = self._known

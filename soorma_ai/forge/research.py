@@ -12,10 +12,25 @@ from soorma_ai.agents.phase_hooks import PhaseTool
 from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, CheckpointKind, DataEvent, PhaseTransition, SSEEvent
 from soorma_ai.domain.values import Json, JsonObject
 from soorma_ai.forge.archive import READ, SEARCH
-from soorma_ai.forge.base import BaseForgeAgent, Work
+from soorma_ai.forge.base import NAMES, BaseForgeAgent, Work, changes_of
 
 # How long a person may look at what was answered before the journey goes on.
 COVERAGE_TIME = timedelta(hours=1)
+
+
+# What a person may change about the questions: ids to remove, and questions to add.
+CHANGES = changes_of(
+    remove=NAMES,
+    add={
+        "type": "array",
+        "items": {
+            "type": "object",
+            "properties": {name: {"type": "string"} for name in ("id", "category_id", "text")},
+            "required": ["id", "category_id", "text"],
+            "additionalProperties": False,
+        },
+    },
+)
 
 
 class Phase(StrEnum):
@@ -207,7 +222,8 @@ class ResearchAgent(BaseForgeAgent):
         known = self._known
         if phase.value == Phase.DECOMPOSE:
             asked: list[Json] = [one.text for one in known.questions]
-            return Checkpoint("question_tree", "Are these the questions to answer?", about={"questions": asked})
+            words, about = "Are these the questions to answer?", {"questions": asked}
+            return Checkpoint("question_tree", words, about=about, changes=CHANGES)
         if phase.value == Phase.ANSWER:
             read: list[Json] = [one.title for one in known.sources]
             about: JsonObject = {"answered": len(known.answered_questions), "sources": read}

@@ -11,10 +11,14 @@ from soorma_ai.agents.phase import PERSON_REPLIED
 from soorma_ai.agents.phase_hooks import PhaseTool
 from soorma_ai.domain.phases import BasePhaseContext, Checkpoint, CheckpointKind, DataEvent, PhaseTransition, SSEEvent
 from soorma_ai.domain.values import Json, JsonObject
-from soorma_ai.forge.base import BaseForgeAgent, Work
+from soorma_ai.forge.base import NAMES, BaseForgeAgent, Work, changes_of
 
 # Each objective is a visit of DIAGNOSE and of TEACH at least.
 MOST_VISITS = 40
+
+
+# What a learner may change: levels by concepts, and objectives to remove by their ids.
+CHANGES = changes_of(knowledge={"type": "object", "additionalProperties": {"type": "string"}}, remove=NAMES)
 
 
 class Phase(StrEnum):
@@ -159,7 +163,9 @@ class UnderstandAgent(BaseForgeAgent):
         known = self._known
         if phase.value == Phase.CALIBRATE:
             about: JsonObject = {"knowledge": {**known.knowledge}, "objectives": [one.text for one in known.objectives]}
-            return Checkpoint("knowledge_state", "Is this what you know, and what you want to learn?", about=about)
+            return Checkpoint(
+                "knowledge_state", "Is this what you know, and what you want to learn?", about=about, changes=CHANGES
+            )
         if phase.value == Phase.TEACH and known.lesson:
             return Checkpoint("objective_summary", known.lesson.summary, kind=CheckpointKind.INFORMATIONAL)
         return None

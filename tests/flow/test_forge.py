@@ -8,7 +8,7 @@ import pytest
 from kit import ended, the_wait
 from phased import seen
 
-from soorma_ai import InvocationContext, Platform, PlatformContext, Tool
+from soorma_ai import InvocationContext, LocalProtocolError, Platform, PlatformContext, Tool
 from soorma_ai.domain.phases import JourneyDesignBrief, PhaseTransition
 from soorma_ai.forge import BuildAgent, ResearchAgent, UnderstandAgent
 from soorma_ai.forge.archive import READ, SEARCH, Entry, Found, Reading, Search, Text
@@ -236,6 +236,21 @@ async def test_a_person_changes_the_questions_and_they_are_asked_again(platform:
     assert (await platform.plan(str(asked.plan_id))).phases["standing"]["visits"] == {"DECOMPOSE": 1}  # type: ignore[index,call-overload]
     assert [one.text for one in agent.phase_context.questions] == ["What do owls drink?"]
     assert "What do owls drink?" in agent.reasoner.questions[1].messages[1].content
+
+
+@pytest.mark.parametrize("changes", [{"add": [7]}, {"add": [{"id": "q9"}]}, {"remove": "q1"}, {"colour": "red"}])
+async def test_changes_that_make_no_sense_are_no_answer_and_the_checkpoint_stays(
+    platform: Platform, changes: dict[str, Any]
+) -> None:
+    agent = scripted(ResearchAgent, [decomposed(1)])
+    await platform.start(agent, archive())
+    await agent.initialize(BRIEF)
+    async for _ in agent.process_message():
+        pass
+    with pytest.raises(LocalProtocolError, match="the answer does not count"):
+        async for _ in agent.process_message("", {"decision": "modify", "modifications": changes}):
+            pass
+    assert len(await platform.waits()) == 1
 
 
 async def test_a_learner_is_asked_in_the_phases_and_sees_a_summary_after_each_objective(platform: Platform) -> None:

@@ -1,5 +1,6 @@
 """A journey through phases is a plan: it goes back, stops for people, tells what it thinks, survives a restart."""
 
+import asyncio
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
@@ -461,3 +462,25 @@ async def test_a_message_of_another_user_or_of_an_agent_is_not_heard(platform: P
     async for _ in agent.process_message("mine"):
         pass
     assert (await journey.load()).phases["messages"] == [{"text": "mine", "told": False}]
+
+
+async def test_a_message_that_comes_before_the_journey_has_begun_is_not_lost(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    plain = asyncio.Event()
+
+    async def slowly(_: Any) -> Any:
+        await plain.wait()
+        return PLANNED
+
+    agent = Writer(slowly, stops={Phase.PLAN: QUESTIONS})
+    await platform.start(agent, library())
+    journey = await agent.initialize(BRIEF)
+    await platform.publish("notification-events", agent.message_event, {"text": "early"}, plan_id=journey.plan_id)
+    plain.set()
+
+    async def is_kept() -> bool:
+        return "agent.message.kept" in [event.type for event in await seen(platform)]
+
+    await as_time_passes(clock, is_kept)
+    assert (await journey.load()).phases["messages"] == [{"text": "early", "told": False}]

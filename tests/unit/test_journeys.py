@@ -64,6 +64,9 @@ def test_moves_and_work_stand_in_their_order() -> None:
         ({"transition_history": {}}, "visits|transition"),
         ({"transition_history": [7]}, "a transition of the state must tell"),
         ({"mode_data": {"work": {"A": 1}}}, "names no phase and visit"),
+        ({"mode_data": {"work": {"A:B:1": 1}}}, "names no phase and visit"),
+        ({"mode_data": {"work": {f"A:{n}": n for n in range(1001)}}}, "more than 1000"),
+        ({"transition_history": [{}] * 1001}, "more than 1000"),
         ({"mode_data": {"messages": "hi"}}, "must be a list"),
     ],
 )

@@ -111,10 +111,13 @@ def test_a_graph_that_cannot_run_is_refused_with_every_fault(changes: dict[str, 
 def test_a_phase_is_known_by_its_text() -> None:
     class Numbered(Enum):
         ONE = 1
+        TWO = "two:2"
+        NONE = ""
 
     assert name_of(P.A) == "A"
-    with pytest.raises(ConfigError, match="give it text"):
-        name_of(Numbered.ONE)
+    for strange in Numbered:
+        with pytest.raises(ConfigError, match="give it text without a colon"):
+            name_of(strange)
 
 
 def leading(to: str, reason: str, back: bool = False, detail: str = "") -> Leading:
@@ -185,7 +188,8 @@ def test_a_record_says_from_where_to_where_why_when_and_what_decided() -> None:
         (answer("respond", action="modify", modifications={"n": 1}), Verdict(Say.MODIFY, modifications={"n": 1})),
         (answer("respond", action="modify", reason="later"), Verdict(Say.MODIFY, "later")),
         (answer("respond", action="modify", modifications=[1]), Verdict(Say.MODIFY)),
-        (answer("respond", colour="red"), Verdict(Say.MODIFY, modifications={"colour": "red"})),
+        (answer("respond", text="shorter", colour="red"), Verdict(Say.MODIFY, "shorter")),
+        (answer("approve", modifications={"n": 1}), Verdict(Say.APPROVE)),
         (answer("respond", action="dance", reason=7), Verdict(Say.MODIFY)),
         (None, Verdict(Say.GO_ON)),
     ],

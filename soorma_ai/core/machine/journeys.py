@@ -18,6 +18,9 @@ from soorma_ai.errors import LocalProtocolError
 STANDING, BRIEF, MESSAGES = "standing", "brief", "messages"
 MOVE, WORK, CONTEXT = "move:", "work:", "context:"
 
+# Of an imported state: each is a row that every step reads.
+MOST_ROWS = 1_000
+
 _HISTORY = ("from", "to", "reason", "is_backward", "timestamp")
 
 
@@ -66,7 +69,10 @@ def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
     if state.get("agent_type") != agent_type:
         raise LocalProtocolError(f"the state is one of {state.get('agent_type')!r}, and this agent is {agent_type!r}")
     context, mode = _object(state, "phase_context"), _object(state, "mode_data")
-    moves = [_move(row) for row in _list(state, "transition_history")]
+    history, work = _list(state, "transition_history"), _object(mode, "work")
+    if max(len(history), len(work), len(context)) > MOST_ROWS:
+        raise LocalProtocolError(f"the state has more than {MOST_ROWS} transitions, works or fields")
+    moves = [_move(row) for row in history]
     trigger = context.get("backward_trigger")
     standing = read_standing(
         {
@@ -80,6 +86,10 @@ def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
     )
     if standing.phase == graph.complete:
         raise LocalProtocolError("the state is that of a journey that is complete; there is nothing to go on with")
+    for name in work:
+        phase, _, visit = name.rpartition(":")
+        if phase not in graph.phases or not visit.isdecimal():
+            raise LocalProtocolError(f"work {name!r} of the state names no phase and visit, as in 'ANSWER:0001'")
     return dict(_rows(check_standing(standing, graph), context, mode, moves))
 
 
@@ -92,8 +102,6 @@ def _rows(
     yield from ((CONTEXT + name, value) for name, value in context.items() if name not in base)
     for name, value in _object(mode, "work").items():
         phase, _, visit = name.rpartition(":")
-        if not (phase and visit.isdecimal()):
-            raise LocalProtocolError(f"work {name!r} of the state names no phase and visit, as in 'ANSWER:0001'")
         yield work_key(phase, int(visit)), value
     kept: list[Json] = []
     for text in texts_in(_list(mode, "messages"))[-MOST_MESSAGES:]:

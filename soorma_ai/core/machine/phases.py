@@ -22,18 +22,6 @@ MOST_MESSAGES = 20
 MESSAGE_CHARS = 4_000
 MOST_VISITS = 10
 
-# What an answer at a checkpoint looks like. The decision may be told beside it.
-CHECKPOINT_ANSWER: JsonObject = {
-    "type": "object",
-    "properties": {
-        "approved": {"type": "boolean"},
-        "action": {"enum": ["approve", "modify", "reject"]},
-        "modifications": {"type": "object"},
-        "reason": {"type": "string", "maxLength": MESSAGE_CHARS},
-        "back": {"type": "string", "description": "the condition of the backward transition that is to be taken"},
-    },
-}
-
 _STANDING = TypeAdapter(Standing)
 
 
@@ -67,10 +55,10 @@ class Verdict:
 
 
 def name_of(phase: Enum) -> str:
-    """Raise ConfigError for a phase whose value is no text: it is told and stored by that."""
+    """Raise ConfigError for a phase whose value is no text: it is told and kept by that."""
     value: object = phase.value
-    if not isinstance(value, str) or not value:
-        raise ConfigError(f"phase {phase!r} has the value {value!r}; give it text, by which it is told and stored")
+    if not isinstance(value, str) or not value or ":" in value:
+        raise ConfigError(f"phase {phase!r} has the value {value!r}; give it text without a colon, by which it is kept")
     return value
 
 
@@ -162,19 +150,33 @@ def expression_holds(transition: PhaseTransition, values: JsonObject) -> bool:
     return holds(transition.expression, values)
 
 
+def answer_schema(changes: JsonObject) -> JsonObject:
+    """Return what an answer at a checkpoint looks like; the decision may be told beside it."""
+    back = "the condition of the backward transition that is to be taken"
+    return {
+        "type": "object",
+        "properties": {
+            "approved": {"type": "boolean"},
+            "action": {"enum": ["approve", "modify", "reject"]},
+            "modifications": changes,
+            "reason": {"type": "string", "maxLength": MESSAGE_CHARS},
+            "back": {"type": "string", "description": back},
+        },
+    }
+
+
 def verdict_of(met: Expectation) -> Verdict:
     """Return what became of a checkpoint that is closed."""
     if met.status is ExpectationStatus.EXPIRED or met.answer is None:
         return Verdict(Say.GO_ON)
     payload, said = met.answer.payload, _say(met.answer)
-    modifications = payload.get("modifications")
-    if not isinstance(modifications, dict):
-        modifications = {} if "action" in payload else {k: v for k, v in payload.items() if k != "approved"}
+    modifications = payload.get("modifications") if said is Say.MODIFY else None
+    reason = _text(payload.get("reason")) or met.answer.note or _text(payload.get("text"))
     return Verdict(
         said,
-        clip(_text(payload.get("reason")) or met.answer.note, MESSAGE_CHARS),
+        clip(reason, MESSAGE_CHARS),
         _text(payload.get("back")),
-        modifications if said is Say.MODIFY else {},
+        modifications if isinstance(modifications, dict) else {},
     )
 
 

@@ -9,8 +9,8 @@ from soorma_ai.core.expecting.opening import opened_by
 from soorma_ai.core.expecting.wakeups import PHASE_ENTERED, wake_plan
 from soorma_ai.core.machine.journeys import BRIEF, MESSAGES, STANDING, move_key, moves_in, work_key, works_in
 from soorma_ai.core.machine.phases import (
-    CHECKPOINT_ANSWER,
     Graph,
+    answer_schema,
     begin_in,
     count_actions,
     keep_message,
@@ -268,7 +268,7 @@ class JourneyInHand:
                 ExpectedReply(CHECKPOINT_ANSWERED, timeout=checkpoint.timeout),
                 f"checkpoint:{checkpoint.id}",
                 checkpoint.message,
-                CHECKPOINT_ANSWER,
+                answer_schema(checkpoint.changes),
                 {**checkpoint.about, "checkpoint_id": checkpoint.id, "options": [*checkpoint.options]},
                 by_answer=True,
                 approvers=checkpoint.approvers,
