@@ -222,8 +222,8 @@ class ResearchAgent(BaseForgeAgent):
         known = self._known
         if phase.value == Phase.DECOMPOSE:
             asked: list[Json] = [one.text for one in known.questions]
-            words, about = "Are these the questions to answer?", {"questions": asked}
-            return Checkpoint("question_tree", words, about=about, changes=CHANGES)
+            words = "Are these the questions to answer?"
+            return Checkpoint("question_tree", words, about={"questions": asked}, changes=CHANGES)
         if phase.value == Phase.ANSWER:
             read: list[Json] = [one.title for one in known.sources]
             about: JsonObject = {"answered": len(known.answered_questions), "sources": read}
