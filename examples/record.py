@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import json
 import os
+import re
 import runpy
 import sys
 import tempfile
@@ -108,6 +109,83 @@ _ADVICE = {
 }
 
 
+def owls(told: str) -> tuple[str, dict[str, Any]]:
+    """Research in phases: a reading shows a category that is missing, and the synthesis an answer."""
+    now = told.partition("What just happened:")[2]
+    phase, visit = re.findall(r'"phase":"([A-Z_]+)"', now)[0], int(re.findall(r'"visit":(\d+)', now)[-1])
+    return {"DECOMPOSE": _decompose, "ANSWER": _answer, "RISE_ABOVE": _rise_above, "EXPAND": _expand}[phase](now, visit)
+
+
+def _decompose(now: str, visit: int) -> tuple[str, dict[str, Any]]:
+    if "wants something changed" in now:
+        return "The person has changed the questions; nothing is to be added.", _decomposition({}, {})
+    if visit == 1:
+        categories = {"c1": "What does it live on?", "c2": "Where does it live?"}
+        questions = {"q1": ("c1", "What does the barn owl eat?"), "q2": ("c2", "Where does it nest?")}
+        return "Two parts of its life can be asked about.", _decomposition(categories, questions)
+    danger = ("c3", "What endangers the barn owl most?")
+    return "What endangers it is a part of its own.", _decomposition({"c3": "What endangers it?"}, {"q3": danger})
+
+
+def _decomposition(categories: dict[str, str], questions: dict[str, tuple[str, str]]) -> dict[str, Any]:
+    made = [{"id": name, "category_id": category, "text": text} for name, (category, text) in questions.items()]
+    return _complete({"categories": [{"id": k, "question": v} for k, v in categories.items()], "questions": made})
+
+
+def _answer(now: str, visit: int) -> tuple[str, dict[str, Any]]:
+    asked = [name for name in ("q1", "q2", "q3") if f'"{name}":' in now] if visit == 1 else [("q3", "q1")[visit - 2]]
+    texts = {"q1": "barn-owl-food", "q2": "barn-owl-nests", "q3": "barn-owl-dangers"}
+    if visit == 3:
+        texts["q1"] = "barn-owl-winter"
+    if "archive.read.requested was answered" in now or ("have come to an end" in now and '"entries"' not in now):
+        missing = "what endangers it: old nests are lost" if visit == 1 else ""
+        return "What I read answers this.", _answers({name: texts[name] for name in asked}, missing)
+    if "have come to an end" in now or "archive.search.requested was answered" in now:
+        readings = [_publish("archive.read.requested", {"source_id": texts[name]}) for name in asked]
+        return "These texts are about the questions.", _together(readings)
+    searches = [_publish("archive.search.requested", {"query": texts[name].replace("-", " ")}) for name in asked]
+    return "I search for each question.", _together(searches)
+
+
+def _together(requests: list[dict[str, Any]]) -> dict[str, Any]:
+    return requests[0] if len(requests) == 1 else {"action": "publish_all", "requests": requests}
+
+
+def _answers(texts: dict[str, str], new_category: str) -> dict[str, Any]:
+    made = [
+        {"question_id": name, "text": _SAID[text][0], "quotes": [{"source_id": text, "quote": _SAID[text][1]}]}
+        for name, text in texts.items()
+    ]
+    return _complete({"answers": made, "new_category": new_category})
+
+
+def _rise_above(now: str, visit: int) -> tuple[str, dict[str, Any]]:
+    if visit == 1:
+        lacking = {"insights": [], "missing_answers": "what it eats in winter", "missing_category": ""}
+        return "Food is answered for good times only.", _complete(lacking)
+    insights = {
+        "c1": "It lives on what is small, and hunger comes with snow.",
+        "c2": "It stays where it once was safe.",
+    }
+    insights["c3"] = "What kills its prey kills the owl."
+    found = [{"category_id": name, "insight": text} for name, text in insights.items()]
+    return "Each part has its meaning.", _complete({"insights": found, "missing_answers": "", "missing_category": ""})
+
+
+def _expand(now: str, visit: int) -> tuple[str, dict[str, Any]]:
+    adjacent = [{"question": "Which farms use no poison?", "why": "There the owls could be counted."}]
+    return "One question lies next to this.", _complete({"adjacent_questions": adjacent})
+
+
+# The answer, and what is quoted for it.
+_SAID = {
+    "barn-owl-food": ("Small birds above all.", "The barn owl eats small birds above all."),
+    "barn-owl-nests": ("In old nests.", "The barn owl nests in old nests."),
+    "barn-owl-dangers": ("Poison in its prey.", "The barn owl is endangered by poisoned prey more than by hunters."),
+    "barn-owl-winter": ("Less in winter.", "In winter the barn owl hunts by day as well, when snow covers moths."),
+}
+
+
 def record_quickstart() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -131,6 +209,13 @@ def record_advice() -> None:
             asyncio.run(example["advise"]("sqlite://", answer))
 
 
+def record_research() -> None:
+    example = _loaded("07_research")
+    with cassette(CASSETTES / "07_research", mode="record"), tempfile.TemporaryDirectory() as folder:
+        for answer in ("approve", "modify"):
+            assert asyncio.run(example["research"]("sqlite://", answer, Path(folder))) == 0
+
+
 def _loaded(name: str) -> dict[str, Any]:
     """What the main module of an example defines. Each has an `agents` of its own."""
     sys.modules.pop("agents", None)
@@ -146,7 +231,12 @@ def main() -> None:
     options.add_argument("--live", action="store_true", help="ask the real models; without it, the scripted server")
     live: bool = options.parse_args().live
     with ExitStack() as stack:
-        for record, rules in ((record_quickstart, picnic), (record_orders, orders), (record_advice, advice)):
+        for record, rules in (
+            (record_quickstart, picnic),
+            (record_orders, orders),
+            (record_advice, advice),
+            (record_research, owls),
+        ):
             if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))
                 os.environ.update(OPENAI_API_KEY="scripted", OPENAI_BASE_URL=server.url)

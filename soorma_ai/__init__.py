@@ -10,8 +10,10 @@ command line, above all) starts at once. What few programs name is public where 
 * `soorma_ai.domain.tracking`: what `platform.tracker` shows (`PlanProgress`, `ActionStatus`, `DelegationGroup`).
 * `soorma_ai.domain.letters`: what `platform.dead_letters` lists (`Letter`).
 * `soorma_ai.domain.people`: what `platform.answer` returns (`AnswerOutcome`).
+* `soorma_ai.domain.phases`: what a phase agent shows and keeps (`SSEEvent` and its kinds, `TransitionRecord`).
 * `soorma_ai.domain.plans`: how far a plan is (`PlanStatus`).
 * `soorma_ai.errors`: the whole tree, with what a store, a bus or a model raises.
+* `soorma_ai.forge`: agents that work in phases (`ResearchAgent`, `UnderstandAgent`, `BuildAgent`).
 * `soorma_ai.ports`: what an adapter of your own is given and gives.
 * `soorma_ai.terminal`: the trace of a plan, printed as `soorma plans show` does it (`story.print_trace`).
 * `soorma_ai.testing`: a scripted model, a clock that you move, recordings.
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from soorma_ai.agents.contexts.task import ResultContext as ResultContext
     from soorma_ai.agents.contexts.task import TaskContext as TaskContext
     from soorma_ai.agents.contexts.toolkit import EventToolkit as EventToolkit
+    from soorma_ai.agents.phase import PhaseAgent as PhaseAgent
     from soorma_ai.agents.planner import Planner as Planner
     from soorma_ai.agents.selector import EventSelector as EventSelector
     from soorma_ai.agents.tool import InvocationContext as InvocationContext
@@ -55,6 +58,11 @@ if TYPE_CHECKING:
     from soorma_ai.domain.limits import Limits as Limits
     from soorma_ai.domain.memory import PlanSummary as PlanSummary
     from soorma_ai.domain.memory import SessionSummary as SessionSummary
+    from soorma_ai.domain.phases import BasePhaseContext as BasePhaseContext
+    from soorma_ai.domain.phases import Checkpoint as Checkpoint
+    from soorma_ai.domain.phases import CheckpointKind as CheckpointKind
+    from soorma_ai.domain.phases import JourneyDesignBrief as JourneyDesignBrief
+    from soorma_ai.domain.phases import PhaseTransition as PhaseTransition
     from soorma_ai.domain.registry import AgentCapability as AgentCapability
     from soorma_ai.domain.registry import Approval as Approval
     from soorma_ai.domain.registry import DiscoveredAgent as DiscoveredAgent
@@ -100,6 +108,7 @@ _HOMES = {
     "agents.contexts.platform": "PlatformContext",
     "agents.contexts.task": "ResultContext TaskContext",
     "agents.contexts.toolkit": "EventToolkit",
+    "agents.phase": "PhaseAgent",
     "agents.planner": "Planner",
     "agents.selector": "EventSelector",
     "agents.tool": "InvocationContext Tool",
@@ -115,6 +124,7 @@ _HOMES = {
     "domain.expectations": "Wait",
     "domain.limits": "Limits",
     "domain.memory": "PlanSummary SessionSummary",
+    "domain.phases": "BasePhaseContext Checkpoint CheckpointKind JourneyDesignBrief PhaseTransition",
     "domain.registry": "AgentCapability Approval DiscoveredAgent EventDefinition",
     "domain.states": "PlanDefinition StateAction StateConfig StateTransition",
     "domain.tasks": "DelegationSpec SubTaskInfo",

@@ -62,9 +62,10 @@ class BasePlanner(Agent):
     when it wants them. They are found by words, and with an `embedder` also by what they mean.
     `system_instructions` are told to either, and with `tells_date_in="Europe/Berlin"` (or "UTC") the date there on the
     day of the decision, without which a model knows no "tomorrow". With `memory` (of "knowledge", "interaction" and
-    "skill") it is told, in `memory_tokens` at most, what is remembered about the goal and what came last. When nobody
-    has answered a request of the model within `reply_timeout`, the plan decides what to do about it; without one, it
-    waits as long as it may live, as it does for a goal that it delegated.
+    "skill") it is told, in `memory_tokens` at most, what is remembered about the goal and what came last; in a session,
+    in short, what the last `earlier_plans` of the same user ended with there. When nobody has answered a request of the
+    model within `reply_timeout`, the plan decides what to do about it; without one, it waits as long as it may live, as
+    it does for a goal that it delegated.
     """
 
     kind = AgentKind.PLANNER
@@ -84,6 +85,7 @@ class BasePlanner(Agent):
         system_instructions: str = "",
         planning_strategy: Strategy = "balanced",
         tells_date_in: str | None = None,
+        earlier_plans: int = 0,
         limits: Limits | None = None,
         max_actions: int | None = None,
         reply_timeout: timedelta | None = None,
@@ -118,6 +120,8 @@ class BasePlanner(Agent):
             raise ConfigError(f"planning_strategy={planning_strategy!r}: give balanced, conservative or aggressive")
         if self.needs_model and reasoner is None and not reasoning_model:
             raise ConfigError(without_model(name))
+        if earlier_plans < 0:
+            raise ConfigError(f"planner {name}: earlier_plans={earlier_plans}: give a number from 0")
         self.limits = _limits(limits, max_actions)
         self.reply_timeout = None if reply_timeout is None else span("reply_timeout", name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
@@ -128,6 +132,7 @@ class BasePlanner(Agent):
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
+        self._earlier_plans = earlier_plans
         self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._recollection = recollection_of(name, memory, memory_tokens)
@@ -255,6 +260,7 @@ class BasePlanner(Agent):
             meanings=self._meanings,
             zone=self._zone,
             recollection=self._recollection,
+            earlier_plans=self._earlier_plans,
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:

@@ -76,12 +76,15 @@ class PlanRecord:
 
 
 class ValueKind(StrEnum):
-    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone."""
+    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; PHASE is how it
+    stands with its phases, and what came of each visit; SESSION what it was told of the plans before it."""
 
     MACHINE = "machine"
     RESULT = "result"
     STATE = "state"
     PAUSE = "pause"
+    PHASE = "phase"
+    SESSION = "session"
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,7 @@ class PlanDetails:
     """Everything stored about one plan. `waiting_seconds` is the time that people took. `results` are by the state that
     asked, or by the event where no state did. `rest` is what it sleeps for, where that is no expectation. `shown` is
     what of the offer the model was shown, by the digests in `decisions`. `untaken` are its requests, and those for
-    parts of its tasks, that nobody takes yet."""
+    parts of its tasks, that nobody takes yet. `phases` is what a journey through phases keeps."""
 
     plan_id: str
     goal_id: str
@@ -162,3 +165,4 @@ class PlanDetails:
     results: JsonObject = field(default_factory=dict[str, Json])
     rest: Rest | None = None
     untaken: tuple[Untaken, ...] = ()
+    phases: JsonObject = field(default_factory=dict[str, Json])

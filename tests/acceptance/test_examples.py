@@ -16,6 +16,7 @@ ORDERS = EXAMPLES / "02_order_approval" / "main.py"
 FULFILMENT = EXAMPLES / "03_delegation" / "main.py"
 RESEARCH = EXAMPLES / "04_state_machine" / "main.py"
 ADVICE = EXAMPLES / "05_research_advisor" / "main.py"
+JOURNEY = EXAMPLES / "07_research" / "main.py"
 
 CHARGE, RELEASE, SHIP = "payment.charge.requested", "inventory.release.requested", "shipment.requested"
 ASKED, ANSWERED = "notification.human_input", "plan.wait.answered"
@@ -61,6 +62,7 @@ RESEARCHES = {
     "silent": ["--answer", "none"],
 }
 ADVICES = {use: ["--answer", use] for use in ("work", "tours")}
+JOURNEYS = {f"{answer} questions": ["--answer", answer] for answer in ("approve", "modify")}
 
 
 @dataclass(frozen=True)
@@ -94,7 +96,7 @@ class Ran:
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Ran]:
     """Every run of every example but the quickstart, by its name."""
     folder = tmp_path_factory.mktemp("examples")
-    examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES}
+    examples = {ORDERS: ORDER_RUNS, FULFILMENT: FULFILMENTS, RESEARCH: RESEARCHES, ADVICE: ADVICES, JOURNEY: JOURNEYS}
     asked = [(name, str(main), options) for main, runs in examples.items() for name, options in runs.items()]
     ran = run(folder, "-c", SEVERAL_RUNS, json.dumps(asked))
     assert (ran.returncode, ran.stderr) == (0, "")
@@ -121,7 +123,8 @@ def test_every_run_ends_well_and_prints_its_trace(runs: dict[str, Ran]) -> None:
     assert {name: ran.code for name, ran in runs.items()} == dict.fromkeys(runs, 0)
     assert {name for name, ran in runs.items() if ran.err} == {"expired", "unpaid", "scarce", "withdrawn", "storms"}
     assert {line.split()[0] for ran in runs.values() for line in ran.err.splitlines()} == {"delivery_failed"}
-    assert [name for name, ran in runs.items() if f"{ran.events[0].type} came from " not in ran.out] == []
+    traced = {name: ran for name, ran in runs.items() if name not in JOURNEYS}
+    assert [name for name, ran in traced.items() if f"{ran.events[0].type} came from " not in ran.out] == []
 
 
 def test_an_approved_payment_is_published_after_its_approval_and_once(runs: dict[str, Ran]) -> None:
@@ -225,3 +228,23 @@ def test_the_advisor_asks_and_reports_what_a_second_planner_found(runs: dict[str
     assert dialogue.splitlines()[2] == f"you: {use}"
     assert report.splitlines()[:2] == [ran.result["title"], f"  {ran.result['advice']}"]
     assert all(f"({reason['source']})" in report for reason in reasons)
+
+
+@pytest.mark.parametrize(("name", "answered"), [("approve questions", 3), ("modify questions", 2)])
+def test_research_goes_back_twice_and_quotes_nothing_that_the_archive_does_not_say(
+    runs: dict[str, Ran], name: str, answered: int
+) -> None:
+    ran = runs[name]
+    back = [event.data["reason"] for event in ran.all("phase.changed") if event.data["is_backward"]]
+    assert back == ["new_category_discovered", "synthesis_requires_more_answers"]
+    report = ran.result
+    assert len(report["answers"]) == answered
+    quotes = [quote for answer in report["answers"] for quote in answer["quotes"]]
+    said = {
+        e.data["result"]["source_id"]: e.data["result"]["text"] for e in ran.all("archive.read.requested.completed")
+    }
+    assert quotes and all(quote["quote"] in said[quote["source_id"]] for quote in quotes)
+    assert {source["id"] for source in report["sources"]} <= said.keys()
+    assert "not in the archive: nothing" in ran.out
+    thoughts = [event.id for event in ran.all("agent.thinking")]
+    assert len(thoughts) == len(set(thoughts))

@@ -44,10 +44,25 @@ def research_advisor(life: Life, main: Any) -> tuple[list[Agent], Goals]:
     return [*planners, main.archive()], QUESTIONS
 
 
-STORIES = {"03_delegation": delegation, "04_state_machine": state_machine, "05_research_advisor": research_advisor}
+def research(life: Life, main: Any) -> tuple[list[Agent], Goals]:
+    rules = import_module("record").owls
+    agent = main.researcher()
+    agent.reasoner = DecidingModel(life, lambda told: rules(told)[1])
+    folder = main.make_archive(life.folder / "archive")
+    return [agent, main.archive(folder)], [("research.wanted", {"brief": main.BRIEF.model_dump()})]
+
+
+STORIES = {
+    "03_delegation": delegation,
+    "04_state_machine": state_machine,
+    "05_research_advisor": research_advisor,
+    "07_research": research,
+}
 
 
 def answers(wait: Wait) -> dict[str, Any]:
+    if wait.reason.startswith("checkpoint:"):
+        return {"approved": True}
     return {"use": "tours"} if wait.expected_event == "user.clarified" else {"details": "car"}
 
 

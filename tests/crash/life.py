@@ -93,6 +93,7 @@ class InsistentBus(LocalBus):
 class Life:
     def __init__(self, brief: Brief) -> None:
         self.options = brief.options
+        self.folder = Path(brief.folder)
         self._store = Path(brief.folder, STORE)
         self._points = Failpoints(brief.point, Path(brief.folder, COUNTS) if brief.counts else None)
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))

@@ -50,7 +50,8 @@ _BODIES = {
 }
 
 _ROWS = {
-    "values": "SELECT plan_id, kind, key, body FROM plan_value",
+    # A transition between phases tells its moment.
+    "values": "SELECT plan_id, kind, key, iif(kind = 'phase', json_remove(body, '$.timestamp'), body) FROM plan_value",
     "actions": "SELECT root_plan_id, actions FROM budget",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "wait keys": "SELECT key, event_type, expectation_id FROM wait_key",

@@ -160,6 +160,73 @@ RESEARCH_ADVISOR = _example(
     any_order=True,
 )
 
+
+def _journey(report: Mapping[str, object]) -> Expect:
+    """A journey goes back twice and asks at four checkpoints, each once; no thought is told twice."""
+    done = _comes_to([report], {"archive.search.requested": 4, "archive.read.requested": 4})
+
+    def expect(end: End) -> Iterator[str]:
+        yield from done(end)
+        told = [json.loads(row) for row in end.get("events", ())]
+        back = sum(event["type"] == "phase.changed" and event["data"]["is_backward"] for event in told)
+        asked = sum(event["type"] == "phase.checkpoint" for event in told)
+        thoughts = [json.dumps([e["data"], e.get("causationid")]) for e in told if e["type"] == "agent.thinking"]
+        if (back, asked, len(thoughts) - len(set(thoughts))) != (2, 4, 0):
+            yield f"{back} ways back, {asked} checkpoints, {len(thoughts)} thoughts: {thoughts}"
+
+    return expect
+
+
+LIFE_OF_OWLS = {
+    "topic": "How does the barn owl live?",
+    "answers": [
+        {
+            "question": "What does the barn owl eat?",
+            "answer": "Less in winter.",
+            "quotes": [
+                {
+                    "source_id": "barn-owl-winter",
+                    "quote": "In winter the barn owl hunts by day as well, when snow covers moths.",
+                }
+            ],
+        },
+        {
+            "question": "Where does it nest?",
+            "answer": "In old nests.",
+            "quotes": [{"source_id": "barn-owl-nests", "quote": "The barn owl nests in old nests."}],
+        },
+        {
+            "question": "What endangers the barn owl most?",
+            "answer": "Poison in its prey.",
+            "quotes": [
+                {
+                    "source_id": "barn-owl-dangers",
+                    "quote": "The barn owl is endangered by poisoned prey more than by hunters.",
+                }
+            ],
+        },
+    ],
+    "insights": [
+        {"question": "What does it live on?", "insight": "It lives on what is small, and hunger comes with snow."},
+        {"question": "Where does it live?", "insight": "It stays where it once was safe."},
+        {"question": "What endangers it?", "insight": "What kills its prey kills the owl."},
+    ],
+    "sources": [
+        {"id": "barn-owl-food", "title": "The barn owl: food"},
+        {"id": "barn-owl-nests", "title": "The barn owl: nests"},
+        {"id": "barn-owl-dangers", "title": "The barn owl: dangers"},
+        {"id": "barn-owl-winter", "title": "The barn owl: winter"},
+    ],
+    "adjacent_questions": [{"question": "Which farms use no poison?", "why": "There the owls could be counted."}],
+}
+JOURNEY = _example(
+    "a journey through phases",
+    {"example": "07_research"},
+    _journey(LIFE_OF_OWLS),
+    _MODEL | _PEOPLE | {"sql.insert.plan_value"},
+    any_order=True,
+)
+
 FAN_IN = Program(
     "a fan-in by a plan and by a worker",
     HERE / "fan_in_flow.py",
@@ -172,7 +239,7 @@ FAN_IN = Program(
     any_order=True,
 )
 
-EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR)
+EXAMPLES = (DELEGATION, DELEGATION_AT_ONCE, STATE_MACHINE, RESEARCH_ADVISOR, JOURNEY)
 PROGRAMS = {program.name: program for program in (ORDER, BY_A_BROKER, ORDERS, AWAY, FAN_IN, *EXAMPLES)}
 
 _TOLD = {"replies": [["label.show.requested", "ok"], ["label.print.requested", "spent"]]}

@@ -134,6 +134,24 @@ SKETCHES: dict[str, Sketch] = {
     ),
     "PlanSummary": Sketch("PlanSummary", fields("plan_id goal_event status session_id created_at updated_at")),
     "SessionSummary": Sketch("SessionSummary", fields("session_id plan_count created_at last_activity")),
+    "PhaseTransition": Sketch("PhaseTransition", fields("from_phase to_phase condition is_backward priority")),
+    "BasePhaseContext": Sketch(
+        "BasePhaseContext", fields("phase_visits transition_history backward_trigger backward_trigger_detail")
+    ),
+    "ResearchPhaseContext": Sketch(
+        "forge.research.ResearchPhaseContext",
+        fields("categories questions answered_questions sources category_insights adjacent_questions"),
+    ),
+    "BaseForgeAgent": Sketch(
+        "forge.BaseForgeAgent",
+        {
+            **fields("Phase phase_transitions initial_phase complete_phase get_state"),
+            "initialize": "journey_brief",
+            "process_message": "message context",
+            "restore_state": "state",
+        },
+        {"process_message()": "what yields is iterated, and not awaited"},
+    ),
     "A2AAgentCard": Sketch("", why=GATEWAY),
     "A2ATask": Sketch("", why=GATEWAY),
     "A2ATaskResponse": Sketch("", why=GATEWAY),

@@ -10,7 +10,6 @@ from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown
 DRAWING = NotRun("a drawing, no code")
 FILES = NotRun("a list of files of an earlier implementation")
 BEFORE = NotRun("shows the code before the refactoring")
-LATER_PHASES = NotRun("comes later: phase agents")
 LATER_GATEWAY = NotRun("comes later: the A2A gateway")
 
 Rows = tuple[tuple[int, str, How], ...]
@@ -527,29 +526,94 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
 
 KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (
     (1, "Architecture Diagram", DRAWING),
-    (2, "Transition Definition", LATER_PHASES),
-    (3, "Required Fields", LATER_PHASES),
-    (4, "Agent-Specific Extensions", LATER_PHASES),
-    (5, "Re-Entry Prompt Pattern", LATER_PHASES),
-    (6, "Re-Entry Prompt Template", LATER_PHASES),
+    (
+        2,
+        "Transition Definition",
+        Names(
+            flow("phases::test_a_condition_may_be_a_question_to_the_model"),
+            "a condition may also be an expression or a question to the model, and which one decided is recorded",
+        ),
+    ),
+    (
+        3,
+        "Required Fields",
+        Names(
+            flow("phases::test_a_backward_trigger_is_cleared_by_the_next_transition"),
+            "visits are counted when a phase is entered, the first one included; a trigger belongs to one transition",
+        ),
+    ),
+    (
+        4,
+        "Agent-Specific Extensions",
+        Names(
+            flow("forge::test_research_ends_with_a_report_of_answers_insights_sources_and_a_frontier"),
+            "the classes that it names are defined nowhere, so they are ours; answers are kept beside their questions",
+        ),
+    ),
+    (
+        5,
+        "Re-Entry Prompt Pattern",
+        Shown(
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            "the initial prompt is that of visit 1, since the first phase is entered as well; prompts are files",
+        ),
+    ),
+    (
+        6,
+        "Re-Entry Prompt Template",
+        Shown(
+            flow("forge::test_a_visit_after_a_way_back_is_told_where_it_is_why_in_detail_and_what_is_done"),
+            "it is the file `forge/reentry`, where what people and models wrote stands between fences",
+        ),
+    ),
     (
         7,
         "Checkpoint Implementation",
         Shown(
             flow(
-                "waits::test_a_gated_publish_waits_for_a_person_and_is_then_published_exactly_as_approved",
-                "waits::test_an_edited_payload_is_checked_again_and_published_instead",
-                "machine::test_a_gate_holds_what_a_state_asks_if_its_receiver_would_take_it",
+                "phases::test_a_person_approves_modifies_or_rejects_at_a_blocking_checkpoint",
+                "phases::test_a_person_who_rejects_may_send_the_journey_back",
+                "phases::test_only_an_answer_passes_a_checkpoint_and_no_event_does",
             ),
-            "the checkpoints of phase agents come later; a plan of now is held by an approval in the same three ways",
+            "its `return` in a generator is a yield and a stop: a checkpoint is told, and the plan goes on by what "
+            "is answered",
         ),
     ),
-    (8, "Backward Transition Events", LATER_PHASES),
-    (9, "Serialization Contract", LATER_PHASES),
-    (10, "Base Agent Interface", LATER_PHASES),
-    (11, "Research Agent", LATER_PHASES),
-    (12, "Understand Agent", LATER_PHASES),
-    (13, "Build Agent", LATER_PHASES),
+    (
+        8,
+        "Backward Transition Events",
+        Shown(
+            flow("phases::test_a_backward_transition_leads_back_with_its_reason_and_the_work_that_is_done"),
+            "the framework yields both whenever a backward transition is taken",
+        ),
+    ),
+    (
+        9,
+        "Serialization Contract",
+        Names(
+            flow(
+                "phases::test_an_exported_state_is_that_of_the_journey_and_imports_into_its_plan",
+                "phases::test_a_state_from_elsewhere_goes_on_as_one_plan_however_often_it_is_imported",
+            ),
+            "an import never makes a second live plan: it goes on with the one that is there",
+            of="BaseForgeAgent",
+        ),
+    ),
+    (
+        10,
+        "Base Agent Interface",
+        Names(
+            flow(
+                "phases::test_phases_follow_each_other_and_the_last_one_ends_the_plan",
+                "phases::test_where_nothing_leads_on_the_journey_asks_what_to_do_and_does_not_spin",
+            ),
+            "a journey is a plan, so one agent has many at once; where no transition holds, it waits for a message",
+        ),
+    ),
+    *(
+        (number, f"{name} Agent", Shown(flow("forge::test_every_edge_of_the_graph_is_walked"), "a graph, and no code"))
+        for number, name in ((11, "Research"), (12, "Understand"), (13, "Build"))
+    ),
     (
         14,
         "Tool Wrapping Pattern",

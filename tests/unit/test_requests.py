@@ -22,6 +22,7 @@ from soorma_ai.domain.decisions import (
 from soorma_ai.domain.effects import Schedule, Spend
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.history import Step
+from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.registry import AgentKind, Approval, EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.schemas import ANY_OBJECT
@@ -125,6 +126,15 @@ def test_a_question_of_a_plan_is_also_found_by_its_id_and_its_goals_reply_key(an
     assert wait.keys == (*keys_of_wait(plan(), wait.id, TOLD), *known_as)
     assert published(outcome)[0].data["about"] == 1
     assert (steps(outcome)[0].fingerprint, outcome.plan.status) == ("f", "paused")
+
+
+def test_a_question_that_only_people_answer_is_found_by_no_event_and_says_who_may_and_what_silence_means() -> None:
+    question = Question(
+        ExpectedReply("told"), "why", "?", by_answer=True, approvers=("editor",), on_expiry=AnswerDecision.APPROVE
+    )
+    (asked,) = opened(ask(plan(), question, (), moment()))
+    assert asked.ask is not None
+    assert (asked.keys, asked.ask.approvers, asked.ask.on_expiry) == ((), ("editor",), AnswerDecision.APPROVE)
 
 
 def made(agent: str, definition: EventDefinition, role: EventRole = EventRole.MAKES) -> RegisteredEvent:

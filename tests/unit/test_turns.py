@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, STRANDED
+from soorma_ai.core.expecting.wakeups import CANCEL_REQUESTED, DEADLINE_REACHED, EXPIRED, PHASE_ENTERED, STRANDED
 from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.turns import Facts, release, take_turn
 from soorma_ai.domain.decisions import DelegateAction, PublishAction
@@ -150,6 +150,18 @@ def test_a_plan_that_is_stranded_is_set_going_if_nothing_is_to_come(
     source: str, open_now: list[Expectation], expected: str
 ) -> None:
     assert said(turn(plan("paused"), None, event(STRANDED, source=source), open_now=open_now)) == expected
+
+
+@pytest.mark.parametrize(
+    ("source", "open_now", "expected"),
+    [(SYSTEM, [], "You are in the phase ANSWER now."), (SYSTEM, [expectation("wait")], ""), ("burglar", [], "")],
+)
+def test_a_phase_that_is_entered_begins_with_a_turn_of_its_own_unless_the_plan_waits(
+    source: str, open_now: list[Expectation], expected: str
+) -> None:
+    entered = event(PHASE_ENTERED, source=source)
+    taken = turn(plan(current_state="ANSWER"), None, entered, open_now=open_now)
+    assert (taken.trigger.text if taken.trigger else "") == expected
 
 
 FORGED = (

@@ -8,6 +8,7 @@ from soorma_ai.core.expecting.wakeups import (
     DEADLINE_REACHED,
     EXPIRED,
     OFFER_CHANGED,
+    PHASE_ENTERED,
     STRANDED,
     WAKE_EVENTS,
     wake_for,
@@ -19,7 +20,7 @@ from unit.kit import HOUR, LINEAGE, NOW, expectation, plan
 LATER = NOW + HOUR
 PLAN, WAIT = plan(goal_data={"secret": "of the goal"}), expectation("wait", id="w-1")
 FOR_WAITS = (ABANDONED, ANSWERED, EXPIRED, OFFER_CHANGED)
-FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED)
+FOR_PLANS = (CANCEL_REQUESTED, DEADLINE_REACHED, PHASE_ENTERED, STRANDED)
 
 
 def test_every_wake_event_is_known_as_one() -> None:

@@ -14,9 +14,12 @@ OFFER_CHANGED = "plan.offer.changed"
 CANCEL_REQUESTED = "plan.cancel.requested"
 DEADLINE_REACHED = "plan.deadline.reached"
 STRANDED = "plan.stranded"
+PHASE_ENTERED = "plan.phase.entered"
 ABANDONED = "plan.request.abandoned"
 
-WAKE_EVENTS = frozenset({ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, ABANDONED})
+WAKE_EVENTS = frozenset(
+    {ANSWERED, EXPIRED, OFFER_CHANGED, CANCEL_REQUESTED, DEADLINE_REACHED, STRANDED, PHASE_ENTERED, ABANDONED}
+)
 
 
 def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id: str | None = None) -> EventEnvelope:
@@ -37,8 +40,8 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
 
 
 def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
-    """CANCEL_REQUESTED or DEADLINE_REACHED, which come once, or STRANDED, which comes once for each version."""
-    once = (str(plan.version),) if type == STRANDED else ()
+    """CANCEL_REQUESTED or DEADLINE_REACHED, which come once; STRANDED or PHASE_ENTERED, once for each version."""
+    once = (str(plan.version),) if type in (STRANDED, PHASE_ENTERED) else ()
     return new_event(
         plan.lineage,
         event_id=derived_id("wake", type, plan.plan_id, *once),

@@ -173,7 +173,8 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 @dataclass(frozen=True)
 class Question:
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
-    announced with it; `from_clients`: whoever makes the event cannot answer."""
+    announced with it; `from_clients`: whoever makes the event cannot answer. `by_answer`: no event answers it, but a
+    person alone, of these `approvers` where there are any; `on_expiry` is what their silence means."""
 
     reply: ExpectedReply
     reason: str
@@ -181,6 +182,9 @@ class Question:
     schema: JsonObject | None = None
     about: JsonObject | None = None
     from_clients: bool = False
+    by_answer: bool = False
+    approvers: tuple[str, ...] = ()
+    on_expiry: AnswerDecision = AnswerDecision.REJECT
 
 
 def ask(
@@ -201,6 +205,15 @@ def ask(
     makers = () if question.from_clients else (e.agent for e in made if e.role is EventRole.MAKES)
     known_as = [plan.plan_id, *([plan.answer_key] if plan.answer_key else [])]
     wait_id = moment.expectation_id("wait")
+    keys = (*keys_of_wait(plan, wait_id, definition), *(f"reply:{key}" for key in known_as))
+    asked = Ask(
+        question.reason,
+        question.message,
+        definition.payload_schema,
+        _ANSWERS_OF_A_WAIT,
+        question.approvers,
+        question.on_expiry,
+    )
     spec = ExpectationSpec(
         wait_id,
         ExpectationKind.WAIT,
@@ -208,9 +221,9 @@ def ask(
         topic=EventTopic.NOTIFICATION_EVENTS,
         timeout=question.reply.timeout,
         others=question.reply.others,
-        keys=(*keys_of_wait(plan, wait_id, definition), *(f"reply:{key}" for key in known_as)),
+        keys=() if question.by_answer else keys,
         producers=(CLIENT, *makers),
-        ask=Ask(question.reason, question.message, definition.payload_schema, _ANSWERS_OF_A_WAIT),
+        ask=asked,
     )
     return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 

@@ -22,17 +22,18 @@ from soorma_ai.errors import LocalProtocolError
 class Trigger:
     """Description of what just happened, without ids. `released` is a held request that a person let go: then there
     is nothing to decide, and no model is called. `join_id` is not told: it is the join whose results the data holds, so
-    that the history need not tell them again."""
+    that the history need not tell them again. `place` is not told either: it makes the same in another place news."""
 
     text: str
     data: Json = None
     released: Proposal | None = None
     join_id: str | None = None
+    place: str = ""
 
     @cached_property
     def known(self) -> str:
         """Return what is known when something is decided, for the repeat limit."""
-        return self.text + compact(self.data)
+        return self.place + self.text + compact(self.data)
 
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:

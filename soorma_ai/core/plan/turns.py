@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.expecting.opening import Moment, opened_by
-from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, STRANDED
+from soorma_ai.core.expecting.wakeups import DEADLINE_REACHED, PHASE_ENTERED, STRANDED
 from soorma_ai.core.plan.history import append_step
 from soorma_ai.core.plan.joins import as_branch, receive_branch
 from soorma_ai.core.plan.lifecycle import cancel, has_something_to_come, is_overdue
@@ -55,6 +55,11 @@ def is_stranded(event: EventEnvelope) -> bool:
     return event.type == STRANDED and event.source == SYSTEM
 
 
+def enters_phase(event: EventEnvelope) -> bool:
+    """Tell whether a plan wakes itself: the phase that it has entered begins with a turn of its own."""
+    return event.type == PHASE_ENTERED and event.source == SYSTEM
+
+
 def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
     """Take the turn of a plan that has not ended. Raise LimitExceeded at its deadline."""
     if plan.cancel_requested is not None:
@@ -62,6 +67,9 @@ def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
     must_have_time(plan, moment)
     if is_stranded(moment.cause):
         return _set_going(plan, facts.open_now, moment)
+    if enters_phase(moment.cause):
+        is_new = not has_something_to_come(facts.open_now)
+        return Turn(Outcome(plan), Trigger(f"You are in the phase {plan.current_state} now.")) if is_new else Turn()
     met = facts.met
     if met is None:
         return Turn()

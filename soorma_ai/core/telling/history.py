@@ -36,6 +36,7 @@ SAYING = {
     StepKind.RESUMED: "The agents that can be asked changed.",
     StepKind.JOINED: "{note}",
     StepKind.LATE: "{name} was answered late, after you had decided without it.",
+    StepKind.MOVED: "{note}",
 }
 
 _STRIDE = 64

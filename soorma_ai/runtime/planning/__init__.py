@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from soorma_ai.runtime.planning import decide as decide
     from soorma_ai.runtime.planning import machine as machine
+    from soorma_ai.runtime.planning import phases as phases
     from soorma_ai.runtime.planning import planner as planner
     from soorma_ai.runtime.planning import turn as turn
 
 
 def __getattr__(name: str) -> ModuleType:
-    if name not in ("decide", "machine", "planner", "turn"):
+    if name not in ("decide", "machine", "phases", "planner", "turn"):
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return import_module(f"{__name__}.{name}")

@@ -1,7 +1,7 @@
 """Ask a model for a plan's next step, or for all of its steps, in the light of what is true now."""
 
 import asyncio
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -30,7 +30,7 @@ from soorma_ai.core.telling.history import RESULT_TOKENS, StepLines, first_to_re
 from soorma_ai.core.telling.references import parse_reference, resolve_decision, results_of, slice_of, steps_referred_to
 from soorma_ai.domain.decisions import Judged, PlannerDecision, Showing, fingerprint, rejection_of, requests_in
 from soorma_ai.domain.effects import Outcome
-from soorma_ai.domain.history import DECIDE, PLAN, REASK, REPLAN
+from soorma_ai.domain.history import PLAN, REASK, REPLAN
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.registry import DiscoveredAgent
 from soorma_ai.domain.states import PlanDefinition
@@ -42,6 +42,8 @@ from soorma_ai.runtime.planning.ask_model import Further, Inquiry, ask_model
 from soorma_ai.runtime.planning.recalling import recall
 from soorma_ai.runtime.planning.settings import PlannerSettings
 from soorma_ai.runtime.views.agents import Directory
+
+Check = Callable[[Judged], Awaitable[None]]
 
 # Of so many events a whole plan is drawn, where not all of their schemas fit.
 DRAWN_FROM = 40
@@ -84,22 +86,24 @@ async def decide(
     custom: JsonObject,
     *,
     acts_at_once: bool = False,
+    check: Check | None = None,
 ) -> Judged:
-    """Ask for one step. Raise as `ask_model` does."""
+    """Ask for one step; `check` raises DecisionError for one that is not to be taken. Raise as `ask_model` does."""
     plan = handling.plan
+    await handling.read_values()
     history = await _history(handling, first_to_read(plan.steps))
     occasion = Occasion(
         plan,
         trigger,
         history=history,
-        custom_context=custom,
+        custom_context={**handling.values.session, **custom},
         spent=(await handling.in_hand()).spent,
         in_flight=await handling.in_flight(),
         today=settings.today(handling.services.clock.now()),
     )
     occasion = replace(occasion, remembered=await recall(handling, settings, query_about(occasion, "")))
     view = View(await _show_now(handling, settings, offer, occasion))
-    inquiry = _Subject(handling, settings, offer, occasion, acts_at_once).inquire(view)
+    inquiry = _Subject(handling, settings, offer, occasion, acts_at_once, check).inquire(view)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 
@@ -113,7 +117,9 @@ async def _history(handling: Handling, first: int) -> list[StepLines]:
 async def _show_now(handling: Handling, settings: PlannerSettings, offer: Offer, occasion: Occasion) -> Showing:
     if not needs_ranking(offer, settings.room):
         return show_offer(offer, settings.room, (), (), None)
-    before = await handling.services.store.plans.shown_before(handling.plan.plan_id, handling.event.id, DECIDE)
+    before = await handling.services.store.plans.shown_before(
+        handling.plan.plan_id, handling.event.id, settings.step_prompt
+    )
     ranked = await rank_choices(offer, query_about(occasion, settings.instructions), settings.meanings)
     return show_offer(offer, settings.room, ranked, used_in(occasion.history, offer), before)
 
@@ -136,13 +142,14 @@ class _Subject:
     offer: Offer
     occasion: Occasion
     acts_at_once: bool
+    check: Check | None
 
     def inquire(self, view: View) -> Inquiry[Judged]:
         settings, plan = self.settings, self.handling.plan
         inputs = decide_inputs(
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
-        prompt = self.handling.services.prompts.render(DECIDE, inputs)
+        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs)
         refers = self.occasion.told.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
@@ -175,9 +182,12 @@ class _Subject:
             return Further(self.inquire(more), refuse_unseen(unseen, self.offer))
         mark = fingerprint(decision, self.occasion.trigger.known)
         try:
-            return judge(decision, await situation_now(self.handling, self.offer, mark, decision))
+            judged = judge(decision, await situation_now(self.handling, self.offer, mark, decision))
         except PayloadMismatch as mismatch:
             raise with_whole_schemas(mismatch, decision, self.offer) from mismatch
+        if self.check is not None:
+            await self.check(judged)
+        return judged
 
     async def _results(self, numbers: Collection[int]) -> Mapping[int, Json]:
         return results_of(await self.handling.steps_at(numbers))

@@ -11,7 +11,9 @@ from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.core.plan.turns import enters_phase
 from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
+from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
@@ -20,7 +22,7 @@ from soorma_ai.runtime.handling.handling import Handling
 from soorma_ai.runtime.planning.decide import decide, offer_now, situation_now
 from soorma_ai.runtime.planning.machine import MachineInHand
 from soorma_ai.runtime.planning.settings import PlannerSettings
-from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, rest_turn
+from soorma_ai.runtime.planning.turn import begin_turn, continue_turn, fail_turn, goal_of, recall_session, rest_turn
 
 Transition = Callable[[Handling, Trigger, View], Awaitable[None]]
 
@@ -118,6 +120,7 @@ class PlanningEngine:
 
     async def _make_first_step(self, handling: Handling, goal: EventEnvelope, trigger: Trigger) -> None:
         await handling.read_values()
+        await recall_session(handling, self._author.settings.earlier_plans)
         if declared := self._author.machines.get(goal.type):
             MachineInHand(handling).begin(*declared)
         first_step = self._author.first_step(handling, goal)
@@ -167,5 +170,6 @@ class PlanningEngine:
 
     async def _must_go_on(self, handling: Handling) -> None:
         open_now = await handling.open_now()
-        has_more = not has_something_to_come(open_now) and await handling.has_more_to_come()
+        wakes_itself = any(isinstance(one, Publish) and enters_phase(one.event) for one in handling.recorded)
+        has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())
         must_go_on(handling.plan, open_now, has_more=has_more)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta, tzinfo
 
 from soorma_ai.core.telling.today import name_day
 from soorma_ai.domain.decisions import Room
+from soorma_ai.domain.history import DECIDE
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import Recollection
 from soorma_ai.domain.registry import EventDefinition
@@ -19,8 +20,8 @@ class PlannerSettings:
     """`awaits` are the events that a plan may wait for although no live agent makes them; `result_schemas` those of the
     goals. `prompt_id` names the prompt by which every plan is decided, where there is one. `has_model`: it has
     one, whose `reasoner` is made when the planner is started. `room` is that of the offer in a request,
-    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what
-    is remembered about the goal."""
+    `meanings` find events beside words. With a `zone`, the model is told the date there; with a `recollection`, what is
+    remembered about the goal; of the plans before it in its session, what the last `earlier_plans` ended with."""
 
     name: str
     version: str
@@ -37,10 +38,16 @@ class PlannerSettings:
     meanings: Meanings | None = None
     zone: tzinfo | None = None
     recollection: Recollection | None = None
+    earlier_plans: int = 0
 
     def today(self, now: datetime) -> str:
         """Return what the model is told about the day; nothing without a zone."""
         return name_day(now.astimezone(self.zone).date()) if self.zone else ""
+
+    @property
+    def step_prompt(self) -> str:
+        """The prompt by which a step is decided."""
+        return self.prompt_id or DECIDE
 
     def must_have_model(self) -> Reasoner:
         """Raise ConfigError for a planner without a model, LocalProtocolError for one that is not started."""

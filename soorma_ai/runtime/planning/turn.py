@@ -10,7 +10,8 @@ from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, begin, cancel, fail
 from soorma_ai.core.plan.requests import decision_of
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.core.plan.turns import Facts, is_stranded, must_have_time, release, take_turn
+from soorma_ai.core.plan.turns import Facts, enters_phase, is_stranded, must_have_time, release, take_turn
+from soorma_ai.core.telling.earlier import tell_earlier
 from soorma_ai.domain.effects import Outcome
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -25,6 +26,9 @@ from soorma_ai.runtime.planning.settings import PlannerSettings
 
 # Of what was done before a cancellation, the answers among so many last steps are told.
 LAST_STEPS = 40
+# Of a session, so many of the last plans are looked at: some go on still, or are parts of others.
+MOST_OF_A_SESSION = 50
+EARLIER = "earlier in this session"
 
 
 async def begin_turn(handling: Handling, settings: PlannerSettings) -> Trigger | None:
@@ -52,6 +56,23 @@ async def goal_of(handling: Handling) -> EventEnvelope:
     if goal is None:
         raise NotFound(f"the goal {handling.plan.goal_id} of plan {handling.plan.plan_id} is not stored any more")
     return goal
+
+
+async def recall_session(handling: Handling, most: int) -> None:
+    """Keep with a plan that begins what those before it in its session ended with: that is what it is told."""
+    lineage, values = handling.plan.lineage, handling.values
+    if not most or lineage.session_id is None or EARLIER in values.session:
+        return
+    before = await handling.services.store.plans.plans(
+        tenant_id=lineage.tenant_id,
+        status=None,
+        root_plan_id=None,
+        limit=MOST_OF_A_SESSION,
+        session_id=lineage.session_id,
+        user_id=lineage.user_id,
+    )
+    if told := tell_earlier(handling.plan, before, most):
+        values.session[EARLIER] = told
 
 
 async def continue_turn(handling: Handling) -> Trigger | None:
@@ -127,7 +148,7 @@ async def _facts(handling: Handling, event: EventEnvelope, met: Expectation | No
         last = await store.plans.steps(plan.plan_id, max(0, plan.steps - LAST_STEPS))
         done = [step.name for step in [*last, *handling.steps_recorded] if step.kind is StepKind.REPLIED]
         return Facts(handling.event, open_now=await handling.open_now(), done=done)
-    if is_stranded(handling.event):
+    if is_stranded(handling.event) or enters_phase(handling.event):
         return Facts(handling.event, open_now=await handling.open_now())
     if met is not None:
         event = await read_reply(store.registry, met, event)

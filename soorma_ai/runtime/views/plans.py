@@ -97,6 +97,7 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         prompt=plan.prompt,
         current_state=plan.current_state,
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
+        phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
         rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )

@@ -1,0 +1,29 @@
+"""What a model says about a condition."""
+
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.deciding.holding import parse_holds
+from soorma_ai.errors import MalformedDecision
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ({"holds": True, "detail": "look for owls"}, (True, "look for owls")),
+        ({"holds": False, "reasoning": "no"}, (False, "")),
+        ({"holds": True, "detail": 7}, (True, "")),
+    ],
+)
+def test_a_condition_holds_or_not_with_what_is_to_be_done(value: Any, found: tuple[bool, str]) -> None:
+    assert parse_holds(value, "") == found
+
+
+@pytest.mark.parametrize(
+    ("value", "fault", "told"),
+    [(None, "it was cut", "it was cut"), ([], "", "no JSON object"), ({}, "", "found None"), ({"holds": 1}, "", "1")],
+)
+def test_anything_else_is_asked_again(value: Any, fault: str, told: str) -> None:
+    with pytest.raises(MalformedDecision, match=told):
+        parse_holds(value, fault)

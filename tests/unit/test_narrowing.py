@@ -1,0 +1,26 @@
+"""An offer for one phase: of all that there is, what it names."""
+
+from soorma_ai.core.offering.narrowing import narrow_offer
+from soorma_ai.core.offering.offer import Awaited, Delegate, Offer
+from soorma_ai.domain.registry import EventDefinition
+
+SEARCH, READ, GOAL, WAIT = (EventDefinition(event_name=name) for name in ("search", "read", "goal", "replied"))
+OFFER = Offer((SEARCH, READ), (Delegate("other", GOAL),), (Awaited(WAIT, ("client",)),), {"type": "null"})
+SCHEMA = {"type": "object"}
+
+
+def test_a_phase_is_offered_what_it_names_and_nothing_else() -> None:
+    assert narrow_offer(OFFER, ["read", "replied", "nothing"], SCHEMA).choices.keys() == {
+        "publish:read",
+        "wait:replied",
+    }
+    assert narrow_offer(OFFER, ["goal"], SCHEMA).choices.keys() == {"delegate:other/goal"}
+    assert narrow_offer(OFFER, [], SCHEMA).is_empty
+
+
+def test_its_result_is_what_the_phase_comes_to() -> None:
+    assert narrow_offer(OFFER, [], SCHEMA).result_schema == SCHEMA
+
+
+def test_the_same_things_make_the_same_offer() -> None:
+    assert narrow_offer(OFFER, ["read", "read"], SCHEMA) is narrow_offer(OFFER, ["read"], SCHEMA)

@@ -1,0 +1,288 @@
+"""Phases: which way is tried first, what a move leads to, what a person's answer at a checkpoint means."""
+
+from dataclasses import replace
+from datetime import timedelta
+from enum import Enum, StrEnum
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.machine.phases import (
+    MESSAGE_CHARS,
+    MOST_MESSAGES,
+    Graph,
+    Say,
+    Verdict,
+    answers_checkpoint,
+    back_by,
+    begin_in,
+    check_graph,
+    check_standing,
+    count_actions,
+    expression_holds,
+    in_order,
+    keep_message,
+    move_on,
+    name_of,
+    read_standing,
+    record_of,
+    tell_messages,
+    texts_in,
+    untold,
+    verdict_of,
+    write_standing,
+)
+from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.phases import (
+    CHECKPOINT_ANSWERED,
+    Checkpoint,
+    CheckpointEvent,
+    CheckpointKind,
+    DataEvent,
+    DecidedBy,
+    Leading,
+    PhaseTransition,
+    Standing,
+    ToolStartEvent,
+)
+from soorma_ai.domain.values import Json
+from soorma_ai.errors import ConfigError, LimitExceeded, LocalProtocolError
+from unit.kit import HOUR, NOW, answer, expectation
+
+
+class P(StrEnum):
+    A = "A"
+    B = "B"
+    C = "C"
+    END = "END"
+
+
+def way(start: P, end: P, condition: str, back: bool = False, priority: int = 0, **more: str) -> PhaseTransition:
+    return PhaseTransition(start, end, condition, back, priority, **more)
+
+
+WAYS = (
+    way(P.A, P.B, "a_done"),
+    way(P.B, P.C, "b_done"),
+    way(P.B, P.END, "nothing_left", priority=5),
+    way(P.B, P.A, "more_needed", back=True),
+    way(P.C, P.A, "all_wrong", back=True),
+    way(P.C, P.B, "gap", back=True, priority=2),
+    way(P.C, P.END, "c_done", priority=9),
+)
+GRAPH = Graph(("A", "B", "C", "END"), WAYS, "A", "END")
+
+
+@pytest.mark.parametrize(
+    ("phase", "conditions"),
+    [
+        ("A", ["a_done"]),
+        ("B", ["more_needed", "nothing_left", "b_done"]),
+        ("C", ["gap", "all_wrong", "c_done"]),
+        ("END", []),
+    ],
+)
+def test_backward_ways_are_tried_first_then_by_priority_then_as_they_stand(phase: str, conditions: list[str]) -> None:
+    assert [one.condition for one in in_order(GRAPH, phase)] == conditions
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"initial": "X"}, "there is no phase 'X'"),
+        ({"complete": "X"}, "there is no phase 'X'"),
+        ({"transitions": (*WAYS, way(P.END, P.A, "again", back=True))}, "'END' is the end"),
+        ({"transitions": WAYS[1:]}, "no way leads to B, C, END"),
+        ({"transitions": (way(P.A, P.B, "x"), way(P.A, P.C, "y"), way(P.A, P.END, "z"))}, "leads on from B, C"),
+        ({"transitions": (*WAYS, way(P.A, P.A, "stay", back=True))}, "leads back to the phase that it comes from"),
+        ({"transitions": (*WAYS, way(P.A, P.B, "x", expression="1 +"))}, "is no CEL expression"),
+        ({"transitions": (*WAYS, way(P.A, P.B, "x", expression="plan.cost > 1"))}, "uses plan"),
+        ({"transitions": (*WAYS, way(P.A, P.B, "x", expression="true", question="?"))}, "one of them decides"),
+        ({"phases": ("A", "B", "END")}, "about 'C'"),
+    ],
+)
+def test_a_graph_that_cannot_run_is_refused_with_every_fault(changes: dict[str, Any], told: str) -> None:
+    check_graph(GRAPH)
+    with pytest.raises(ConfigError, match=told):
+        check_graph(replace(GRAPH, **changes))
+
+
+def test_a_phase_is_known_by_its_text() -> None:
+    class Numbered(Enum):
+        ONE = 1
+        TWO = "two:2"
+        NONE = ""
+
+    assert name_of(P.A) == "A"
+    for strange in Numbered:
+        with pytest.raises(ConfigError, match="give it text without a colon"):
+            name_of(strange)
+
+
+def leading(to: str, reason: str, back: bool = False, detail: str = "") -> Leading:
+    return Leading(to, reason, back, DecidedBy.METHOD, detail)
+
+
+def test_the_first_phase_is_entered_when_the_journey_begins_and_counts() -> None:
+    begun = begin_in("A")
+    assert (begun.visit, begun.trigger, begun.moves) == (1, None, 0)
+
+
+def test_a_backward_trigger_is_that_of_the_visit_it_leads_to_and_goes_with_the_next_transition() -> None:
+    there = move_on(begin_in("A"), leading("B", "a_done"), {})
+    back = move_on(there, leading("A", "more_needed", back=True, detail="owls"), {})
+    again = move_on(back, leading("B", "a_done"), {})
+    assert [one.trigger for one in (there, back, again)] == [None, "more_needed", None]
+    assert [one.detail for one in (there, back, again)] == ["", "owls", ""]
+    assert (again.visits, again.moves, again.visit) == ({"A": 2, "B": 2}, 3, 2)
+
+
+@pytest.mark.parametrize(("most", "entered"), [({"A": 2}, 2), ({"A": 1}, 1), ({}, 10), ({"A": None}, 30)])
+def test_a_phase_is_entered_as_often_as_it_may_be(most: dict[str, int | None], entered: int) -> None:
+    standing, to = begin_in("A"), [leading("B", "x"), leading("A", "y", back=True)]
+    most = {"B": None, **most}
+    for number in range(2 * (entered - 1)):
+        standing = move_on(standing, to[number % 2], most)
+    assert standing.visits["A"] == entered
+    if most.get("A", 10) is not None:
+        standing = move_on(standing, to[0], most)
+        with pytest.raises(LimitExceeded, match="max_visits"):
+            move_on(standing, to[1], most)
+
+
+def test_actions_are_counted_in_a_visit_and_begin_anew_in_the_next() -> None:
+    used = count_actions(begin_in("A"), 2, 3)
+    with pytest.raises(LimitExceeded, match="2 of 3 used in visit 1 of A"):
+        count_actions(used, 2, 3)
+    assert count_actions(used, 90, None).actions == 92
+    assert move_on(used, leading("B", "x"), {}).actions == 0
+
+
+def test_a_move_leaves_the_checkpoint_of_the_phase_before() -> None:
+    stopped = replace(begin_in("A"), checkpoint="w-1", leading=leading("B", "a_done"))
+    assert (move_on(stopped, leading("B", "a_done"), {}).checkpoint, stopped.checkpoint) == (None, "w-1")
+
+
+def test_a_record_says_from_where_to_where_why_when_and_what_decided() -> None:
+    assert record_of(begin_in("A"), Leading("B", "a_done", False, DecidedBy.MODEL, "x" * 9_000), NOW) == {
+        "from": "A",
+        "to": "B",
+        "reason": "a_done",
+        "is_backward": False,
+        "timestamp": "2026-03-01T12:00:00+00:00",
+        "detail": "x" * (MESSAGE_CHARS - 1) + "…",
+        "decided_by": "model",
+    }
+
+
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        (answer("approve"), Verdict(Say.APPROVE)),
+        (answer("approve", approved=True), Verdict(Say.APPROVE)),
+        (answer("reject", "dull"), Verdict(Say.REJECT, "dull")),
+        (answer("reject", reason="dull", back="gap"), Verdict(Say.REJECT, "dull", "gap")),
+        (answer("respond", action="approve"), Verdict(Say.APPROVE)),
+        (answer("respond", action="reject"), Verdict(Say.REJECT)),
+        (answer("respond", action="modify", modifications={"n": 1}), Verdict(Say.MODIFY, modifications={"n": 1})),
+        (answer("respond", action="modify", reason="later"), Verdict(Say.MODIFY, "later")),
+        (answer("respond", action="modify", modifications=[1]), Verdict(Say.MODIFY)),
+        (answer("respond", text="shorter", colour="red"), Verdict(Say.MODIFY, "shorter")),
+        (answer("approve", modifications={"n": 1}), Verdict(Say.APPROVE)),
+        (answer("respond", action="dance", reason=7), Verdict(Say.MODIFY)),
+        (None, Verdict(Say.GO_ON)),
+    ],
+)
+def test_an_answer_at_a_checkpoint_approves_modifies_or_rejects(given: Any, verdict: Verdict) -> None:
+    assert verdict_of(expectation("wait", "met", answer=given)) == verdict
+
+
+def test_nobody_s_answer_in_time_lets_the_journey_go_on() -> None:
+    assert verdict_of(expectation("wait", "expired")) == Verdict(Say.GO_ON)
+
+
+@pytest.mark.parametrize(
+    ("phase", "named", "to"), [("C", "gap", "B"), ("C", "all_wrong", "A"), ("C", "c_done", None), ("A", "gap", None)]
+)
+def test_a_no_leads_back_by_the_backward_way_that_it_names(phase: str, named: str, to: str | None) -> None:
+    found = back_by(GRAPH, phase, Verdict(Say.REJECT, "so", named))
+    assert (found.to_phase if found else None) == to
+    if found:
+        assert (found.decided_by, found.detail, found.is_backward) == (DecidedBy.PERSON, "so", True)
+
+
+def test_only_its_own_wait_ends_a_checkpoint() -> None:
+    standing = replace(begin_in("A"), checkpoint="x-1")
+    asked = expectation("wait", event_type=CHECKPOINT_ANSWERED)
+    assert answers_checkpoint(asked, standing)
+    assert not answers_checkpoint(replace(asked, id="x-2"), standing)
+    assert not answers_checkpoint(replace(asked, event_type="other"), standing)
+    assert asked.status is ExpectationStatus.OPEN
+
+
+def test_messages_are_kept_bounded_and_told_once() -> None:
+    kept: list[Json] = []
+    for number in range(10_000):
+        kept = keep_message(kept, f"{number} " + "x" * 9_000)
+    assert len(kept) == MOST_MESSAGES
+    assert max(map(len, texts_in(kept))) == MESSAGE_CHARS
+    told = tell_messages(kept)
+    assert untold(keep_message(told, "new")) == [{"text": "new", "told": False}]
+    assert (untold(told), texts_in([7, {"text": 8}])) == ([], [""])
+
+
+def test_an_expression_sees_what_the_phase_knows_and_does_not_hold_where_it_cannot_be_decided() -> None:
+    values: dict[str, Json] = {"context": {"n": 3}, "work": None, "visits": {"A": 2}, "messages": ["more"], "brief": {}}
+    assert expression_holds(way(P.A, P.B, "x", expression="context.n > 2 && visits.A == 2"), values)
+    assert not expression_holds(way(P.A, P.B, "x", expression="work.done"), values)
+
+
+def test_a_standing_is_written_and_read() -> None:
+    standing = Standing("B", {"A": 1, "B": 2}, "gap", "owls", True, 3, 4, "w-1", leading("C", "b_done"))
+    assert read_standing(write_standing(standing)) == standing
+    with pytest.raises(LocalProtocolError, match="no state of a journey"):
+        read_standing({"phase": "A"})
+
+
+@pytest.mark.parametrize(
+    ("standing", "told"),
+    [
+        (Standing("X", {"X": 1}), "tells of 'X'"),
+        (Standing("A", {"A": 1, "X": 1}), "tells of 'X'"),
+        (Standing("A", {"B": 1}), "visits"),
+        (Standing("A", {"A": 1, "B": -1}), "visits"),
+    ],
+)
+def test_the_standing_of_another_graph_is_refused(standing: Standing, told: str) -> None:
+    with pytest.raises(LocalProtocolError, match=told):
+        check_standing(standing, GRAPH)
+
+
+def test_what_an_imported_journey_waited_for_was_another_plan_s() -> None:
+    assert check_standing(replace(begin_in("A"), checkpoint="w"), GRAPH) == begin_in("A")
+
+
+@pytest.mark.parametrize(
+    ("kind", "timeout"), [(CheckpointKind.BLOCKING, HOUR), (CheckpointKind.OPTIONAL, None), ("informational", HOUR)]
+)
+def test_an_optional_checkpoint_has_a_timeout_and_no_other_has(kind: Any, timeout: timedelta | None) -> None:
+    with pytest.raises(ConfigError, match="an optional one has a timeout"):
+        Checkpoint("c", "?", kind=CheckpointKind(kind), timeout=timeout)
+
+
+def test_an_event_is_known_by_its_type_and_carries_its_fields() -> None:
+    assert DataEvent(name="source.found", value={"id": "s"}).type == "data.source.found"
+    started = ToolStartEvent(tool_name="search", parameters={"q": "owls"})
+    assert (started.type, started.data) == ("tool.start", {"tool_name": "search", "parameters": {"q": "owls"}})
+    shown = CheckpointEvent(checkpoint_id="c", message="?").data
+    assert (shown["options"], shown["requires_approval"]) == (["approve", "modify", "reject"], True)
+
+
+def test_no_loop_of_the_graph_is_endless() -> None:
+    """Whatever way is taken, after so many moves a limit trips."""
+    standing = begin_in("A")
+    loop = [leading("B", "a_done"), leading("A", "more_needed", back=True)]
+    with pytest.raises(LimitExceeded):
+        for step, _ in pairwise(range(100)):
+            standing = move_on(standing, loop[step % 2], {})
