@@ -90,6 +90,7 @@ class BasePlanner(Agent):
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
+        events_consumed: Iterable[EventLike] = (),
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
@@ -102,6 +103,7 @@ class BasePlanner(Agent):
             description,
             version=version,
             capabilities=capabilities,
+            events_consumed=events_consumed,
             events_produced=events_produced,
             tenant_id=tenant_id,
             max_in_flight=max_in_flight,
@@ -203,6 +205,7 @@ class BasePlanner(Agent):
             self.reasoner = make(self.model_settings)
 
     def check(self) -> None:
+        super().check()
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
         if self.reasoner is None:

@@ -102,10 +102,18 @@ def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
     return any(expectation.branch_of is None for expectation in open_now)
 
 
-def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool) -> None:
-    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line."""
-    if not (plan.status.is_final or has_something_to_come(open_now) or has_more):
-        raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
+def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool, asked: Sequence[str] = ()) -> None:
+    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line.
+    `asked` are requests that the handler published past the plan, whose answers it does not get."""
+    if plan.status.is_final or has_something_to_come(open_now) or has_more:
+        return
+    advice = (
+        f"; it asked {name!r} by the bus, whose answer is no plan's: use goal.dispatch({name!r}, data)"
+        for name in asked[:1]
+    )
+    raise LocalProtocolError(
+        f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for{''.join(advice)}"
+    )
 
 
 def _break_off(

@@ -12,7 +12,8 @@ from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.effects import Publish
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
@@ -168,4 +169,6 @@ class PlanningEngine:
     async def _must_go_on(self, handling: Handling) -> None:
         open_now = await handling.open_now()
         has_more = not has_something_to_come(open_now) and await handling.has_more_to_come()
-        must_go_on(handling.plan, open_now, has_more=has_more)
+        published = (effect.event for effect in handling.recorded if isinstance(effect, Publish))
+        asked = [event.type for event in published if event.topic is EventTopic.ACTION_REQUESTS]
+        must_go_on(handling.plan, open_now, has_more=has_more, asked=asked)
