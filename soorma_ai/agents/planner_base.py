@@ -34,7 +34,7 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
@@ -182,11 +182,11 @@ class BasePlanner(Agent):
     ) -> PlanContext:
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 
-        It is made of the events that `agents` take, as far as they are taken now; of all that are, when there are none.
-        Where nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it
-        is called again when agents have changed. Raises InvalidPlan or another DecisionError when the model does not
-        get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a
-        model.
+        It is made of the events that `agents` take, as far as they are taken now; with None, of all that are. Where
+        nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it is
+        called again when agents have changed. Raises NotFound for an empty list of agents; InvalidPlan or another
+        DecisionError when the model does not get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered;
+        ConfigError for a planner without a model.
         """
         handling, settings = context.handling, self.settings
         settings.must_have_model()
@@ -194,7 +194,7 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        material = await planning.decide.material_now(handling, settings, _chosen(agents))
+        material = await planning.decide.material_now(handling, settings, _chosen(agents, goal))
         if material.offer.is_empty:
             raise planning.planner.PutOff(material.wanted)
         drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
@@ -249,13 +249,16 @@ class BasePlanner(Agent):
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
-        """Return what the handler of `custom_context` returns for the plan in hand."""
+        """Return what the handler of `custom_context` returns for the plan in hand, and what was given with one of its
+        decisions, which counts where both say something."""
+        await handling.read_values()
+        kept = handling.values.context
         if self._context_handler is None:
-            return {}
+            return dict(kept)
         given = await self._threads.call(
             self._context_handler, await PlanContext.of(handling), PlatformContext(handling)
         )
-        return json_object("the custom context", given)
+        return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
         handler = self.goal_handlers.get(goal.type)
@@ -323,12 +326,19 @@ def _zone(what: str, planner: str, name: object) -> tzinfo:
         ) from error
 
 
-def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:
-    given: object = agents or ()
+def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: GoalContext) -> list[DiscoveredAgent]:
+    """Return none where None is given. Raise NotFound, which names what the goal requires, for an empty list."""
+    given: object = () if agents is None else agents
     chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
     if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:
         raise LocalProtocolError(
             f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
+        )
+    if agents is not None and not chosen:
+        required = clip(repr(goal.data.get("requirements", "nothing by name")), 200)
+        raise NotFound(
+            f"create_plan got no agents for {goal.event_type!r}, which requires {required}: start an agent that is "
+            "capable of that, or give None for the events of all agents"
         )
     return chosen
 

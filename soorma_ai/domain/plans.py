@@ -27,6 +27,14 @@ class PlanStatus(StrEnum):
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A pause without end: the deadline that the plan had, and the moment since when it does not run."""
+
+    deadline: datetime
+    since: datetime
+
+
+@dataclass(frozen=True)
 class PlanRecord:
     """The small row of a plan; its history is in its steps.
 
@@ -35,7 +43,8 @@ class PlanRecord:
     `prompt` (id, version, beginning of its hash) are those that it began with. `ancestry` names the pursuits from the
     root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
     come. `awaits` is the expectation that its current state opened. `next_call` is what is held for a call of its model
-    by the transaction that leases what comes for it.
+    by the transaction that leases what comes for it. While it is `paused` until somebody resumes it, a root plan has no
+    deadline.
     """
 
     plan_id: str
@@ -67,6 +76,7 @@ class PlanRecord:
     is_due: bool = False
     awaits: str | None = None
     next_call: Charge | None = None
+    paused: Pause | None = None
 
     @property
     def payer(self) -> Payer:
@@ -74,12 +84,14 @@ class PlanRecord:
 
 
 class ValueKind(StrEnum):
-    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone."""
+    """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; CONTEXT is what
+    its author gave with a decision, to be told at each later one."""
 
     MACHINE = "machine"
     RESULT = "result"
     STATE = "state"
     PAUSE = "pause"
+    CONTEXT = "context"
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,9 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
 
 
 def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
-    """CANCEL_REQUESTED or DEADLINE_REACHED, which come once, or STRANDED, which comes once for each version."""
-    once = (str(plan.version),) if type == STRANDED else ()
+    """CANCEL_REQUESTED, which comes once, DEADLINE_REACHED, once for each deadline (`now`), or STRANDED, once for each
+    version."""
+    once = {STRANDED: (str(plan.version),), DEADLINE_REACHED: (now.isoformat(),)}.get(type, ())
     return new_event(
         plan.lineage,
         event_id=derived_id("wake", type, plan.plan_id, *once),

@@ -56,7 +56,7 @@ def begin(
         deadline=deadline,
         prompt=prompt,
     )
-    timer = [Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
+    timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
     return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
@@ -143,8 +143,9 @@ def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation]
     event = moment.event(
         ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key, answers=ended.goal_id
     )
-    return (*closed, Unschedule(_timer_of(ended)), Publish(event))
+    return (*closed, Unschedule(timer_of(ended)), Publish(event))
 
 
-def _timer_of(plan: PlanRecord) -> str:
+def timer_of(plan: PlanRecord) -> str:
+    """The id of the timer of its deadline."""
     return f"{PLAN_DEADLINE}{plan.plan_id}"

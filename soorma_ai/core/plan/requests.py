@@ -163,7 +163,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
         action.expected_event,
         topic=definition.topic if definition else EventTopic.NOTIFICATION_EVENTS,
         timeout=timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None,
-        keys=keys_of_wait(plan, wait_id, definition) if definition else (),
+        keys=(*keys_of_wait(plan, wait_id, definition), f"reply:{plan.plan_id}") if definition else (),
         producers=judged.producers if definition else (),
         ask=ask,
     )
@@ -173,7 +173,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 @dataclass(frozen=True)
 class Question:
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
-    announced with it; `from_clients`: whoever makes the event cannot answer."""
+    announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long."""
 
     reply: ExpectedReply
     reason: str
@@ -181,6 +181,7 @@ class Question:
     schema: JsonObject | None = None
     about: JsonObject | None = None
     from_clients: bool = False
+    reminders: tuple[timedelta, ...] = ()
 
 
 def ask(
@@ -210,7 +211,13 @@ def ask(
         others=question.reply.others,
         keys=(*keys_of_wait(plan, wait_id, definition), *(f"reply:{key}" for key in known_as)),
         producers=(CLIENT, *makers),
-        ask=Ask(question.reason, question.message, definition.payload_schema, _ANSWERS_OF_A_WAIT),
+        ask=Ask(
+            question.reason,
+            question.message,
+            definition.payload_schema,
+            _ANSWERS_OF_A_WAIT,
+            reminders=question.reminders,
+        ),
     )
     return _ask_people(plan, spec, question.message, moment, fingerprint=fingerprint, about=question.about)
 

@@ -12,6 +12,7 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.joins import progress_after
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -90,6 +91,7 @@ class Handling:
         self._progress: dict[str, JoinProgress] = {}
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
+        self.decided: PlannerDecision | None = None  # by a model, for the author's handler
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
         self.sub_tasks: SubTasks | None = None

@@ -6,12 +6,13 @@ from typing import Protocol
 
 from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.machine.step import View, hold, keep_result
+from soorma_ai.core.offering.offer import declare_wait
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
-from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
+from soorma_ai.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
@@ -104,9 +105,13 @@ class PlanningEngine:
             raise Parked
         return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
 
-    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger) -> Judged:
-        """Judge, as things are now, a decision that the author gives."""
+    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool) -> Judged:
+        """Judge, as things are now, a decision that the author gives; `declares`: an event that it waits for is
+        expected by that alone."""
         offer = await offer_now(handling, self._author.settings)
+        if declares and isinstance(wait := decision.next_action, WaitAction):
+            known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
+            offer = declare_wait(offer, wait.expected_event, known)
         decision = prepare_decision(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
         return judge(decision, situation)

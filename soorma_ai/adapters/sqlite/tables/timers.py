@@ -32,6 +32,14 @@ def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
 
 
+def put_off(db: sqlite3.Connection, guards: str, before: datetime, later: datetime) -> None:
+    """Move the timer of a deadline, and none of a series."""
+    db.execute(
+        "UPDATE timer SET due = ? WHERE guards = ? AND due = ? AND series IS NULL",
+        (epoch(later), guards, epoch(before)),
+    )
+
+
 def due(db: sqlite3.Connection, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:
     """Id, what it guards, series and event of those that are due, in that order."""
     query = "SELECT id, guards, series, CAST(body AS BLOB) FROM timer WHERE due <= ? ORDER BY due, id LIMIT ?"

@@ -1,4 +1,4 @@
-"""Working copy of what a plan remembers by keys: results, free state, its state machine, and a pause."""
+"""Working copy of what a plan remembers by keys: results, free state, its machine, a pause, what its model is told."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -19,6 +19,7 @@ class PlanValues:
         self.results = self._of(ValueKind.RESULT)
         self.state = self._of(ValueKind.STATE)
         self.pause = self._of(ValueKind.PAUSE)
+        self.context = self._of(ValueKind.CONTEXT)
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
@@ -60,7 +61,12 @@ class PlanValues:
         return (*saved, *(DropValue(plan_id, *at) for at in self._stored if at not in now))
 
     def _by_key(self) -> tuple[tuple[ValueKind, dict[str, Json]], ...]:
-        return (ValueKind.RESULT, self.results), (ValueKind.STATE, self.state), (ValueKind.PAUSE, self.pause)
+        return (
+            (ValueKind.RESULT, self.results),
+            (ValueKind.STATE, self.state),
+            (ValueKind.PAUSE, self.pause),
+            (ValueKind.CONTEXT, self.context),
+        )
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:
         return {key: deepcopy(value) for (of, key), value in self._stored.items() if of is kind}
