@@ -15,12 +15,14 @@ from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definit
 from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.schedules import Schedules
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
+from soorma_ai.core.plan.recurring import Recurring
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Room
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.registry import (
     AgentCapability,
@@ -38,7 +40,7 @@ from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemotePr
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 
@@ -120,6 +122,7 @@ class BasePlanner(Agent):
         self.model_settings: ModelSettings | None = (
             ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
         )
+        self._schedules = Schedules(name)
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
@@ -159,6 +162,27 @@ class BasePlanner(Agent):
             return handler
 
         return register
+
+    def every(
+        self,
+        when: str | timedelta,
+        goal: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        zone: str = "UTC",
+        **options: Unpack[HandlerOptions],
+    ) -> Callable[[H], H]:
+        """Pursue this goal again and again: at the moments of a cron expression ("0 9 * * mon-fri", in the time of
+        `zone`), or each time after a span, first when that has passed since the first start.
+
+        What it decorates is registered as by `on_goal`; a planner that goes by itself decorates nothing. The next
+        moment is on disk with the plan of the one before it. Moments that nobody was there for are one goal, as soon as
+        the planner is started. Its plans are nobody's, in the agent's tenant.
+        """
+        given = json_object(f"the data of {goal!r}", data or {})
+        tenant_id = self.tenant_id or Lineage.tenant_id
+        self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, _zone("zone", self.name, zone)))
+        return self.on_goal(goal, **options)
 
     def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
@@ -206,6 +230,7 @@ class BasePlanner(Agent):
 
     def check(self) -> None:
         super().check()
+        self._schedules.check(self.goals)
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
         if self.reasoner is None:
@@ -280,7 +305,20 @@ class BasePlanner(Agent):
 
         return transition
 
+    async def started(self, services: Services) -> None:
+        await super().started(services)
+        await self._schedules.keep(services)
+
+    def _schedule_next(self, handling: Handling) -> None:
+        """Schedule the goal that follows the one in hand, in its own transaction."""
+        handling.record(*self._schedules.following(handling.event, handling.services.clock.now()))
+
+    async def _goal_failed(self, handling: Handling, failure: Failure) -> None:
+        self._schedule_next(handling)
+        await self._engine.fail(handling, failure)
+
     async def _begin(self, handling: Handling) -> None:
+        self._schedule_next(handling)
         goal = handling.event
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
@@ -298,7 +336,7 @@ class BasePlanner(Agent):
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._describe(goal)
         self.goals[goal.event_name] = goal
-        route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
+        route = Route(goal.topic, goal.event_name, self._begin, self._goal_failed, rests=self._engine.rest)
         self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:

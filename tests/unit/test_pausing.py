@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,7 @@ from unit.kit import GOAL, NOW, of_kind, plan
 UNTIL, HOUR = NOW + timedelta(days=2), timedelta(hours=1)
 
 
-def until(deadline: object, **changes: object) -> PlanRecord:
+def until(deadline: Any, **changes: Any) -> PlanRecord:
     given = plan(deadline=deadline, **changes)
     return replace(given, lineage=replace(given.lineage, deadline=given.deadline))
 

@@ -13,7 +13,8 @@ from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
-from soorma_ai.domain.effects import Declare, Effect
+from soorma_ai.adapters.sqlite.tables import timers as timer_rows
+from soorma_ai.domain.effects import Declare, Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.people import Answer
@@ -75,6 +76,9 @@ class SqliteQueue(Part):
     async def fire(self, now: datetime, limit: int) -> int:
         count, _ = await self.database.publish(lambda db: firing.fire(db, now, limit), now)
         return count
+
+    async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
+        await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
         swept, _ = await self.database.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
@@ -207,6 +211,9 @@ class SqliteAudit(Part):
 
 
 class SqliteUpkeep(Part):
+    async def tenants(self) -> list[str]:
+        return await self.database.read(retention.tenants)
+
     async def prune(
         self,
         before: datetime,

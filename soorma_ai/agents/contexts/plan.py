@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any, TypeAlias, cast
 
 from soorma_ai.agents.contexts.platform import PlatformContext
@@ -26,7 +27,7 @@ EventContext: TypeAlias = EventEnvelope
 
 @dataclass(frozen=True, kw_only=True)
 class GoalContext:
-    """The goal as its caller sent it."""
+    """The goal as its caller sent it. `sent_at` is when; of one that comes again and again, when it was due."""
 
     event_type: str
     data: dict[str, Any]
@@ -38,6 +39,7 @@ class GoalContext:
     user_id: str = Lineage.user_id
     idempotency_key: str = ""
     attempt: int = 1
+    sent_at: datetime | None = None
 
     @classmethod
     def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
@@ -53,6 +55,7 @@ class GoalContext:
             user_id=event.user_id,
             idempotency_key=handling.idempotency_key,
             attempt=handling.delivery.attempt,
+            sent_at=event.time,
         )
 
     @property

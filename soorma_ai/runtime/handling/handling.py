@@ -42,8 +42,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 
 @dataclass(frozen=True)
 class Services:
-    """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later. `make_reasoner` is how a model is reached that only a handler names."""
+    """Ways to the outside. So many as `max_backlog` may wait; `make_reasoner` reaches a model that a handler names."""
 
     store: Store
     clock: Clock
@@ -77,8 +76,7 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        # A redriven delivery makes other events than before it died: its requester was told of the failure under the
-        # first ordinal then, and one id may not stand for two contents.
+        # Redriven, it makes other events than before it died: one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.

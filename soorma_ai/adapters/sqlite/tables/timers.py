@@ -1,6 +1,8 @@
 """Moments at which something is published."""
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
@@ -25,6 +27,18 @@ def schedule(db: sqlite3.Connection, timer: Schedule) -> None:
         "INSERT OR REPLACE INTO timer (id, due, guards, body, series) VALUES (?, ?, ?, ?, ?)",
         (timer.id, epoch(timer.due), timer.guards, log.text_of(timer.event), timer.series),
     )
+
+
+def keep(db: sqlite3.Connection, beginning: str, timers: Sequence[Schedule]) -> None:
+    """Make these the timers whose ids begin so; one that is there already stays as it is."""
+    named = json.dumps([timer.id for timer in timers])
+    db.execute(
+        "DELETE FROM timer WHERE id >= ? AND id < ? || char(1114111) AND id NOT IN (SELECT value FROM json_each(?))",
+        (beginning, beginning, named),
+    )
+    for timer in timers:
+        if db.execute("SELECT 1 FROM timer WHERE id = ?", (timer.id,)).fetchone() is None:
+            schedule(db, timer)
 
 
 def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
