@@ -3,6 +3,8 @@
 import asyncio
 import signal
 from contextlib import AsyncExitStack
+from datetime import timedelta
+from functools import partial
 from typing import Self
 
 from soorma_ai.agents.agent import Agent
@@ -11,6 +13,7 @@ from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
 from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
 
@@ -21,7 +24,8 @@ class Platform(Client):
 
     `store_url` and `bus_url` come from SOORMA_STORE_URL and SOORMA_BUS_URL when not given. `store`, `bus` and
     `clock` replace the adapters that the URLs choose. With an `embedder`, what is remembered is found by what it means,
-    too.
+    too. With a `retention`, plans that ended longer ago than that, of every tenant, and old events of none are removed
+    while agents run, as `prune` removes them; without, nothing is.
     """
 
     def __init__(
@@ -33,6 +37,7 @@ class Platform(Client):
         bus: Bus | None = None,
         clock: Clock | None = None,
         embedder: Embedder | None = None,
+        retention: timedelta | None = None,
         purpose: str = "an application",
     ) -> None:
         self.person = Person()
@@ -46,6 +51,7 @@ class Platform(Client):
         if store is None:
             sqlite_path(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
+        self._retention = None if retention is None else must_be_kept_long_enough(retention)
         self._purpose = purpose
         self._supervisor: Supervisor | None = None
         self._closing = AsyncExitStack()
@@ -81,6 +87,8 @@ class Platform(Client):
         self._open_services, self._supervisor = await assemble(
             opened, self._settings, self._purpose, Given(self._store, self._bus, self._clock, self._embedder)
         )
+        if self._retention is not None:
+            self._supervisor.beside["retention"] = partial(keep_pruning, self._open_services, self._retention)
 
     def _forget(self) -> None:
         self._open_services = self._supervisor = None

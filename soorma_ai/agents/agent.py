@@ -36,6 +36,7 @@ class AgentOptions(TypedDict, total=False):
 
     version: str
     capabilities: Iterable[AgentCapability | str]
+    events_consumed: Iterable[EventLike]
     events_produced: Iterable[EventLike]
     tenant_id: str | None
     max_in_flight: int
@@ -46,8 +47,9 @@ class Agent:
     """A long-lived program that speaks only by events. Handlers are registered by decorators, which write down a
     route and give the function back as it was.
 
-    `tenant_id` None is an agent shared by all tenants. `events_produced` are facts it may publish, so that
-    plans can wait for them. A handler that has not ended within `handler_timeout` is cancelled, left behind if it goes
+    `tenant_id` None is an agent shared by all tenants. `events_consumed` names events that must have a handler when the
+    agent is started; a handler alone consumes. `events_produced` are facts it may publish, so that plans can wait for
+    them. A handler that has not ended within `handler_timeout` is cancelled, left behind if it goes
     on nevertheless, and tried again as after any lost connection; plain `def` handlers run in threads of their agent's
     own.
     """
@@ -61,6 +63,7 @@ class Agent:
         *,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
+        events_consumed: Iterable[EventLike] = (),
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
@@ -79,6 +82,7 @@ class Agent:
         self.max_in_flight = max_in_flight
         self.handler_timeout = span("handler_timeout", name, handler_timeout)
         self.capabilities = list(several("capabilities", capabilities))
+        self._promised = definitions_of("events_consumed", events_consumed, EventTopic.ACTION_REQUESTS)
         self._made = definitions_of("events_produced", events_produced, EventTopic.BUSINESS_FACTS)
         self._taken: list[tuple[EventRole, EventDefinition]] = []
         self._routes: list[Route] = []
@@ -164,6 +168,12 @@ class Agent:
         hears = any(route.topic is not None for route in self._routes)
         if not (hears or self._made or self._on_startup):
             raise ConfigError(f"{self.kind} {self.name} has no handler and makes no event: nothing would ever reach it")
+        heard = self.events_consumed
+        if deaf := [one.event_name for one in self._promised if one.event_name not in heard]:
+            raise ConfigError(
+                f"agent {self.name}: events_consumed names {', '.join(map(repr, deaf))}, and no handler takes it; "
+                f"register one, or leave the name out. It has handlers for {', '.join(heard) or 'nothing'}"
+            )
 
     async def started(self, services: Services) -> None:
         self._services = services

@@ -22,12 +22,15 @@ class ChoreographyPlanner(BasePlanner):
     async def reason_next_action(
         self, trigger: str, context: PlatformContext, custom_context: Mapping[str, Any] | None = None
     ) -> PlannerDecision:
-        """Ask the model what to do next in the plan of this delivery. Nothing is done yet."""
+        """Ask the model what to do next in the plan of this delivery. Nothing is done yet. `custom_context` is kept
+        with the plan, and told at each later decision, until another one is given."""
         handling = context.handling
         happened = Trigger(trigger)
-        known = json_object("the custom context", custom_context or {})
-        judged = await self._engine.decide(handling, happened, known)
-        handling.trigger = happened
+        if custom_context is not None:
+            await handling.read_values()
+            handling.values.context = json_object("the custom context", custom_context)
+        judged = await self._engine.decide(handling, happened, await self.ask_custom_context(handling))
+        handling.trigger, handling.decided = happened, judged.decision
         return judged.decision
 
     async def execute_decision(
@@ -40,7 +43,8 @@ class ChoreographyPlanner(BasePlanner):
     ) -> None:
         """Check the decision once more, as things are now, and record what carries it out.
 
-        `goal_event` and `plan` are those of this delivery; others are a LocalProtocolError.
+        `goal_event` and `plan` are those of this delivery; others are a LocalProtocolError. A WaitAction of the
+        author's own declares its event for this plan: its producers may send it, and clients that may steer the plan.
         """
         handling = context.handling
         if plan is not None and plan.plan_id != handling.plan.plan_id:
@@ -49,4 +53,6 @@ class ChoreographyPlanner(BasePlanner):
             raise LocalProtocolError("execute_decision got the goal of another plan")
         self.settings.must_have_model()
         trigger = handling.trigger or Trigger("")
-        await self._engine.carry_out(handling, await self._engine.judge(handling, decision, trigger), trigger)
+        declares = decision != handling.decided
+        judged = await self._engine.judge(handling, decision, trigger, declares=declares)
+        await self._engine.carry_out(handling, judged, trigger)

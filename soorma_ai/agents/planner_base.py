@@ -15,12 +15,14 @@ from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definit
 from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.schedules import Schedules
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
 from soorma_ai.core.machine.step import View
+from soorma_ai.core.plan.recurring import Recurring
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Room
-from soorma_ai.domain.events import EventEnvelope, EventTopic
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.limits import Limits
 from soorma_ai.domain.memos import MemoKind, Recollection
 from soorma_ai.domain.registry import (
@@ -35,11 +37,11 @@ from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.states import StateMachine, States, initial_of, states_of
 from soorma_ai.domain.values import JsonObject, clip, json_object
-from soorma_ai.errors import ConfigError, LocalProtocolError, RemoteProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound, RemoteProtocolError
 from soorma_ai.ports import Embedder, ModelSettings, Reasoner
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.handling import Handling
+from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
 
@@ -99,6 +101,7 @@ class BasePlanner(Agent):
         reasoner: Reasoner | None = None,
         version: str = "0.1.0",
         capabilities: Iterable[AgentCapability | str] = (),
+        events_consumed: Iterable[EventLike] = (),
         events_produced: Iterable[EventLike] = (),
         tenant_id: str | None = None,
         max_in_flight: int = 64,
@@ -111,6 +114,7 @@ class BasePlanner(Agent):
             description,
             version=version,
             capabilities=capabilities,
+            events_consumed=events_consumed,
             events_produced=events_produced,
             tenant_id=tenant_id,
             max_in_flight=max_in_flight,
@@ -129,6 +133,7 @@ class BasePlanner(Agent):
         self.model_settings: ModelSettings | None = (
             ModelSettings(reasoning_model, api_base, api_key, temperature, llm_kwargs) if reasoning_model else None
         )
+        self._schedules = Schedules(name)
         self.machines: dict[str, tuple[States, str]] = {}
         self._instructions = system_instructions
         self._strategy = planning_strategy
@@ -172,6 +177,27 @@ class BasePlanner(Agent):
 
         return register
 
+    def every(
+        self,
+        when: str | timedelta,
+        goal: str,
+        data: Mapping[str, Any] | None = None,
+        *,
+        zone: str = "UTC",
+        **options: Unpack[HandlerOptions],
+    ) -> Callable[[H], H]:
+        """Pursue this goal again and again: at the moments of a cron expression ("0 9 * * mon-fri", in the time of
+        `zone`), or each time after a span, first when that has passed since the first start.
+
+        What it decorates is registered as by `on_goal`; a planner that goes by itself decorates nothing. The next
+        moment is on disk with the plan of the one before it. Moments that nobody was there for are one goal, as soon as
+        the planner is started. Its plans are nobody's, in the agent's tenant.
+        """
+        given = json_object(f"the data of {goal!r}", data or {})
+        tenant_id = self.tenant_id or Lineage.tenant_id
+        self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, _zone("zone", self.name, zone)))
+        return self.on_goal(goal, **options)
+
     def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
         """Register a handler, which gets `(transition, context)` for everything that a plan of this planner was waiting
         for, and owns every step from then on. A running plan that it leaves without anything to wait for fails. For the
@@ -195,11 +221,11 @@ class BasePlanner(Agent):
     ) -> PlanContext:
         """Let the model draw a state machine for this goal, and give it to the plan once it is checked.
 
-        It is made of the events that `agents` take, as far as they are taken now; of all that are, when there are none.
-        Where nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it
-        is called again when agents have changed. Raises InvalidPlan or another DecisionError when the model does not
-        get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered; ConfigError for a planner without a
-        model.
+        It is made of the events that `agents` take, as far as they are taken now; with None, of all that are. Where
+        nobody takes any and nothing can be waited for, the plan sleeps, and nothing of the handler happened: it is
+        called again when agents have changed. Raises NotFound for an empty list of agents; InvalidPlan or another
+        DecisionError when the model does not get it right in three tries, LimitExceeded, ModelRefused, ContentFiltered;
+        ConfigError for a planner without a model.
         """
         handling, settings = context.handling, self.settings
         settings.must_have_model()
@@ -207,7 +233,7 @@ class BasePlanner(Agent):
         if handling.plan.status.is_final:
             raise LocalProtocolError(f"plan {handling.plan.plan_id} is {handling.plan.status}; nothing is drawn for it")
         await handling.read_values()
-        material = await planning.decide.material_now(handling, settings, _chosen(agents))
+        material = await planning.decide.material_now(handling, settings, _chosen(agents, goal))
         if material.offer.is_empty:
             raise planning.planner.PutOff(material.wanted)
         drawn = await planning.decide.draft(handling, settings, material, await self.ask_custom_context(handling))
@@ -218,6 +244,8 @@ class BasePlanner(Agent):
             self.reasoner = make(self.model_settings)
 
     def check(self) -> None:
+        super().check()
+        self._schedules.check(self.goals)
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
         if self.reasoner is None:
@@ -264,13 +292,16 @@ class BasePlanner(Agent):
         )
 
     async def ask_custom_context(self, handling: Handling) -> JsonObject:
-        """Return what the handler of `custom_context` returns for the plan in hand."""
+        """Return what the handler of `custom_context` returns for the plan in hand, and what was given with one of its
+        decisions, which counts where both say something."""
+        await handling.read_values()
+        kept = handling.values.context
         if self._context_handler is None:
-            return {}
+            return dict(kept)
         given = await self._threads.call(
             self._context_handler, await PlanContext.of(handling), PlatformContext(handling)
         )
-        return json_object("the custom context", given)
+        return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
         handler = self.goal_handlers.get(goal.type)
@@ -293,7 +324,20 @@ class BasePlanner(Agent):
 
         return transition
 
+    async def started(self, services: Services) -> None:
+        await super().started(services)
+        await self._schedules.keep(services)
+
+    def _schedule_next(self, handling: Handling) -> None:
+        """Schedule the goal that follows the one in hand, in its own transaction."""
+        handling.record(*self._schedules.following(handling.event, handling.services.clock.now()))
+
+    async def _goal_failed(self, handling: Handling, failure: Failure) -> None:
+        self._schedule_next(handling)
+        await self._engine.fail(handling, failure)
+
     async def _begin(self, handling: Handling) -> None:
+        self._schedule_next(handling)
         goal = handling.event
         if faults := violations(self.goals[goal.type].payload_schema, goal.data):
             raise RemoteProtocolError(f"goal {goal.type!r} is off its schema: {describe(faults)}")
@@ -311,7 +355,7 @@ class BasePlanner(Agent):
     def _pursue(self, goal: EventDefinition) -> None:
         goal = self._describe(goal)
         self.goals[goal.event_name] = goal
-        route = Route(goal.topic, goal.event_name, self._begin, self._engine.fail, rests=self._engine.rest)
+        route = Route(goal.topic, goal.event_name, self._begin, self._goal_failed, rests=self._engine.rest)
         self._take(route, goal, EventRole.TAKES_AS_GOAL)
 
     def _check_names(self, llm_kwargs: Mapping[str, Any], *, has_model: bool) -> None:
@@ -339,12 +383,19 @@ def _zone(what: str, planner: str, name: object) -> tzinfo:
         ) from error
 
 
-def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None) -> list[DiscoveredAgent]:
-    given: object = agents or ()
+def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: GoalContext) -> list[DiscoveredAgent]:
+    """Return none where None is given. Raise NotFound, which names what the goal requires, for an empty list."""
+    given: object = () if agents is None else agents
     chosen: list[Any] = list(cast(Iterable[Any], given)) if isinstance(given, Iterable) else [given]
     if strange := [one for one in chosen if not isinstance(one, DiscoveredAgent)]:
         raise LocalProtocolError(
             f"create_plan takes agents as the registry finds them, found {clip(repr(strange), 200)}"
+        )
+    if agents is not None and not chosen:
+        required = clip(repr(goal.data.get("requirements", "nothing by name")), 200)
+        raise NotFound(
+            f"create_plan got no agents for {goal.event_type!r}, which requires {required}: start an agent that is "
+            "capable of that, or give None for the events of all agents"
         )
     return chosen
 

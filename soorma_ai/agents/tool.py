@@ -12,7 +12,7 @@ from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, mos
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Handler, Shape, event_taken, payload_type, return_type
 from soorma_ai.domain.doubts import Done, Failed, Finding, NotDone, OutsideEffects, StillUnknown
-from soorma_ai.domain.events import EventTopic, completion_of
+from soorma_ai.domain.events import EventTopic, Lineage, completion_of
 from soorma_ai.domain.registry import AgentKind, Approval
 from soorma_ai.domain.replies import Failure, failure_reply, success_reply
 from soorma_ai.domain.schemas import SchemaSource
@@ -26,23 +26,24 @@ from soorma_ai.runtime.handling.replies import reply
 T = TypeVar("T", default=dict[str, Any])
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class InvocationContext(Generic[T]):
     """One invocation. `InvocationContext[Model]` gives `data` as that model and registers its schema.
 
-    `idempotency_key` is the same for every `attempt` at this request: hand it to whatever is done outside.
+    `idempotency_key` is the same for every `attempt` at this request: hand it to whatever is done outside. A test of a
+    handler may make one by hand, of its request and its data.
     """
 
     request_id: str
     event_type: str
-    correlation_id: str
     data: T
-    response_event: str
-    response_topic: EventTopic
-    tenant_id: str
-    user_id: str
-    idempotency_key: str
-    attempt: int
+    correlation_id: str = ""
+    response_event: str = ""
+    response_topic: EventTopic = EventTopic.ACTION_RESULTS
+    tenant_id: str = Lineage.tenant_id
+    user_id: str = Lineage.user_id
+    idempotency_key: str = ""
+    attempt: int = 1
 
 
 class Tool(Agent):

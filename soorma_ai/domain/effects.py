@@ -82,6 +82,15 @@ class Unschedule:
 
 
 @dataclass(frozen=True)
+class Postpone:
+    """Move by a span whatever in the tree of a root plan ends at `before`: children, tasks, expectations, timers."""
+
+    root_plan_id: str
+    before: datetime
+    by: timedelta
+
+
+@dataclass(frozen=True)
 class SaveTask:
     """Write the row of a task, as SavePlan writes that of a plan."""
 
@@ -141,6 +150,7 @@ Effect = (
     | Spend
     | Schedule
     | Unschedule
+    | Postpone
     | SaveValue
     | DropValue
     | SaveTask

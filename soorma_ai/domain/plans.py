@@ -27,6 +27,14 @@ class PlanStatus(StrEnum):
 
 
 @dataclass(frozen=True)
+class Pause:
+    """A pause without end: the deadline that the plan had, and the moment since when it does not run."""
+
+    deadline: datetime
+    since: datetime
+
+
+@dataclass(frozen=True)
 class PlanRecord:
     """The small row of a plan; its history is in its steps.
 
@@ -36,7 +44,7 @@ class PlanRecord:
     root down to this one. `is_due`: the action of its current state, or without states its first step, is still to
     come. `awaits` is the expectation that its current state opened. `failure` is the code of the error that ended it,
     and `reason` has the words. `next_call` is what is held for a call of its model by the transaction that leases what
-    comes for it.
+    comes for it. While it is `paused` until somebody resumes it, a root plan has no deadline.
     """
 
     plan_id: str
@@ -69,6 +77,7 @@ class PlanRecord:
     awaits: str | None = None
     failure: str | None = None
     next_call: Charge | None = None
+    paused: Pause | None = None
 
     @property
     def payer(self) -> Payer:
@@ -77,7 +86,8 @@ class PlanRecord:
 
 class ValueKind(StrEnum):
     """The kinds of values that a plan remembers by keys, beside its row. STATE is its author's alone; PHASE is how it
-    stands with its phases, and what came of each visit; SESSION what it was told of the plans before it."""
+    stands with its phases, and what came of each visit; SESSION what it was told of the plans before it; CONTEXT what
+    its author gave with a decision, to be told at each later one."""
 
     MACHINE = "machine"
     RESULT = "result"
@@ -85,6 +95,7 @@ class ValueKind(StrEnum):
     PAUSE = "pause"
     PHASE = "phase"
     SESSION = "session"
+    CONTEXT = "context"
 
 
 @dataclass(frozen=True)

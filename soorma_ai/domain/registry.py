@@ -277,6 +277,12 @@ class DiscoveredAgent:
     def has(self, capability: str) -> bool:
         return capability in map(name_of, self.capabilities)
 
+    @property
+    def produced(self) -> tuple[EventDefinition, ...]:
+        """The answers that its capabilities describe."""
+        described = (one for one in self.capabilities if not isinstance(one, str))
+        return tuple(made for one in described for made in one.produced_events)
+
     def get_consumed_event_schema(self, capability: str) -> EventDefinition | None:
         """Return the request by which the capability is asked for; None where it is not described."""
         found = self._described(capability)

@@ -27,7 +27,7 @@ class TaskRecord:
 
     `task_id` is the id of the request that began it, and the owner key of its deliveries. Its own events inherit
     `lineage`; its result goes to `answer_*`. Of its `sub_tasks`, `pending` have not ended; None is a row from before
-    they were counted. `groups` are those of which one has not ended.
+    they were counted. `groups` are those of which one has not ended. `questions` to people are open.
     """
 
     task_id: str
@@ -44,6 +44,7 @@ class TaskRecord:
     version: int = 0
     pending: int | None = None
     groups: tuple[Group, ...] = ()
+    questions: int = 0
 
 
 @dataclass

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Protocol
 
-from soorma_ai.domain.effects import Effect
+from soorma_ai.domain.effects import Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
@@ -124,6 +124,10 @@ class Queue(Protocol):
     async def fire(self, now: datetime, limit: int) -> int:
         """Publish what is due. One transaction: the timer goes, its guard expires (see `Close`), its event is in the
         outbox."""
+        ...
+
+    async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
+        """Make these the timers whose ids begin so: what is scheduled already keeps its moment, and others go."""
         ...
 
     async def pending(self, agent: str, owner: str) -> int:

@@ -9,6 +9,10 @@ from soorma_ai.ports.rows import Forgotten, Pruned
 
 
 class Upkeep(Protocol):
+    async def tenants(self) -> list[str]:
+        """Tenants of which there is any event, by name; it costs so many looks as there are tenants."""
+        ...
+
     async def prune(
         self,
         before: datetime,

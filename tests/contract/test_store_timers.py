@@ -98,3 +98,16 @@ async def test_one_of_a_series_is_not_told_when_what_it_guards_ends_at_once(stor
     assert await store.queue.fire(later(5), 100) == 1
     assert await unsent_ids(store) == ["end"]
     assert await store.queue.next_due([], NOW) is None
+
+
+async def test_timers_that_are_kept_stay_as_they_are_and_others_of_their_beginning_go(store: Store) -> None:
+    await do(
+        store,
+        Schedule("every:a:1", later(5), event("first")),
+        Schedule("every:a:2", later(6), event("taken out")),
+        Schedule("every:ab:1", later(7), event("another's")),
+    )
+    kept = [Schedule("every:a:1", later(50), event("late")), Schedule("every:a:3", later(8), event("new"))]
+    await store.queue.keep_timers("every:a:", kept)
+    assert await store.queue.fire(later(60), 50) == 3
+    assert await unsent_ids(store) == ["first", "another's", "new"]

@@ -16,7 +16,7 @@ class Change:
 class Runs:
     """Its tests, by their paths from `tests`, run the sample's own code, all of it but what is `changed`. The code is
     in them, or in the functions `within` that they call. `as_python` says what has to stand for what so that Python can
-    read the sample at all."""
+    read the sample at all. `otherwise` is what it does in another way than the document says, without another line."""
 
     def __init__(
         self,
@@ -24,8 +24,10 @@ class Runs:
         *changed: Change,
         as_python: tuple[tuple[str, str], ...] = (),
         within: tuple[str, ...] = (),
+        otherwise: str = "",
     ) -> None:
         self.tests, self.changed, self.as_python, self.within = tests, changed, as_python, within
+        self.otherwise = otherwise
 
 
 @dataclass(frozen=True)

@@ -27,11 +27,8 @@ def fields(names: str) -> dict[str, str]:
 SKETCHES: dict[str, Sketch] = {
     "Agent": Sketch(
         "Agent",
-        {"__init__": "name capabilities events_produced", "on_event": "topic event_type", "run": ""},
-        {
-            "__init__(events_consumed)": "an agent consumes what it has handlers for; `events_consumed` tells it",
-            "run()": "it is a process of its own; inside a program, agents are started by `platform.start`",
-        },
+        {"__init__": "name capabilities events_consumed events_produced", "on_event": "topic event_type", "run": ""},
+        {"run()": "it is a process of its own; inside a program, agents are started by `platform.start`"},
     ),
     "PlatformContext": Sketch("PlatformContext", fields("bus memory registry tenant_id user_id agent_id")),
     "BusClient": Sketch(
@@ -61,7 +58,7 @@ SKETCHES: dict[str, Sketch] = {
             "update_sub_task_result": "sub_task_id result",
             "complete": "result",
         },
-        {"aggregate_parallel_results()": "it is awaited in agent-patterns-architecture, which is later"},
+        {"aggregate_parallel_results()": "it may be awaited, as in agent-patterns-architecture, or looked at as it is"},
     ),
     "SubTaskInfo": Sketch(
         "SubTaskInfo", fields("sub_task_id event_type response_event status parallel_group_id result")

@@ -56,7 +56,9 @@ CALLER_OF_A_TOOL = Runs(
 )
 INVOCATION = Names(
     tools("test_invocation_context_from_event"),
-    "ids and the reply's address are read from the envelope: a payload cannot set them",
+    "`from_event` is not there: the framework makes it. Ids, tenant, user and the reply's address are read from the "
+    "envelope; fields of these names in the payload are data and set nothing. By hand it is made of `request_id`, "
+    "`event_type` and `data`",
 )
 ON_INVOKE = Names(
     tools("test_tool_on_invoke_publishes_result", "test_tool_on_invoke_handles_error"),
@@ -88,11 +90,6 @@ ONE_SUB_TASK = (
     ),
 )
 FAN_IN = (
-    Change(
-        "aggregated = task.aggregate_parallel_results(group_id)",
-        "aggregated = await task.aggregate_parallel_results(group_id)",
-        "agent-patterns-architecture, which is later, awaits it",
-    ),
     filled(
         'await task.complete(result={"sentiment": aggregated[...]["result"], '
         '"entities": aggregated[...]["result"], "topics": aggregated[...]["result"]})',
@@ -235,11 +232,7 @@ SDK_REFACTORING_PLAN: Rows = (
                 "reasoner=ScriptedReasoner(script))",
                 f"{FILLED}; no model is called in a test",
             ),
-            Change(
-                "agents = await context.registry.discover(goal.requirements)",
-                'agents = await context.registry.discover(goal.data["requirements"])',
-                "a goal is an event, and what it requires is in its data",
-            ),
+            otherwise="`goal.requirements` are those that its data names under that key",
         ),
     ),
     (
@@ -401,11 +394,23 @@ SDK_REFACTORING_PLAN: Rows = (
             filled('await task.delegate(event_type="sub.task", data={...}, response_event="sub.task.done")', '"n": 1'),
         ),
     ),
-    (42, "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED", DRAWING),
+    (
+        42,
+        "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
+        Shown(
+            flow("open_pause::test_a_user_agent_hears_a_question_and_answers_it_by_its_event"),
+            "a drawing; the user-agent is one that makes the event which answers, named in its `events_produced`",
+        ),
+    ),
     (
         43,
         "Q2: HITL (Human-in-the-Loop) Events ✅ RESOLVED",
-        Runs(people("test_a_person_reviews_a_document"), within=people("reviewer")),
+        Runs(
+            people("test_a_person_reviews_a_document"),
+            within=people("reviewer"),
+            otherwise="the question goes out under the task's id whatever `correlation_id` says; it is answered by "
+            "`platform.answer`, by the inbox, or by the event, of a client or of an agent that produces it",
+        ),
     ),
     (
         44,
@@ -426,6 +431,8 @@ SDK_REFACTORING_PLAN: Rows = (
                 "with on_transition, the handler itself moves the plan to where the event leads",
             ),
             Change("", 'seen.append((plan.status, plan.state["pause_reason"]))', "the test looks at them"),
+            otherwise="a root plan is paused without end, also beyond the seven days that a plan has: its deadline "
+            "moves by the length of the pause. A child's pause ends with what its parent gave it",
         ),
     ),
     (
@@ -521,7 +528,16 @@ AGENT_PATTERNS_ARCHITECTURE: Rows = (
             ),
         ),
     ),
-    (17, "WAIT Action for Human-in-the-Loop", Runs(people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself"))),
+    (
+        17,
+        "WAIT Action for Human-in-the-Loop",
+        Runs(
+            people("test_a_plan_waits_for_an_approval_and_goes_on_by_itself"),
+            otherwise="as printed it is the author's decision, handed to `execute_decision`, and declares its event; a "
+            "model may wait only for what live agents produce or the planner's `external_events` name. The event is "
+            "sent under the wait's id or the plan's, also as its correlation id",
+        ),
+    ),
 )
 
 KNOWLEDGE_FORGE_AGENT_ARCHITECTURE: Rows = (

@@ -1,13 +1,15 @@
 """The samples in which a task or a plan waits for people."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
-from kit import PATIENCE, planner, the_wait
+from kit import PATIENCE, planner, stock, the_wait
 
 from seeds.acting import sent
 from soorma_ai import (
     GoalContext,
+    Limits,
     PlanContext,
     Planner,
     PlannerDecision,
@@ -112,7 +114,7 @@ async def test_a_review_that_nobody_makes_is_a_timeout_that_the_plan_can_take(
 
 
 async def test_a_plan_is_paused_until_its_budget_is_approved(platform: Platform, clock: VirtualClock) -> None:
-    planner = Planner("buyer")
+    planner = Planner("buyer", limits=Limits(deadline=timedelta(hours=2)))
     seen: list[Any] = []
     machine = {
         "start": StateConfig(state_name="start", default_next="pricing"),
@@ -161,17 +163,18 @@ async def test_a_plan_is_paused_until_its_budget_is_approved(platform: Platform,
     plan = await platform.submit("buy.wanted", {})
     await the_wait(platform)
     await clock.advance(24 * 3600)
-    assert (await platform.plan(plan.plan_id)).status == "paused", "a pause has no timeout of its own"
+    assert (await platform.plan(plan.plan_id)).status == "paused", "the time of the plan stands still, too"
     await platform.publish("business-facts", "budget.approved", {"amount": 7}, correlation_id=plan.plan_id)
     assert await plan.result(timeout=PATIENCE) == {"amount": 7}
     assert seen[-1] == ("paused", "budget_approval_required")
 
 
-@pytest.mark.parametrize("granted", [True, False])
+@pytest.mark.parametrize("under", ["plan_id", "correlation_id", None])
 async def test_a_plan_waits_for_an_approval_and_goes_on_by_itself(
-    platform: Platform, clock: VirtualClock, granted: bool
+    platform: Platform, clock: VirtualClock, under: str | None
 ) -> None:
-    minds = planner([complete({"granted": granted})], goals=[], external_events=["approval.granted"])
+    granted = under is not None
+    minds = planner([complete({"granted": granted})], goals=[])
 
     @minds.on_goal("order.received")
     async def handle_goal(goal: GoalContext, context: PlatformContext) -> None:
@@ -182,13 +185,13 @@ async def test_a_plan_waits_for_an_approval_and_goes_on_by_itself(
         )
         await minds.execute_decision(decision, context)
 
-    await platform.start(minds)
+    await platform.start(minds, stock())
     plan = await platform.submit("order.received", {"amount": 9000})
     question = await the_wait(platform)
     assert (question.expected_event, question.message) == ("approval.granted", "Order >$5k requires manager approval")
     assert (await platform.plan(plan.plan_id)).status == "paused"
-    if granted:
-        await platform.publish("business-facts", "approval.granted", {"by": "maria"}, plan_id=plan.plan_id)
+    if under is not None:
+        await platform.publish("business-facts", "approval.granted", {"by": "maria"}, **{under: plan.plan_id})
     else:
         await clock.advance(3600)
     assert await plan.result(timeout=PATIENCE) == {"granted": granted}

@@ -174,7 +174,7 @@ async def test_a_planner_goes_by_the_plan_that_its_model_drew(platform: Platform
 
     @planner.on_goal(event_type="research.goal")
     async def plan_research(goal: GoalContext, context: PlatformContext):
-        agents = await context.registry.discover(goal.data["requirements"])
+        agents = await context.registry.discover(goal.requirements)
 
         plan = await planner.create_plan(goal, agents, context)
 

@@ -46,7 +46,7 @@ async def test_an_agent_is_discovered_with_the_events_by_which_it_is_asked(platf
 async def test_events_belong_to_the_agent_that_registered_them(platform: Platform) -> None:
     await platform.start(validator())
     owned = await platform.registry.events(owner="validator")
-    assert [one.definition for one in owned] == [VALIDATE]
+    assert [one.definition for one in owned] == [VALIDATE, VALIDATED]
     await platform.services.store.registry.leave(["validator"])
     assert await platform.registry.deregister("validator") == [VALIDATE, VALIDATED]
     assert await platform.registry.events(owner="validator", live=False) == []

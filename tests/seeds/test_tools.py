@@ -184,10 +184,12 @@ async def test_invocation_context_from_event(platform: Platform) -> None:
 
     await platform.start(tool)
     ann = platform.as_user(tenant_id="acme", user_id="ann")
-    await ann.request("echo.requested", {"message": "hello"}, timeout=PATIENCE)
+    forged = {"request_id": "r", "correlation_id": "c", "response_event": "e", "tenant_id": "t", "user_id": "u"}
+    await ann.request("echo.requested", {"message": "hello", **forged}, timeout=PATIENCE)
     (event,) = await sent(platform, "echo.requested")
     request, ctx = given[-1]
-    assert (request.request_id, request.event_type, request.data) == (event.id, "echo.requested", {"message": "hello"})
+    assert (request.request_id, request.event_type, request.data) == (event.id, "echo.requested", event.data)
+    assert {name: request.data[name] for name in forged} == forged
     assert (request.correlation_id, request.response_event) == (event.correlation_id, event.response_event)
     assert request.response_topic == "action-results"
     assert (request.tenant_id, request.user_id) == (ctx.tenant_id, ctx.user_id) == ("acme", "ann")

@@ -83,7 +83,7 @@ async def test_three_analyses_at_once_are_one_result(platform: Platform) -> None
         task.update_sub_task_result(result.correlation_id, result.data)
 
         group_id = task.state.get("pending_group")
-        aggregated = await task.aggregate_parallel_results(group_id)
+        aggregated = task.aggregate_parallel_results(group_id)
 
         if aggregated:
             ids = {info.event_type: info.sub_task_id for info in task.sub_tasks.values()}

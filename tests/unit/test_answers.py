@@ -129,11 +129,11 @@ def test_from_the_escalation_on_others_may_answer_beside_the_approvers(role: str
         ("client", ("shop",), QUESTION, False),
         ("client", (), GATE, False),
         ("client", ("client",), GATE, False),
-        ("shop", ("shop",), GATE, True),
+        ("shop", ("shop",), GATE, False),
         ("client", (), None, True),
     ],
 )
-def test_only_a_declared_producer_meets_a_wait_and_no_client_speaks_for_approvers(
+def test_only_a_declared_producer_meets_a_wait_and_no_event_speaks_for_approvers(
     source: str, producers: tuple[str, ...], ask: Ask | None, meets: bool
 ) -> None:
     assert may_meet(expecting(ask, producers=producers), said_by(source)) is meets

@@ -104,7 +104,7 @@ def test_a_wait_is_answered_by_people_or_by_its_producers_in_its_time() -> None:
     (wait,) = opened(outcome)
     assert (wait.kind, wait.event_type, wait.event_topic) == ("wait", "told", "business-facts")
     assert (wait.deadline, wait.producers) == (NOW + timedelta(seconds=2), ("client", "shop"))
-    assert wait.keys == keys_of_wait(plan(), wait.id, TOLD) and len(wait.keys) == 3
+    assert wait.keys == (*keys_of_wait(plan(), wait.id, TOLD), "reply:p-1") and len(wait.keys) == 4
     assert wait.ask is not None
     assert (wait.ask.reason, wait.ask.message, wait.ask.approvers) == ("why", "Which?", ("boss",))
     assert wait.ask.allowed_decisions == ("approve", "reject", "respond")

@@ -6,10 +6,10 @@ from typing import assert_never
 
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, timers, untaken
+from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, tasks, timers, untaken
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
-from soorma_ai.domain.effects import SavePlan, Schedule
+from soorma_ai.domain.effects import Postpone, SavePlan, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Stray
 from soorma_ai.domain.people import Answer
@@ -123,6 +123,19 @@ def save(db: Connection, plan: PlanRecord, expected_version: int | None) -> None
     plans.update(db, plan, expected_version)
     if endings.takes_children_along(plan):
         apply(db, endings.stop_children(plans.live_children(db, plan)), plan.updated_at)
+
+
+def postpone(db: Connection, effect: Postpone) -> None:
+    """Move what a plan capped, as `domain.effects.Postpone` says."""
+    for child in plans.live_of_tree(db, effect.root_plan_id):
+        apply(db, endings.postpone_plan(child, effect), effect.before)
+    for task in tasks.of_tree(db, effect.root_plan_id):
+        for saved in endings.postpone_task(task, effect):
+            tasks.save(db, saved)
+    for one in expectations.opened_of_tree(db, effect.root_plan_id):
+        if later := endings.postpone(one.deadline, effect):
+            expectations.move(db, one.id, later)
+            timers.put_off(db, one.id, effect.before, later)
 
 
 def stop(db: Connection, plan_id: str, reason: str, now: datetime) -> bool:

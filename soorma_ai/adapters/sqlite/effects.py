@@ -75,6 +75,8 @@ def _apply(db: Connection, effect: asked.Effect, now: datetime, at_hand: Mapping
             timers.schedule(db, effect)
         case asked.Unschedule(timer_id):
             timers.unschedule(db, timer_id)
+        case asked.Postpone():
+            consequences.postpone(db, effect)
         case asked.SaveValue():
             plans.save_value(db, effect)
         case asked.DropValue():

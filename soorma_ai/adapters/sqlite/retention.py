@@ -43,6 +43,22 @@ _SAME_GOAL = """
 """
 
 
+_TENANTS = """
+    WITH RECURSIVE known(tenant) AS (
+        SELECT min(tenant) FROM event
+        UNION ALL
+        SELECT (SELECT min(event.tenant) FROM event WHERE event.tenant > known.tenant) FROM known
+        WHERE known.tenant IS NOT NULL
+    )
+    SELECT tenant FROM known WHERE tenant IS NOT NULL
+"""
+
+
+def tenants(db: sqlite3.Connection) -> list[str]:
+    """Return them by name, each found by one look into an index."""
+    return [tenant for (tenant,) in db.execute(_TENANTS)]
+
+
 def _may_come(event: str) -> str:
     """Too young, or not everywhere done: a row of the alias `event` that is still of use."""
     return f"""(

@@ -14,7 +14,8 @@ from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
-from soorma_ai.domain.effects import Declare, Effect
+from soorma_ai.adapters.sqlite.tables import timers as timer_rows
+from soorma_ai.domain.effects import Declare, Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
@@ -89,6 +90,9 @@ class SqliteQueue(Part):
     async def fire(self, now: datetime, limit: int) -> int:
         count, _ = await self.publish(lambda db: firing.fire(db, now, limit), now)
         return count
+
+    async def keep_timers(self, beginning: str, timers: Sequence[Schedule]) -> None:
+        await self.database.write(lambda db: timer_rows.keep(db, beginning, timers))
 
     async def sweep(self, now: datetime) -> Swept:
         swept, _ = await self.publish(lambda db: sweep.sweep(db, now), now, is_long=True)
@@ -235,6 +239,9 @@ class SqliteUpkeep(Part):
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
         return await self.database.write(batch, is_long=True)
+
+    async def tenants(self) -> list[str]:
+        return await self.database.read(retention.tenants)
 
     async def prune(
         self,

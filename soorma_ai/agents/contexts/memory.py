@@ -101,6 +101,8 @@ class MemoryClient(MemoClient):
         task.state.update(json_object("the context of a task", context))
         return True
 
+    save_task_context = store_task_context
+
     async def delete_task_context(self, task_id: str) -> bool:
         """Return False for a task that has ended: its row went with it. Raise LocalProtocolError for any other."""
         if await self.get_task_context(task_id) is None:

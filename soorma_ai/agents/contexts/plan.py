@@ -2,40 +2,44 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import Any, TypeAlias, cast
 
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.core.machine.step import AgentRequest, View, following
 from soorma_ai.core.plan.lifecycle import cancel
 from soorma_ai.core.plan.status import TABLE, move
 from soorma_ai.domain.effects import Outcome
-from soorma_ai.domain.events import EventEnvelope, completion_of
+from soorma_ai.domain.events import EventEnvelope, Lineage, completion_of
 from soorma_ai.domain.plans import PlanRecord, PlanStatus, plan_id_of
 from soorma_ai.domain.replies import ExpectedReply
 from soorma_ai.domain.states import START, StateConfig, StateMachine, initial_of, states_of
-from soorma_ai.domain.values import Data, Json, JsonObject, json_object
-from soorma_ai.errors import LocalProtocolError, UnknownEvent
+from soorma_ai.domain.values import Data, Json, JsonObject, clip, json_object
+from soorma_ai.errors import LocalProtocolError, RemoteProtocolError, UnknownEvent
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling, current_handling
+
+FINAL = "final"
 
 # A failure, a timeout or a person's answer is seen under the name that transitions know it by.
 EventContext: TypeAlias = EventEnvelope
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class GoalContext:
-    """The goal as its caller sent it."""
+    """The goal as its caller sent it. `sent_at` is when; of one that comes again and again, when it was due."""
 
     event_type: str
     data: dict[str, Any]
-    goal_id: str
-    correlation_id: str
-    response_event: str | None
-    session_id: str | None
-    tenant_id: str
-    user_id: str
-    idempotency_key: str
-    attempt: int
+    goal_id: str = ""
+    correlation_id: str = ""
+    response_event: str | None = None
+    session_id: str | None = None
+    tenant_id: str = Lineage.tenant_id
+    user_id: str = Lineage.user_id
+    idempotency_key: str = ""
+    attempt: int = 1
+    sent_at: datetime | None = None
 
     @classmethod
     def of(cls, handling: Handling, event: EventEnvelope) -> "GoalContext":
@@ -51,7 +55,22 @@ class GoalContext:
             user_id=event.user_id,
             idempotency_key=handling.idempotency_key,
             attempt=handling.delivery.attempt,
+            sent_at=event.time,
         )
+
+    @property
+    def requirements(self) -> list[str]:
+        """The capabilities that the goal names in its data, under "requirements"; for `registry.discover`. Raise
+        RemoteProtocolError for anything but a list of names."""
+        given: object = self.data.get("requirements", [])
+        listed = cast("list[object]", given) if isinstance(given, list) else [given]
+        names = [name for name in listed if isinstance(name, str)]
+        if not isinstance(given, list) or len(names) < len(listed):
+            raise RemoteProtocolError(
+                f"goal {self.event_type!r} has requirements={clip(repr(cast(object, given)), 80)}; "
+                'give a list of names of capabilities: ["search", "translate"]'
+            )
+        return names
 
     async def dispatch(self, event_type: str, data: Data, response_event: str | None = None) -> str:
         """Make a request of this goal's plan, checked and counted like any; return its id. Its answer is what the plan
@@ -197,8 +216,10 @@ class PlanContext:
 
     @property
     def results(self) -> dict[str, Json]:
-        """Results by the name of the state that asked; outside of the state machine, by the name of the event."""
-        return self._handling.values.results
+        """Results by the name of the state that asked; outside of the state machine, by the name of the event. Once the
+        plan is complete, its own result is there as "final"."""
+        results = self._handling.values.results
+        return results if self.status is not PlanStatus.COMPLETED else {FINAL: self.record.result, **results}
 
     @property
     def state(self) -> dict[str, Json]:

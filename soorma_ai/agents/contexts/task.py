@@ -1,6 +1,6 @@
 """The contexts of a worker's handlers: its task, and the results of what the task asked others to do."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Generator, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any, Generic, cast
@@ -16,6 +16,7 @@ from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
 from soorma_ai.domain.tracking import PROGRESS
 from soorma_ai.domain.values import Data, clip, json_object, must_be_text, span_of
 from soorma_ai.errors import LocalProtocolError
+from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
 from soorma_ai.runtime.handling.task import TaskInHand
 
 T = TypeVar("T", default=dict[str, Any])
@@ -105,17 +106,17 @@ class TaskContext(Generic[T]):
             raise LocalProtocolError(f"task {self.task_id} has no sub-task {sub_task_id!r}")
         put_result(info, json_object("the result of a sub-task", result))
 
-    async def aggregate_parallel_results(self, parallel_group_id: str | None) -> dict[str, Any] | None:
-        """The replies of a group by sub-task, in the order in which they were asked; None while one is missing.
+    def aggregate_parallel_results(self, parallel_group_id: str | None) -> "GroupResults":
+        """The replies of a group by sub-task, in the order in which they were asked. Awaited, None while one is
+        missing; looked at without that, empty.
 
         One that failed has come as well: its reply says `success: false` and why.
         """
-        group = await self.in_hand.parts.group(parallel_group_id)
-        return {info.sub_task_id: info.result for info in group} or None
+        return GroupResults(self.in_hand.parts, parallel_group_id)
 
     def is_complete(self) -> bool:
-        """Tell whether everything that was asked has been answered, well or badly."""
-        return not self.in_hand.parts.counted().pending
+        """Tell whether everything that was asked, of agents and of people, has been answered, well or badly."""
+        return self.in_hand.is_answered
 
     async def complete(self, result: object = None) -> None:
         """Reply with a result. Raise LocalProtocolError when the task has ended already, InvalidResult for one off its
@@ -164,6 +165,40 @@ class TaskContext(Generic[T]):
         request = replace(spec, data=json_object(f"the data of {spec.event_type!r}", spec.data))
         span = None if timeout is None else span_of("timeout", timeout)
         return await self.in_hand.delegate(request, topic, span, group=group)
+
+
+class GroupResults(Mapping[str, Any]):
+    """The replies of a group of sub-tasks, by their ids. Awaiting it reads this group alone; looking at it reads all
+    that the task has asked, on the spot."""
+
+    def __init__(self, parts: SubTasks, group_id: str | None) -> None:
+        self._parts = parts
+        self._group_id = group_id
+
+    def __await__(self) -> Generator[Any, None, dict[str, Any] | None]:
+        return self._read().__await__()
+
+    def __getitem__(self, sub_task_id: str) -> Any:
+        return self._now[sub_task_id]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._now)
+
+    def __len__(self) -> int:
+        return len(self._now)
+
+    def __bool__(self) -> bool:
+        return not self._parts.is_pending(self._group_id) and bool(self._now)
+
+    def __repr__(self) -> str:
+        return f"GroupResults({self._now})"
+
+    async def _read(self) -> dict[str, Any] | None:
+        return {info.sub_task_id: info.result for info in await self._parts.group(self._group_id)} or None
+
+    @property
+    def _now(self) -> dict[str, Any]:
+        return {info.sub_task_id: info.result for info in self._parts.group_now(self._group_id)}
 
 
 def _specs(given: object) -> list[DelegationSpec]:

@@ -7,11 +7,13 @@ from datetime import datetime, timedelta
 
 from soorma_ai.core.arrival.effects import Effect, Forbid, Stop, Wake
 from soorma_ai.core.expecting import wakeups
+from soorma_ai.core.plan import pausing
 from soorma_ai.core.plan.lifecycle import PARENT_CANCELLED, PLAN_DEADLINE, before_it_began
-from soorma_ai.domain.effects import SavePlan
+from soorma_ai.domain.effects import Postpone, SavePlan, SaveTask
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.tasks import TaskRecord
 from soorma_ai.errors import NotFound, VersionConflict
 
 # What the bus took and has not brought by then is sent again.
@@ -54,6 +56,27 @@ def stop_children(plan_ids: Iterable[str]) -> tuple[Effect, ...]:
     """Stop the live children of a cancelled plan. Those too that it did not delegate itself: a goal that one of its
     tools or workers made is made for it."""
     return tuple(Stop(plan_id, PARENT_CANCELLED) for plan_id in plan_ids)
+
+
+def postpone(deadline: datetime | None, asked: Postpone) -> datetime | None:
+    """Return the later deadline of what ends with a plan that gets more time; None for what has its own."""
+    return asked.before + asked.by if deadline == asked.before else None
+
+
+def postpone_plan(child: PlanRecord, asked: Postpone) -> tuple[Effect, ...]:
+    later = postpone(child.deadline, asked)
+    if later is None:
+        return ()
+    moved, timer = pausing.postpone(child, later)
+    return SavePlan(replace(moved, version=child.version + 1), child.version), timer
+
+
+def postpone_task(task: TaskRecord, asked: Postpone) -> tuple[SaveTask, ...]:
+    later = postpone(task.lineage.deadline, asked)
+    if later is None:
+        return ()
+    moved = replace(task, lineage=replace(task.lineage, deadline=later), version=task.version + 1)
+    return (SaveTask(moved, task.version),)
 
 
 def check_beginning(plan: PlanRecord, forbidden: str | None, parent: PlanStatus | None) -> None:

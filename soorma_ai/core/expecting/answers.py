@@ -5,7 +5,7 @@ from datetime import datetime
 
 from soorma_ai.core.expecting.replies import refuse
 from soorma_ai.core.expecting.wakeups import ANSWERED, EXPIRED, wake_for
-from soorma_ai.domain.events import CLIENT, EventEnvelope
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationStatus
 from soorma_ai.domain.people import (
     ACCEPTED,
@@ -76,10 +76,10 @@ def event_of_expiry(asked: Expectation, due: datetime) -> EventEnvelope:
 
 
 def may_meet(wait: Expectation, event: EventEnvelope) -> bool:
-    """Tell whether an event can meet the wait: one of its producers', or anybody's where none are declared. What comes
-    from outside tells no roles, so it does not meet what only some people may answer; nor what is another user's, if
-    its sender may not steer that."""
-    if event.source == CLIENT and wait.ask is not None and wait.ask.approvers:
+    """Tell whether an event can meet the wait: one of its producers', or anybody's where none are declared. An event
+    tells no roles, so none meets what only some people may answer; nor what is another user's, if its sender may not
+    steer that."""
+    if wait.ask is not None and wait.ask.approvers:
         return False
     if event.own and event.user_id != wait.user_id:
         return False

@@ -40,8 +40,10 @@ def wake_for(type: str, expectation: Expectation, now: datetime, *, causation_id
 
 
 def wake_plan(type: str, plan: PlanRecord, now: datetime) -> EventEnvelope:
-    """CANCEL_REQUESTED or DEADLINE_REACHED, which come once; STRANDED or PHASE_ENTERED, once for each version."""
-    once = (str(plan.version),) if type in (STRANDED, PHASE_ENTERED) else ()
+    """CANCEL_REQUESTED, which comes once, DEADLINE_REACHED, once for each deadline (`now`), STRANDED or PHASE_ENTERED,
+    once for each version."""
+    version = (str(plan.version),)
+    once = {STRANDED: version, PHASE_ENTERED: version, DEADLINE_REACHED: (now.isoformat(),)}.get(type, ())
     return new_event(
         plan.lineage,
         event_id=derived_id("wake", type, plan.plan_id, *once),

@@ -11,6 +11,7 @@ from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.machine.machine import as_seen, error_of, expected_reply, is_failure, next_state, result_in
 from soorma_ai.core.machine.templates import fill
 from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.pausing import REMINDERS, start_clock, stop_clock
 from soorma_ai.core.plan.requests import Question
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.effects import Close, DropValue, Effect, Outcome, SaveValue
@@ -149,7 +150,10 @@ def step(view: View, event: EventEnvelope | None, now: datetime) -> Move | None:
     plan = enter(view.plan, state)
     shown = (PAUSE_REASON,) if _shows_reason(view) else ()
     left = replace(view, plan=plan, state={key: value for key, value in view.state.items() if key not in shown})
+    clock = start_clock(plan, now) if view.is_held else Outcome(plan)
+    plan = clock.plan
     effects = (
+        *clock.effects,
         *_close([e for e in view.open_now if e.id == view.plan.awaits or e.event_type == RESUMED], now),
         *(DropValue(plan.plan_id, ValueKind.PAUSE, key) for key in view.pause),
         *(DropValue(plan.plan_id, ValueKind.STATE, key) for key in shown),
@@ -187,10 +191,12 @@ def end(view: View, given: Json, result_schema: JsonObject) -> Json | Failure:
 
 
 def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
-    """Wait until somebody resumes the plan. What the state asked is awaited all the same. The reason is shown among the
-    author's notes as well, where they have none of that name."""
+    """Wait until somebody resumes the plan; a root's time stands still. What the state asked is awaited all the same.
+    The reason is shown among the author's notes as well, where they have none of that name."""
     plan, seen, config = view.plan, view.seen, view.config
-    effects: list[Effect] = [*_close(_waits(view), now)]
+    clock = stop_clock(plan, now)
+    plan = clock.plan
+    effects: list[Effect] = [*clock.effects, *_close(_waits(view), now)]
     if seen is not None and not plan.is_due:
         effects.append(_paused_on(plan, seen))
     if config is not None and config.action is None and config.passes_on is None:
@@ -199,7 +205,8 @@ def pause(view: View, reason: str, now: datetime) -> tuple[Outcome, Question]:
     if PAUSE_REASON not in view.state or _shows_reason(view):
         effects.append(SaveValue(plan.plan_id, ValueKind.STATE, PAUSE_REASON, reason))
     awaits = next((e.id for e in view.open_now if e.id == plan.awaits and e.kind is not ExpectationKind.WAIT), None)
-    question = Question(ExpectedReply(RESUMED), reason, reason, from_clients=True)
+    reminders = REMINDERS if plan.deadline is None else ()
+    question = Question(ExpectedReply(RESUMED), reason, reason, from_clients=True, reminders=reminders)
     return Outcome(replace(plan, awaits=awaits), tuple(effects)), question
 
 
@@ -221,7 +228,8 @@ def resume(view: View, data: JsonObject, moment: Moment) -> Outcome | None:
         if any(e.kind is ExpectationKind.GATE for e in view.open_now):
             raise LocalProtocolError("the plan is held for an approval, which only a person's answer gives")
         return None
-    going = append_step(move(view.plan, StatusTrigger.GO, moment.now), StepKind.RESUMED, moment)
+    clock = start_clock(view.plan, moment.now)
+    going = clock.then(append_step(move(clock.plan, StatusTrigger.GO, moment.now), StepKind.RESUMED, moment))
     return Outcome(going.plan, (*_close(waits, moment.now), *going.effects, _result(view.plan, USER_INPUT, data)))
 
 

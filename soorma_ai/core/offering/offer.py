@@ -148,6 +148,17 @@ def _make_offer(
     )
 
 
+def declare_wait(offer: Offer, event_type: str, known: Iterable[RegisteredEvent]) -> Offer:
+    """Let a plan wait for this event, by its registered producers or by clients, whether or not anybody offers it."""
+    made = [one for one in known if one.role is EventRole.MAKES and one.definition.event_name == event_type]
+    declared = offer.awaited(event_type)
+    definition = declared.definition if declared else next((one.definition for one in made), None)
+    definition = definition or EventDefinition(event_name=event_type, topic=EventTopic.BUSINESS_FACTS)
+    producers = dict.fromkeys((CLIENT, *(declared.producers if declared else ()), *(one.agent for one in made)))
+    others = (one for one in offer.waits if one.definition.event_name != event_type)
+    return replace(offer, waits=(*others, Awaited(definition, tuple(producers))))
+
+
 def request_in(registered: Iterable[RegisteredEvent], event_type: str) -> EventDefinition | None:
     """Return the definition of a request by all of these that take it; None where nobody does."""
     requests = (one.definition for one in registered if one.role in TAKEN)

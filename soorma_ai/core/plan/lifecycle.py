@@ -56,7 +56,7 @@ def begin(
         deadline=deadline,
         prompt=prompt,
     )
-    timer = [Schedule(_timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
+    timer = [Schedule(timer_of(plan), deadline, wake_plan(DEADLINE_REACHED, plan, deadline))] if deadline else []
     stepped = append_step(plan, StepKind.GOAL, moment, name=goal.type, data=goal.data)
     return Outcome(move(stepped.plan, StatusTrigger.GO, moment.now), (*stepped.effects, *timer))
 
@@ -102,10 +102,18 @@ def has_something_to_come(open_now: Sequence[Expectation]) -> bool:
     return any(expectation.branch_of is None for expectation in open_now)
 
 
-def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool) -> None:
-    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line."""
-    if not (plan.status.is_final or has_something_to_come(open_now) or has_more):
-        raise LocalProtocolError(f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for")
+def must_go_on(plan: PlanRecord, open_now: Sequence[Expectation], *, has_more: bool, asked: Sequence[str] = ()) -> None:
+    """Raise LocalProtocolError for a plan that would hang silently. `has_more`: more that came for it is in line.
+    `asked` are requests that the handler published past the plan, whose answers it does not get."""
+    if plan.status.is_final or has_something_to_come(open_now) or has_more:
+        return
+    advice = (
+        f"; it asked {name!r} by the bus, whose answer is no plan's: use goal.dispatch({name!r}, data)"
+        for name in asked[:1]
+    )
+    raise LocalProtocolError(
+        f"{NO_NEXT_STEP}: the handler left the plan running with nothing to wait for{''.join(advice)}"
+    )
 
 
 def _break_off(
@@ -135,8 +143,9 @@ def _answer(said: JsonObject, ended: PlanRecord, open_now: Sequence[Expectation]
     event = moment.event(
         ended.lineage, ended.answer_topic, type, data, correlation_id=ended.answer_key, answers=ended.goal_id
     )
-    return (*closed, Unschedule(_timer_of(ended)), Publish(event))
+    return (*closed, Unschedule(timer_of(ended)), Publish(event))
 
 
-def _timer_of(plan: PlanRecord) -> str:
+def timer_of(plan: PlanRecord) -> str:
+    """The id of the timer of its deadline."""
     return f"{PLAN_DEADLINE}{plan.plan_id}"

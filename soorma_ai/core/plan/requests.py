@@ -163,7 +163,7 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
         action.expected_event,
         topic=definition.topic if definition else EventTopic.NOTIFICATION_EVENTS,
         timeout=timedelta(seconds=action.timeout_seconds) if action.timeout_seconds else None,
-        keys=keys_of_wait(plan, wait_id, definition) if definition else (),
+        keys=(*keys_of_wait(plan, wait_id, definition), f"reply:{plan.plan_id}") if definition else (),
         producers=judged.producers if definition else (),
         ask=ask,
     )
@@ -173,8 +173,9 @@ def wait(plan: PlanRecord, judged: Judged, action: WaitAction, moment: Moment, f
 @dataclass(frozen=True)
 class Question:
     """Question to people, or to an event from outside. `schema` counts where nobody registers the event; `about` is
-    announced with it; `from_clients`: whoever makes the event cannot answer. `by_answer`: no event answers it, but a
-    person alone, of these `approvers` where there are any; `on_expiry` is what their silence means."""
+    announced with it; `from_clients`: whoever makes the event cannot answer. `reminders` come after so long.
+    `by_answer`: no event answers it, but a person alone, of these `approvers` where there are any; `on_expiry` is what
+    their silence means."""
 
     reply: ExpectedReply
     reason: str
@@ -185,6 +186,7 @@ class Question:
     by_answer: bool = False
     approvers: tuple[str, ...] = ()
     on_expiry: AnswerDecision = AnswerDecision.REJECT
+    reminders: tuple[timedelta, ...] = ()
 
 
 def ask(
@@ -213,6 +215,7 @@ def ask(
         _ANSWERS_OF_A_WAIT,
         question.approvers,
         question.on_expiry,
+        reminders=question.reminders,
     )
     spec = ExpectationSpec(
         wait_id,

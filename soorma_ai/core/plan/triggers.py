@@ -5,6 +5,7 @@ from functools import cached_property
 
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.history import append_step
+from soorma_ai.core.plan.pausing import start_clock
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.domain.decisions import rejection_of
 from soorma_ai.domain.effects import Outcome
@@ -14,6 +15,7 @@ from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.people import Answer, AnswerDecision, Ask, Proposal
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.replies import content_of
+from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.values import Json, JsonObject, compact, digest
 from soorma_ai.errors import LocalProtocolError
 
@@ -37,7 +39,14 @@ class Trigger:
 
 
 def receive(plan: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
-    running = move(plan, StatusTrigger.GO, moment.now)
+    is_resumed = met.kind is ExpectationKind.WAIT and met.event_type == RESUMED
+    clock = start_clock(plan, met.closed_at or moment.now) if is_resumed else Outcome(plan)
+    running = move(clock.plan, StatusTrigger.GO, moment.now)
+    outcome, trigger = _receive(running, met, event, moment)
+    return clock.then(outcome), trigger
+
+
+def _receive(running: PlanRecord, met: Expectation, event: EventEnvelope, moment: Moment) -> tuple[Outcome, Trigger]:
     match met.kind:
         case ExpectationKind.DOUBT | ExpectationKind.JOIN:
             raise LocalProtocolError(f"{met.kind} {met.id} of {met.agent} is nothing that a plan is told of by itself")

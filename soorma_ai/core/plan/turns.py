@@ -82,7 +82,9 @@ def take_turn(plan: PlanRecord, facts: Facts, moment: Moment) -> Turn:
 
 
 def must_have_time(plan: PlanRecord, moment: Moment) -> None:
-    """The timer's word counts as well: clocks step back, and its row is gone."""
+    """The timer's word counts as well: clocks step back, and its row is gone. A paused plan has all the time."""
+    if plan.paused is not None:
+        return
     called = moment.cause.type == DEADLINE_REACHED and moment.cause.source == SYSTEM
     if called or is_overdue(plan, moment.now):
         raise LimitExceeded("deadline", f"the plan had until {plan.deadline}")

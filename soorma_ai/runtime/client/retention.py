@@ -2,20 +2,23 @@
 
 import asyncio
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from soorma_ai.core.authority import Owner, check
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.values import must_be_text
-from soorma_ai.errors import LocalProtocolError
+from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
 from soorma_ai.ports import Forgotten, Pruned
 from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import note, warn
 
 USUAL_AGE = timedelta(days=30)
 LEAST_AGE = timedelta(hours=24)
 FINAL = tuple(status for status in PlanStatus if status.is_final)
 BATCH = 250
+PRUNE_EVERY = timedelta(hours=1)
+PAUSE = timedelta(milliseconds=200)
 
 
 async def prune(
@@ -70,6 +73,41 @@ def add_forgotten(total: Forgotten, more: Forgotten) -> Forgotten:
 
 def add(total: Pruned, more: Pruned) -> Pruned:
     return Pruned(total.plans + more.plans, total.events + more.events, total.kept + more.kept, after=more.after)
+
+
+async def keep_pruning(services: Services, older_than: timedelta) -> None:
+    """Remove what is older than that, of every tenant, once in a while, and never more than a batch at a time."""
+    while True:
+        try:
+            total = Pruned()
+            for tenant_id in await services.store.upkeep.tenants():
+                total = add(total, await _prune_gently(services, tenant_id, older_than))
+            if total.plans or total.events:
+                note("pruned", plans=total.plans, events=total.events, older_than=older_than)
+        except TransientError as error:
+            warn("prune_failed", reason=error)
+        await services.clock.sleep(PRUNE_EVERY.total_seconds())
+
+
+async def _prune_gently(services: Services, tenant_id: str, older_than: timedelta) -> Pruned:
+    """Let others write for as long between two batches as many of them take together."""
+    total = Pruned()
+    while True:
+        batch = await prune(services, Person(tenant_id), older_than, FINAL, after=total.after, batches=1)
+        total = add(total, batch)
+        if batch.after is None:
+            return total
+        await services.clock.sleep(PAUSE.total_seconds())
+
+
+def must_be_kept_long_enough(older_than: object) -> timedelta:
+    """Raise ConfigError for what is no span of a day or more."""
+    try:
+        _moment(datetime.max.replace(tzinfo=UTC), older_than)
+    except LocalProtocolError as error:
+        raise ConfigError(f"Platform(retention=...): {error}") from error
+    assert isinstance(older_than, timedelta)
+    return older_than
 
 
 def _moment(now: datetime, older_than: object) -> datetime:

@@ -12,6 +12,7 @@ from soorma_ai.core.delivery.doubts import doubt_id
 from soorma_ai.core.expecting.opening import Moment
 from soorma_ai.core.plan.joins import progress_after
 from soorma_ai.core.plan.triggers import Trigger
+from soorma_ai.domain.decisions import PlannerDecision
 from soorma_ai.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
 from soorma_ai.domain.events import SYSTEM, EventEnvelope, Lineage
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
@@ -41,8 +42,8 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 
 @dataclass(frozen=True)
 class Services:
-    """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later. `make_reasoner` reaches a model that only a handler names, `embedder` finds memos."""
+    """Ways to the outside. So many as `max_backlog` may wait; `make_reasoner` reaches a model that a handler names,
+    `embedder` finds memos."""
 
     store: Store
     clock: Clock
@@ -77,7 +78,7 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        # A redriven delivery makes other events than before it died: one id may not stand for two contents.
+        # Redriven, it makes other events than before it died: one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
@@ -90,6 +91,7 @@ class Handling:
         self._progress: dict[str, JoinProgress] = {}
         self._memory = MemoryInHand(services.store.memory)
         self.trigger: Trigger | None = None
+        self.decided: PlannerDecision | None = None  # by a model, for the author's handler
         self.closed: tuple[Expectation, EventEnvelope] | None = None
         self.task: TaskRecord | None = None
         self.sub_tasks: SubTasks | None = None

@@ -29,6 +29,7 @@ class TaskInHand:
         self.record = record
         self.state: JsonObject = deepcopy(record.state)
         self.parts = parts
+        self._questions = record.questions
         self.has_ended = False
         self._stored = stored
 
@@ -36,6 +37,11 @@ class TaskInHand:
     def sub_tasks(self) -> Mapping[str, SubTaskInfo]:
         """All that it asked of others, by their ids."""
         return self.parts.all()
+
+    @property
+    def is_answered(self) -> bool:
+        """Tell whether nothing that it asked, of agents or of people, is still open."""
+        return not self.parts.counted().pending and not self._questions
 
     @property
     def is_abandoned(self) -> bool:
@@ -88,6 +94,7 @@ class TaskInHand:
         producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
         wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
         self.handling.record(*effects)
+        self._questions += 1
         return wait_id
 
     async def closing(self) -> tuple[Expectation, EventEnvelope] | None:
@@ -99,6 +106,8 @@ class TaskInHand:
 
     async def receive(self, met: Expectation, event: EventEnvelope) -> JsonObject:
         """Put what a sub-task came to in its place, and return it; what a person said has none."""
+        if met.kind is ExpectationKind.WAIT:
+            self._questions = max(0, self._questions - 1)  # one from before they were counted counts for nothing
         info = await self.parts.look_up(met.place, met.id) if met.kind is ExpectationKind.REPLY else None
         if info is None:
             return event.data
@@ -122,10 +131,11 @@ class TaskInHand:
         """Record what changed. Raises LocalProtocolError for a task that nothing would ever end."""
         if self.has_ended:
             return
-        record, changed = self.parts.counted(), self.parts.changes()
+        record, changed = replace(self.parts.counted(), questions=self._questions), self.parts.changes()
         await self._must_wait_for_something(record)
         state = json_object("task.state", self.state)
-        if self._stored and not changed and state == self.record.state:
+        is_as_stored = state == self.record.state and self._questions == self.record.questions
+        if self._stored and not changed and is_as_stored:
             return
         expected = self.record.version if self._stored else None
         version = 0 if expected is None else expected + 1

@@ -41,6 +41,8 @@ class Consuming(Protocol):
 
 
 class Supervisor:
+    """`beside` are loops of others, by their names, that run for as long as agents do."""
+
     def __init__(self, services: Services, bus: Bus) -> None:
         self._services = services
         self._bus = bus
@@ -49,6 +51,7 @@ class Supervisor:
         self._tasks: set[Sheltered[None]] = set()
         self._names: list[str] = []
         self._has_begun = False
+        self.beside: dict[str, Callable[[], Coroutine[None, None, None]]] = {}
 
     async def start(self, agents: Sequence[Consuming]) -> None:
         """Start agents. Consumption begins when all are registered and have started; when one cannot, none has.
@@ -79,6 +82,8 @@ class Supervisor:
             self._run("leases", lambda: keep_leases(services, self._in_hand, self._interrupt))
             self._run("heartbeat", lambda: keep_alive(services))
             self._run("sweep", lambda: keep_sweeping(services))
+            for name, work in self.beside.items():
+                self._run(name, work)
             self._run("suspects", lambda: handle_suspects(services, self._consumers.__getitem__))
         for agent in agents:
             consumer = Consumer(agent.name, agent.routes(), services, agent.max_in_flight, agent.handler_timeout)

@@ -6,15 +6,16 @@ from typing import Protocol
 
 from soorma_ai.core.deciding.judge import judge, prepare_decision
 from soorma_ai.core.machine.step import View, hold, keep_result
+from soorma_ai.core.offering.offer import declare_wait
 from soorma_ai.core.plan.carry_out import carry_out
 from soorma_ai.core.plan.lifecycle import has_something_to_come, must_go_on
 from soorma_ai.core.plan.requests import park
 from soorma_ai.core.plan.status import StatusTrigger, move
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.core.plan.turns import enters_phase
-from soorma_ai.domain.decisions import Judged, PlannerDecision, fingerprint
+from soorma_ai.domain.decisions import Judged, PlannerDecision, WaitAction, fingerprint
 from soorma_ai.domain.effects import Publish
-from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.states import States
 from soorma_ai.domain.values import JsonObject
@@ -105,9 +106,13 @@ class PlanningEngine:
             raise Parked
         return await decide(handling, self._author.settings, offer, trigger, custom, acts_at_once=acts_at_once)
 
-    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger) -> Judged:
-        """Judge, as things are now, a decision that the author gives."""
+    async def judge(self, handling: Handling, decision: PlannerDecision, trigger: Trigger, *, declares: bool) -> Judged:
+        """Judge, as things are now, a decision that the author gives; `declares`: an event that it waits for is
+        expected by that alone."""
         offer = await offer_now(handling, self._author.settings)
+        if declares and isinstance(wait := decision.next_action, WaitAction):
+            known = await handling.services.store.registry.known_events(handling.plan.lineage.tenant_id)
+            offer = declare_wait(offer, wait.expected_event, known)
         decision = prepare_decision(decision, offer)
         situation = await situation_now(handling, offer, fingerprint(decision, trigger.known), decision)
         return judge(decision, situation)
@@ -170,6 +175,8 @@ class PlanningEngine:
 
     async def _must_go_on(self, handling: Handling) -> None:
         open_now = await handling.open_now()
-        wakes_itself = any(isinstance(one, Publish) and enters_phase(one.event) for one in handling.recorded)
+        published = [effect.event for effect in handling.recorded if isinstance(effect, Publish)]
+        wakes_itself = any(map(enters_phase, published))
         has_more = wakes_itself or (not has_something_to_come(open_now) and await handling.has_more_to_come())
-        must_go_on(handling.plan, open_now, has_more=has_more)
+        asked = [event.type for event in published if event.topic is EventTopic.ACTION_REQUESTS]
+        must_go_on(handling.plan, open_now, has_more=has_more, asked=asked)

@@ -60,7 +60,7 @@ class Directory:
             for one in found
             if name in (None, one.name)
             and (capability is None or one.has(capability))
-            and ((event is None and where is None) or any(_is_called(made, event, where) for _, made in one.events))
+            and ((event is None and where is None) or any(_is_called(known, event, where) for known in _events_of(one)))
         ]
 
     async def events(
@@ -71,11 +71,17 @@ class Directory:
         topic: EventTopic | str | None = None,
         live: bool = True,
     ) -> list[RegisteredEvent]:
-        """Return what agents registered, each with the agent that owns it. One name on two topics is two events."""
+        """Return what agents registered, each with the agent that owns it. One name on two topics is two events. What a
+        capability says that it produces is among them, as made by its agent."""
         where = None if topic is None else topic_of(topic)
         registry, tenant_id = self._services.store.registry, self._person.tenant_id
         found = await (self.live_events() if live else registry.known_events(tenant_id))
-        return [one for one in found if owner in (None, one.agent) and _is_called(one.definition, name, where)]
+        agents = [_agent_in(row) for row in await self._rows() if row.live or not live]
+        said = [RegisteredEvent(one.name, one.kind, EventRole.MAKES, made) for one in agents for made in one.produced]
+        known = {(one.agent, one.definition.topic, one.definition.event_name) for one in found}
+        more = [one for one in said if (one.agent, one.definition.topic, one.definition.event_name) not in known]
+        both = (*found, *more)
+        return [one for one in both if owner in (None, one.agent) and _is_called(one.definition, name, where)]
 
     async def live_events(self) -> Sequence[RegisteredEvent]:
         """Return what live agents registered: the very same object for as long as nothing has changed."""
@@ -138,6 +144,10 @@ def _agent_in(row: AgentRow) -> DiscoveredAgent:
         events=one.events,
         live=row.live,
     )
+
+
+def _events_of(agent: DiscoveredAgent) -> tuple[EventDefinition, ...]:
+    return (*(definition for _, definition in agent.events), *agent.produced)
 
 
 def _is_called(definition: EventDefinition, name: str | None, topic: EventTopic | None) -> bool:

@@ -184,6 +184,16 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
         )
 
 
+def move(db: sqlite3.Connection, expectation_id: str, deadline: datetime) -> None:
+    """Give an open one a later deadline."""
+    found = find(db, expectation_id)
+    if found is None:
+        return
+    text = EXPECTATION.text(replace(found, deadline=deadline))
+    db.execute("UPDATE expectation SET rest = ? WHERE id = ?", (text, expectation_id))
+    db.execute("UPDATE asked_role SET due = ? WHERE expectation_id = ?", (epoch(deadline), expectation_id))
+
+
 def close(
     db: sqlite3.Connection,
     expectation_id: str,

@@ -218,6 +218,14 @@ def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
     return db.execute("SELECT agent, tenant FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
 
 
+def live_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[PlanRecord]:
+    found = db.execute(
+        "SELECT body FROM plan WHERE root_plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')",
+        (root_plan_id,),
+    )
+    return [PLAN.record(body) for (body,) in found.fetchall()]
+
+
 def live_children(db: sqlite3.Connection, parent: PlanRecord) -> list[str]:
     found = db.execute(
         "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(rest, '$.parent_plan_id') = ? "

@@ -35,6 +35,11 @@ def parsed(texts: Iterable[str]) -> list[SubTaskInfo]:
     return [SUB_TASK.record(text) for text in texts]
 
 
+def of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[TaskRecord]:
+    found = db.execute("SELECT body FROM task WHERE root_plan_id = ?", (root_plan_id,))
+    return [TASK.record(body) for (body,) in found.fetchall()]
+
+
 def agents_of(db: sqlite3.Connection, task_id: str) -> list[str]:
     return [agent for (agent,) in db.execute("SELECT agent FROM task WHERE task_id = ?", (task_id,)).fetchall()]
 

@@ -1,6 +1,8 @@
 """Moments at which something is published."""
 
+import json
 import sqlite3
+from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sqlite.codec import epoch
@@ -27,9 +29,29 @@ def schedule(db: sqlite3.Connection, timer: Schedule) -> None:
     )
 
 
+def keep(db: sqlite3.Connection, beginning: str, timers: Sequence[Schedule]) -> None:
+    """Make these the timers whose ids begin so; one that is there already stays as it is."""
+    named = json.dumps([timer.id for timer in timers])
+    db.execute(
+        "DELETE FROM timer WHERE id >= ? AND id < ? || char(1114111) AND id NOT IN (SELECT value FROM json_each(?))",
+        (beginning, beginning, named),
+    )
+    for timer in timers:
+        if db.execute("SELECT 1 FROM timer WHERE id = ?", (timer.id,)).fetchone() is None:
+            schedule(db, timer)
+
+
 def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
     """Return False if there is none (any more)."""
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
+
+
+def put_off(db: sqlite3.Connection, guards: str, before: datetime, later: datetime) -> None:
+    """Move the timer of a deadline, and none of a series."""
+    db.execute(
+        "UPDATE timer SET due = ? WHERE guards = ? AND due = ? AND series IS NULL",
+        (epoch(later), guards, epoch(before)),
+    )
 
 
 def due(db: sqlite3.Connection, now: datetime, limit: int) -> list[tuple[str, str | None, str | None, bytes]]:

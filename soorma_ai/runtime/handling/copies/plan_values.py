@@ -1,4 +1,5 @@
-"""Working copy of what a plan remembers by keys: results, free state, its state machine, a pause, and its phases."""
+"""Working copy of what a plan remembers by keys: results, free state, its machine, a pause, its phases, what its model
+is told."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
@@ -21,6 +22,7 @@ class PlanValues:
         self.pause = self._of(ValueKind.PAUSE)
         self.phases = self._of(ValueKind.PHASE)
         self.session = self._of(ValueKind.SESSION)
+        self.context = self._of(ValueKind.CONTEXT)
         machine = self._stored.get((ValueKind.MACHINE, _ONLY))
         written = machine.items() if isinstance(machine, dict) else ()
         self.machine = states_of({name: config for name, config in written if isinstance(config, dict)})
@@ -68,6 +70,7 @@ class PlanValues:
             (ValueKind.PAUSE, self.pause),
             (ValueKind.PHASE, self.phases),
             (ValueKind.SESSION, self.session),
+            (ValueKind.CONTEXT, self.context),
         )
 
     def _of(self, kind: ValueKind) -> dict[str, Json]:

@@ -71,14 +71,24 @@ class SubTasks:
 
     async def group(self, group_id: str | None) -> list[SubTaskInfo]:
         """Return a group, of which all have ended; else nothing. None: those that were asked one by one."""
-        if is_pending(self.counted(), group_id):
+        if self.is_pending(group_id):
             return []
         ended_now = next((group for group in self._record.groups if group.group_id == group_id), None)
         if ended_now is None:
             self.all()
         elif not self._knows_all:
             await self._read(ended_now.first, ended_now.last)
-        return [info for _, info in sorted(self._known.items()) if info.parallel_group_id == group_id]
+        return self._of_group(group_id)
+
+    def group_now(self, group_id: str | None) -> list[SubTaskInfo]:
+        """Return it, as `group` does, on the spot."""
+        if self.is_pending(group_id):
+            return []
+        self.all()
+        return self._of_group(group_id)
+
+    def is_pending(self, group_id: str | None) -> bool:
+        return is_pending(self.counted(), group_id)
 
     def counted(self) -> TaskRecord:
         """Return the task's record with its counts as they are now."""
@@ -92,6 +102,9 @@ class SubTasks:
     def changes(self) -> dict[int, SubTaskInfo]:
         """Return those that have changed, by their numbers."""
         return {number: info for number, info in self._known.items() if self._as_stored.get(number) != vars(info)}
+
+    def _of_group(self, group_id: str | None) -> list[SubTaskInfo]:
+        return [info for _, info in sorted(self._known.items()) if info.parallel_group_id == group_id]
 
     async def _read(self, first: int, last: int) -> None:
         if any(number not in self._known for number in range(first, last + 1)):

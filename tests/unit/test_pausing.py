@@ -1,0 +1,84 @@
+"""The time of a paused plan stands still, and what it capped moves with it."""
+
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from soorma_ai.core.arrival.endings import postpone, postpone_plan, postpone_task
+from soorma_ai.core.plan.pausing import start_clock, stop_clock
+from soorma_ai.core.task import task_of
+from soorma_ai.domain.effects import Outcome, Postpone, SavePlan, SaveTask, Schedule, Unschedule
+from soorma_ai.domain.plans import Pause, PlanRecord
+from unit.kit import GOAL, NOW, of_kind, plan
+
+UNTIL, HOUR = NOW + timedelta(days=2), timedelta(hours=1)
+
+
+def until(deadline: Any, **changes: Any) -> PlanRecord:
+    given = plan(deadline=deadline, **changes)
+    return replace(given, lineage=replace(given.lineage, deadline=given.deadline))
+
+
+def test_a_paused_root_has_no_deadline_and_no_timer() -> None:
+    stopped = stop_clock(until(UNTIL), NOW)
+    assert (stopped.plan.deadline, stopped.plan.lineage.deadline) == (None, None)
+    assert stopped.plan.paused == Pause(UNTIL, NOW)
+    assert stopped.effects == (Unschedule("deadline:p-1"),)
+
+
+@pytest.mark.parametrize("given", [until(None), until(UNTIL, parent_plan_id="p-0")])
+def test_a_child_and_a_plan_without_deadline_stay_as_they_are(given: PlanRecord) -> None:
+    assert stop_clock(given, NOW) == Outcome(given)
+
+
+def test_a_plan_that_is_not_paused_is_given_nothing_back() -> None:
+    assert start_clock(until(UNTIL), NOW) == Outcome(until(UNTIL))
+
+
+@pytest.mark.parametrize("passed", [timedelta(0), HOUR, timedelta(days=400)])
+def test_a_resumed_plan_has_as_much_time_as_it_had(passed: timedelta) -> None:
+    stopped = stop_clock(until(UNTIL), NOW).plan
+    going = start_clock(stopped, NOW + passed)
+    assert (going.plan.deadline, going.plan.lineage.deadline, going.plan.paused) == (
+        UNTIL + passed,
+        UNTIL + passed,
+        None,
+    )
+    (timer,) = of_kind(Schedule, going)
+    assert (timer.id, timer.due, timer.event.plan_id) == ("deadline:p-1", UNTIL + passed, "p-1")
+    assert of_kind(Postpone, going) == [Postpone(stopped.root_plan_id, UNTIL, passed)]
+
+
+def test_a_clock_that_went_back_takes_no_time_away() -> None:
+    stopped = stop_clock(until(UNTIL), NOW).plan
+    assert start_clock(stopped, NOW - HOUR).plan.deadline == UNTIL
+
+
+def test_a_second_pause_counts_from_the_first() -> None:
+    stopped = stop_clock(until(UNTIL), NOW).plan
+    assert stop_clock(stopped, NOW + HOUR) == Outcome(stopped)
+
+
+def test_each_deadline_has_a_timer_event_of_its_own() -> None:
+    going = start_clock(stop_clock(until(UNTIL), NOW).plan, NOW + HOUR)
+    again = start_clock(stop_clock(going.plan, NOW + HOUR).plan, NOW + 2 * HOUR)
+    ids = {timer.event.id for outcome in (going, again) for timer in of_kind(Schedule, outcome)}
+    assert len(ids) == 2
+
+
+@pytest.mark.parametrize(
+    ("deadline", "later"), [(UNTIL, UNTIL + HOUR), (UNTIL - HOUR, None), (UNTIL + HOUR, None), (None, None)]
+)
+def test_only_what_ended_with_the_plan_moves(deadline: object, later: object) -> None:
+    asked = Postpone("p-0", UNTIL, HOUR)
+    child = until(deadline, parent_plan_id="p-0", version=3)
+    assert postpone(child.deadline, asked) == later
+    moved = of_kind(SavePlan, postpone_plan(child, asked))
+    assert [(one.plan.deadline, one.plan.version, one.expected_version) for one in moved] == (
+        [(later, 4, 3)] if later else []
+    )
+    task = task_of(GOAL.model_copy(update={"deadline": deadline}), "hands", "done", NOW)
+    tasks = of_kind(SaveTask, postpone_task(task, asked))
+    assert [(one.task.lineage.deadline, one.expected_version) for one in tasks] == ([(later, 0)] if later else [])
