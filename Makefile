@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,client
+EXTRAS := llm,cassettes,server,client,a2a
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25

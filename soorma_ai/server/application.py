@@ -22,7 +22,9 @@ from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet, Post
+from soorma_ai.runtime.client.doors import Door, Visit
 from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.server.doors import Visiting
 from soorma_ai.server.entrance import Entrance, host_names
 from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
@@ -45,7 +47,7 @@ class Options(TypedDict, total=False):
     """`hosts`: the names by which this server may be called. `origins`: sites, as https://shop.example, whose pages may
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
     token may call, None for as often as it likes. `most_bytes` of a body. `inlets`: where others post who have no
-    token, such as hooks."""
+    token, such as hooks. `doors`: other protocols that are spoken here."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -54,6 +56,7 @@ class Options(TypedDict, total=False):
     most_bytes: int
     most_streams: int
     inlets: Collection[Inlet]
+    doors: Collection[Door]
 
 
 def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
@@ -84,6 +87,9 @@ def app(platform: Platform, *, auth: Authenticator | None = None, **options: Unp
         Route("/v1/openapi.json", _show_document),
     ]
     routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in options.get("inlets", ())]
+    for door in options.get("doors", ()):
+        routes += [Route(path, Doorway(desk, door)) for path in door.paths]
+        routes += [Route(path, Doorway(desk, door, is_public=True)) for path in door.public_paths]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -139,9 +145,8 @@ class Desk:
             key=_key_of(request) if operation.takes_key else None,
             last_event_id=_place_of(request) if operation.streams else None,
         )
-        if operation.streams and self._surroundings.tail.followers >= self._most_streams:
-            told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", f"{self._most_streams} streams are open")
-            raise Refused(told.model_copy(update={"retry_after": 10.0}))
+        if operation.streams:
+            self._must_have_room()
         found = await operation.handle(call)
         if isinstance(found, Stream):
             return EventStream(found.chunks, services.clock, partial(self._entrance.is_still_in, request))
@@ -152,6 +157,28 @@ class Desk:
             return Response(status_code=found.status, headers=found.headers)
         body = _adapter(kind).dump_json(found.value, by_alias=True)
         return Response(body, found.status, {**_JSON, **found.headers})
+
+    async def visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
+        """Let a door serve who calls there."""
+        return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
+
+    async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
+        services, client = self._surroundings.services, None
+        if is_public:
+            self._entrance.let_post(request, services.clock)
+        else:
+            client = self._surroundings.client_of(await self._entrance.admit(request, services.clock))
+        body = await self._read(request)
+        self._must_have_room()
+        visit = Visit(services, client, self._surroundings.follow_tree, self._entrance.auth is not None)
+        may_go_on = _always if is_public else partial(self._entrance.is_still_in, request)
+        return Visiting(door, visit, body, self._surroundings, may_go_on)
+
+    def _must_have_room(self) -> None:
+        """Raise Refused where as many calls as may go on do so."""
+        if max(self._surroundings.tail.followers, self._surroundings.visits) >= self._most_streams:
+            told = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", f"{self._most_streams} streams are open")
+            raise Refused(told.model_copy(update={"retry_after": 10.0}))
 
     async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
         body = await self._read(request)
@@ -222,6 +249,27 @@ class Opening:
         else:
             answer = _problem_response(_wrong_method(method), {"allow": "POST"})
         await answer(scope, receive, send)
+
+
+class Doorway:
+    """The place of a door."""
+
+    def __init__(self, desk: Desk, door: Door, *, is_public: bool = False) -> None:
+        self._desk = desk
+        self._door = door
+        self._is_public = is_public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = str(scope["method"])
+        if self._is_public and method not in ("GET", "HEAD"):
+            answer: ASGIApp = _problem_response(_wrong_method(method), {"allow": "GET"})
+        else:
+            answer = await self._desk.visit(self._door, Request(scope, receive), is_public=self._is_public)
+        await answer(scope, receive, send)
+
+
+async def _always() -> bool:
+    return True
 
 
 def _parse_asked(operation: AnyOperation, request: Request) -> Form:

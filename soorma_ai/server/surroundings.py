@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -10,7 +11,7 @@ from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavaila
 from soorma_ai.platform import Platform
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.server.tail import Tail
+from soorma_ai.server.tail import Tail, tree_key
 
 T = TypeVar("T")
 
@@ -20,6 +21,7 @@ class Surroundings:
         self._platform = platform
         self._ending = asyncio.Event()
         self.tail = Tail()
+        self.visits = 0
 
     @property
     def services(self) -> Services:
@@ -42,6 +44,14 @@ class Surroundings:
         """End the streams, and answer what waits."""
         self._ending.set()
         self.tail.wake_all()
+
+    def follow_tree(self, root_plan_id: str) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set when something has come for a tree of plans."""
+        return self.tail.follow(tree_key(root_plan_id), self.services)
+
+    async def ended(self) -> None:
+        """Wait until the server ends."""
+        await self._ending.wait()
 
     async def wait_for(self, work: Coroutine[object, object, T], seconds: float) -> T:
         """Return what `work` comes to, which raises DeadlineExceeded by itself after so many seconds. Raise

@@ -89,7 +89,7 @@ class Client:
         or the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
         registered = await goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
-        event_id = self._event_id(goal, idempotency_key)
+        event_id = self.event_id(goal, idempotency_key)
         given = check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = request_of(registered.definition, given, event_id, lineage, now, registered.agent)
@@ -177,7 +177,7 @@ class Client:
         given = check_data(definition, data)
         event = new_event(
             await self._lineage(session_id, plan_id),
-            event_id=self._event_id(event_type, idempotency_key),
+            event_id=self.event_id(event_type, idempotency_key),
             source=CLIENT,
             topic=where,
             type=event_type,
@@ -380,12 +380,13 @@ class Client:
         self, event_type: str, data: Mapping[str, Any], timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await self._request_type(event_type)
-        event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
         given, lineage, now = check_data(definition, data), await self._lineage(session), self._now()
         event = request_of(definition, given, event_id, lineage, now, None)
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), reply_of(event), now)
 
-    def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
+    def event_id(self, event_type: str, idempotency_key: str | None) -> str:
+        """Return the id of the event that this person sends under this key; without one, a new id."""
         if idempotency_key is None:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)
