@@ -15,7 +15,9 @@ from soorma_ai.server.problems import problem
 from soorma_ai.server.streams import CHECKED_EVERY, STALLED_SECONDS
 from soorma_ai.server.surroundings import Surroundings
 
-_ENDING = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", "the server is ending: ask again").model_copy(update={"retry_after": 1.0})
+_ENDING = problem(HTTPStatus.SERVICE_UNAVAILABLE, "overloaded", "the server is ending: ask again").model_copy(
+    update={"retry_after": 1.0}
+)
 _BROKE = problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal", "the call broke; the log of the server says why")
 
 
