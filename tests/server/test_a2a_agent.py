@@ -3,15 +3,25 @@
 import asyncio
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 from a2a_kit import PATIENCE, served
 from http_kit import Keys, caller
-from kit import payments, planner, until
+from kit import happens, payments, planner, until
 
-from soorma_ai import Approval, ConfigError, EventDefinition, Platform, RemoteProtocolError
+from soorma_ai import (
+    Approval,
+    ConfigError,
+    EventDefinition,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    RemoteProtocolError,
+    Tool,
+)
 from soorma_ai.gateways.a2a import A2AAgent
 from soorma_ai.testing.scripted import complete, publish
 
@@ -76,6 +86,41 @@ async def test_what_fails_there_is_a_failure_here(there: Platform, here: Platfor
         await here.start(await connected(url))
         reply: Any = await here.request("shop.order.received", {"order_id": "A1"}, timeout=PATIENCE)
         assert (reply["success"], reply["error"]["code"]) == (False, "failed")
+
+
+class Finding(A2AAgent):
+    """Says when it has found a task of an earlier try."""
+
+    def __init__(self, *given: Any, **options: Any) -> None:
+        super().__init__(*given, **options)
+        self.has_found = asyncio.Event()
+
+    async def _find(self, context_id: str) -> Any:
+        found = await super()._find(context_id)
+        if found is not None:
+            self.has_found.set()
+        return found
+
+
+async def test_a_task_that_takes_longer_than_a_try_is_found_again_by_the_next(there: Platform, here: Platform) -> None:
+    may_end, charged = asyncio.Event(), list[str]()
+    slow = Tool("payments")
+
+    @slow.on_invoke("payment.charge.requested")
+    async def charge(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        charged.append(request.request_id)
+        await may_end.wait()
+        return {}
+
+    async with served(there, planner([CHARGE, DONE], goals=[GOAL]), slow, auth=KEYS) as url:
+        short = timedelta(seconds=0.5)
+        agent = Finding("shop", url, skills=[GOAL], token="us", allow_private=True, handler_timeout=short)
+        await here.start(agent)
+        asked = await here.ask("shop.order.received", {"order_id": "A1"})
+        await happens(agent.has_found)
+        may_end.set()
+        assert (await here.reply(asked, timeout=PATIENCE))["result"] == {"paid": 12}
+        assert len(await there.as_user(tenant_id="partners", user_id="us").plans()) == len(charged) == 1
 
 
 async def test_a_token_that_is_not_good_is_a_failure_at_once(there: Platform, here: Platform) -> None:
