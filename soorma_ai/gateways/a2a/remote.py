@@ -1,11 +1,12 @@
 """Another's agent, as a worker here."""
 
 from asyncio import Event
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Generator, Iterable
 from contextlib import contextmanager
 from datetime import timedelta
+from functools import partial
 from http import HTTPStatus
-from typing import Any, Self
+from typing import Any, Self, cast
 from urllib.parse import urlsplit
 
 import httpx
@@ -53,6 +54,15 @@ _ASKS = (TaskState.TASK_STATE_INPUT_REQUIRED, TaskState.TASK_STATE_AUTH_REQUIRED
 _THERE, _CONTEXT, _ASKED = "task_there", "context", "asked"
 
 
+class RemoteOptions(AgentOptions, total=False):
+    """Options of an `A2AAgent`, beside those of every agent."""
+
+    token: str | None
+    allow_private: bool
+    timeout: timedelta
+    answer_timeout: timedelta
+
+
 class A2AAgent(Worker):
     """Takes requests here, and asks another's agent for its skills by A2A: `book` of the agent `flights` is the request
     `flights.book`.
@@ -64,59 +74,34 @@ class A2AAgent(Worker):
     https and without redirections, unless `allow_private`; `token` goes to `url` and nowhere else.
     """
 
-    def __init__(
-        self,
-        name: str,
-        url: str,
-        *,
-        skills: Iterable[EventLike],
-        token: str | None = None,
-        allow_private: bool = False,
-        timeout: timedelta = TIMEOUT,
-        answer_timeout: timedelta = ANSWER_TIMEOUT,
-        **options: Unpack[AgentOptions],
-    ) -> None:
-        super().__init__(name, f"Asks the agent at {urlsplit(url).hostname}.", **options)
-        self.url = _checked(url, allow_private=allow_private)
+    def __init__(self, name: str, url: str, *, skills: Iterable[EventLike], **options: Unpack[RemoteOptions]) -> None:
+        ours = {option: value for option, value in options.items() if option in AgentOptions.__annotations__}
+        super().__init__(name, f"Asks the agent at {urlsplit(url).hostname}.", **cast("AgentOptions", ours))
+        self.url = _checked(url, options)
         self._http: httpx.AsyncClient | None = None
         self._client: Client | None = None
-        self._open = _opener(token, timeout, allow_private=allow_private)
-        self._answer_timeout = span("answer_timeout", name, answer_timeout)
+        self._open = partial(_open, name, options)
+        self._answer_timeout = span("answer_timeout", name, options.get("answer_timeout", ANSWER_TIMEOUT))
         self._answered = f"{name}.answered"
-        for definition in events_of("skills", skills, EventTopic.ACTION_REQUESTS):
-            self._offer(definition)
-        if not self.routes()[1:]:
+        definitions = events_of("skills", skills, EventTopic.ACTION_REQUESTS)
+        if not definitions:
             raise ConfigError(f"{name} asks for nothing: give skills=['name'], or use A2AAgent.connect")
+        for definition in definitions:
+            self._offer(definition)
         self.on_result(self._answered)(self._pass_on)
         self.on_shutdown(self._close)
 
     @classmethod
-    async def connect(
-        cls,
-        name: str,
-        url: str,
-        *,
-        token: str | None = None,
-        allow_private: bool = False,
-        timeout: timedelta = TIMEOUT,
-        answer_timeout: timedelta = ANSWER_TIMEOUT,
-    ) -> Self:
+    async def connect(cls, name: str, url: str, **options: Unpack[RemoteOptions]) -> Self:
         """Return an agent with all the skills of another's card. Raise ConfigError for one that cannot be used,
         TransientError where it cannot be had now."""
-        async with _opener(token, timeout, allow_private=allow_private)() as http:
+        home = _checked(url, options)
+        async with _open(name, options) as http:
             try:
-                card = await _card(http, _checked(url, allow_private=allow_private))
+                card = await _card(http, home)
             except Reject as error:
                 raise ConfigError(f"{url} has no card that can be read: {error}") from error
-        return cls(
-            name,
-            url,
-            skills=definitions_of(name, card),
-            token=token,
-            allow_private=allow_private,
-            timeout=timeout,
-            answer_timeout=answer_timeout,
-        )
+        return cls(name, url, skills=definitions_of(name, card), **options)
 
     def _offer(self, given: EventDefinition) -> None:
         """Take a request that stands for a skill. What has no name of ours before it gets it."""
@@ -237,9 +222,13 @@ class A2AAgent(Worker):
             await http.aclose()
 
 
-def _opener(token: str | None, timeout: timedelta, *, allow_private: bool) -> Callable[[], httpx.AsyncClient]:
-    seconds = timeout.total_seconds()
-    return lambda: open_bounded(allow_private=allow_private, seconds=seconds, token=token, most_bytes=MOST_BYTES)
+def _open(name: str, options: RemoteOptions) -> httpx.AsyncClient:
+    return open_bounded(
+        allow_private=options.get("allow_private", False),
+        seconds=span("timeout", name, options.get("timeout", TIMEOUT)).total_seconds(),
+        token=options.get("token"),
+        most_bytes=MOST_BYTES,
+    )
 
 
 async def _card(http: httpx.AsyncClient, url: str) -> AgentCard:
@@ -272,10 +261,10 @@ def _status_of(error: BaseException) -> int | None:
     return cause.response.status_code if isinstance(cause, httpx.HTTPStatusError) else None
 
 
-def _checked(url: str, *, allow_private: bool) -> str:
+def _checked(url: str, options: RemoteOptions) -> str:
     parts = urlsplit(url)
     if parts.scheme not in ("https", "http") or not parts.hostname or parts.username or parts.password:
         raise ConfigError(f"url={url!r}: give where the other agent is, as in https://agents.example")
-    if parts.scheme == "http" and not allow_private:
+    if parts.scheme == "http" and not options.get("allow_private", False):
         raise ConfigError(f"url={url!r}: others are asked by https; allow_private=True allows http, as for tests")
     return url.rstrip("/")
