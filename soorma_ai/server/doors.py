@@ -59,9 +59,10 @@ class Visiting:
         with suppress(asyncio.CancelledError):
             try:
                 await serving
+            except ConnectionAbortedError:
+                pass  # by us
             except Exception as error:
-                if not answer.is_over:
-                    warn("door_broke", bug=error)
+                warn("door_broke", bug=error)
         if answer.is_over or has_left:
             return
         if answer.has_begun:
