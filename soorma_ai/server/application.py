@@ -22,7 +22,9 @@ from soorma_ai.domain.values import clip
 from soorma_ai.errors import SoormaError
 from soorma_ai.ports import Authenticator, Inlet, Post
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.doors import Door, Visit
 from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.server.doors import Visiting
 from soorma_ai.server.entrance import Entrance, host_names, name_of
 from soorma_ai.server.openapi import document
 from soorma_ai.server.operation import AnyOperation, Call, Form, Nothing, Stream
@@ -45,7 +47,7 @@ class Options(TypedDict, total=False):
     change something here. `roles`: those of `local`, beside operator, where there is no `auth`. `rate`: how often one
     token may call, None for as often as it likes. `most_bytes` of a body. `most_streams` that are open at once,
     `most_streams_each` of one key, or of one user who comes without. `inlets`: where others post who have no token,
-    such as hooks."""
+    such as hooks. `doors`: other protocols that are spoken here."""
 
     hosts: Collection[str]
     origins: Collection[str]
@@ -55,6 +57,7 @@ class Options(TypedDict, total=False):
     most_streams: int
     most_streams_each: int
     inlets: Collection[Inlet]
+    doors: Collection[Door]
 
 
 def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpack[Options]) -> Starlette:
@@ -76,10 +79,12 @@ def app(platform: Client, *, auth: Authenticator | None = None, **options: Unpac
         options.get("most_streams", MOST_STREAMS), options.get("most_streams_each", MOST_STREAMS_EACH)
     )
     desk = Desk(entrance, surroundings, streams, options.get("most_bytes", MOST_BYTES))
-    return assemble(desk, OPERATIONS, options.get("inlets", ()))
+    return assemble(desk, OPERATIONS, options.get("inlets", ()), options.get("doors", ()))
 
 
-def assemble(desk: "Desk", operations: Iterable[AnyOperation], inlets: Collection[Inlet]) -> Starlette:
+def assemble(
+    desk: "Desk", operations: Iterable[AnyOperation], inlets: Collection[Inlet] = (), doors: Collection[Door] = ()
+) -> Starlette:
     """Return the application in which a desk answers these operations."""
     surroundings = desk.surroundings
     by_path: defaultdict[str, dict[str, AnyOperation]] = defaultdict(dict)
@@ -92,6 +97,9 @@ def assemble(desk: "Desk", operations: Iterable[AnyOperation], inlets: Collectio
         Route("/v1/openapi.json", _show_document),
     ]
     routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in inlets]
+    for door in doors:
+        routes += [Route(path, Doorway(desk, door)) for path in door.paths]
+        routes += [Route(path, Doorway(desk, door, is_public=True)) for path in door.public_paths]
     made = Starlette(routes=routes, exception_handlers={HTTPException: _refuse})
     made.router.redirect_slashes = False
     made.state.surroundings = surroundings
@@ -161,6 +169,30 @@ class Desk:
         body = _adapter(kind).dump_json(found.value, by_alias=True)
         return Response(body, found.status, {**_JSON, **found.headers})
 
+    async def visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
+        """Let a door serve who calls there."""
+        return await _or_problem(self._visit(door, request, is_public=is_public), type(door).__name__)
+
+    async def _visit(self, door: Door, request: Request, *, is_public: bool) -> ASGIApp:
+        surroundings, has_auth = self.surroundings, self._entrance.auth is not None
+        services = surroundings.services
+        if is_public:
+            self._entrance.let_post(request, services.clock)
+            visit = Visit(services, None, surroundings.follow_tree, has_auth)
+            return Visiting(door, visit, await self._read(request), surroundings)
+        caller = await self._entrance.admit(request, services.clock)
+        visit = Visit(services, surroundings.client_of(caller), surroundings.follow_tree, has_auth)
+        body, name = await self._read(request), name_of(caller)
+        self._streams.take(name)
+        return Visiting(
+            door,
+            visit,
+            body,
+            surroundings,
+            partial(self._entrance.is_still_in, request),
+            partial(self._streams.give_back, name),
+        )
+
     async def _parse_sent(self, operation: AnyOperation, request: Request) -> Form:
         body = await self._read(request)
         if not body and operation.sent is Nothing:
@@ -229,6 +261,23 @@ class Opening:
             answer = await self._desk.take(self._inlet, Request(scope, receive))
         else:
             answer = _problem_response(_wrong_method(method), {"allow": "POST"})
+        await answer(scope, receive, send)
+
+
+class Doorway:
+    """The place of a door."""
+
+    def __init__(self, desk: Desk, door: Door, *, is_public: bool = False) -> None:
+        self._desk = desk
+        self._door = door
+        self._is_public = is_public
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        method = str(scope["method"])
+        if self._is_public and method not in ("GET", "HEAD"):
+            answer: ASGIApp = _problem_response(_wrong_method(method), {"allow": "GET"})
+        else:
+            answer = await self._desk.visit(self._door, Request(scope, receive), is_public=self._is_public)
         await answer(scope, receive, send)
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Coroutine
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TypeVar
 
@@ -9,7 +10,7 @@ from soorma_ai.domain.identity import Caller
 from soorma_ai.errors import DeadlineExceeded, LocalProtocolError, StoreUnavailable
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
-from soorma_ai.server.tail import Tail
+from soorma_ai.server.tail import Tail, tree_key
 
 T = TypeVar("T")
 
@@ -49,6 +50,14 @@ class Surroundings:
         """End the streams, and answer what waits."""
         self._ending.set()
         self.tail.wake_all()
+
+    def follow_tree(self, root_plan_id: str) -> AbstractContextManager[asyncio.Event]:
+        """An event that is set when something has come for a tree of plans."""
+        return self.tail.follow(tree_key(root_plan_id), self.services)
+
+    async def ended(self) -> None:
+        """Wait until the server ends."""
+        await self._ending.wait()
 
     async def wait_for(self, work: Coroutine[object, object, T], seconds: float) -> T:
         """Return what `work` comes to, which raises DeadlineExceeded by itself after so many seconds. Raise

@@ -18,6 +18,8 @@ HEAVY = {
     "tenacity": "a model is asked",
     "starlette": "the platform is served",
     "uvicorn": "the platform is served",
+    "a2a": "agents of others are spoken to",
+    "google.protobuf": "agents of others are spoken to",
     "vcr": "recordings are played",
     "cel": "an approval has a condition",
     "jinja2": "a prompt is rendered",

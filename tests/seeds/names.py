@@ -3,7 +3,6 @@
 from dataclasses import dataclass, field
 
 FRAMEWORK = "the framework makes it from the delivery in hand"
-GATEWAY = "comes later, with the A2A gateway"
 
 
 @dataclass(frozen=True)
@@ -149,9 +148,26 @@ SKETCHES: dict[str, Sketch] = {
         },
         {"process_message()": "what yields is iterated, and not awaited"},
     ),
-    "A2AAgentCard": Sketch("", why=GATEWAY),
-    "A2ATask": Sketch("", why=GATEWAY),
-    "A2ATaskResponse": Sketch("", why=GATEWAY),
-    "A2ASkill": Sketch("", why=GATEWAY),
-    "A2AAuthentication": Sketch("", why=GATEWAY),
+    "A2AAuthType": Sketch("gateways.a2a.A2AAuthType"),
+    "A2AAuthentication": Sketch("gateways.a2a.A2AAuthentication", fields("schemes credentials")),
+    "A2ASkill": Sketch("gateways.a2a.A2ASkill", fields("id name description tags inputSchema outputSchema")),
+    "A2AAgentCard": Sketch(
+        "gateways.a2a.A2AAgentCard", fields("name description url version provider capabilities skills authentication")
+    ),
+    "A2APart": Sketch("gateways.a2a.A2APart", fields("type text data mimeType")),
+    "A2AMessage": Sketch("gateways.a2a.A2AMessage", fields("role parts")),
+    "A2ATask": Sketch("gateways.a2a.A2ATask", fields("id sessionId message metadata")),
+    "A2ATaskStatus": Sketch("gateways.a2a.A2ATaskStatus"),
+    "A2ATaskResponse": Sketch("gateways.a2a.A2ATaskResponse", fields("id sessionId status message error")),
+    "A2AGatewayHelper": Sketch(
+        "gateways.a2a.A2AGatewayHelper",
+        {
+            "agent_to_card": "agent gateway_url auth",
+            "task_to_event": "task event_type response_event",
+            "event_to_response": "event task_id",
+        },
+    ),
+    "ActionRequestEvent": Sketch("", why="an event is an `EventEnvelope`, whatever its topic"),
+    "ActionResultEvent": Sketch("", why="an event is an `EventEnvelope`, whatever its topic"),
+    "GatewayHelper": Sketch("", why="an earlier page's draft of `A2AGatewayHelper`"),
 }

@@ -10,7 +10,6 @@ from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown
 DRAWING = NotRun("a drawing, no code")
 FILES = NotRun("a list of files of an earlier implementation")
 BEFORE = NotRun("shows the code before the refactoring")
-LATER_GATEWAY = NotRun("comes later: the A2A gateway")
 
 Rows = tuple[tuple[int, str, How], ...]
 
@@ -24,8 +23,8 @@ def tests_in(file: str) -> Callable[..., tuple[str, ...]]:
     return lambda *names: tuple(f"seeds/test_{file}.py::{name}" for name in names)
 
 
-tools, workers, planners, people, bus, registry = map(
-    tests_in, ("tools", "workers", "planners", "people", "bus_and_memory", "registry")
+tools, workers, planners, people, bus, registry, gateway = map(
+    tests_in, ("tools", "workers", "planners", "people", "bus_and_memory", "registry", "gateway")
 )
 
 
@@ -339,7 +338,7 @@ SDK_REFACTORING_PLAN: Rows = (
         Names(registry("test_an_agent_is_discovered_with_the_events_by_which_it_is_asked")),
     ),
     (29, "A2A Gateway Pattern", DRAWING),
-    (30, "A2A Gateway Pattern", LATER_GATEWAY),
+    (30, "A2A Gateway Pattern", Names(gateway("test_a_task_is_a_request_and_its_reply_is_the_answer"))),
     (
         31,
         "RF-SDK-010: Memory SDK Alignment with Service Endpoints",
@@ -356,9 +355,16 @@ SDK_REFACTORING_PLAN: Rows = (
     (32, "RF-SDK-011: Tracker via Events, Not API", Runs(bus("test_a_worker_reports_its_progress_by_an_event"))),
     (33, "RF-SDK-012: Common Library DTOs", BEFORE),
     (34, "RF-SDK-012: Common Library DTOs", Names(planners("test_the_event_decides_which_state_follows"))),
-    (35, "RF-SDK-012: Common Library DTOs", LATER_GATEWAY),
+    (35, "RF-SDK-012: Common Library DTOs", Names(gateway("test_an_agent_is_told_as_a_card"))),
     (36, "RF-SDK-012: Common Library DTOs", Names()),
-    (37, "RF-SDK-012: Common Library DTOs", LATER_GATEWAY),
+    (
+        37,
+        "RF-SDK-012: Common Library DTOs",
+        Names(
+            gateway("test_an_agent_is_told_as_a_card", "test_a_task_is_a_request_and_its_reply_is_the_answer"),
+            "events are envelopes; an agent is a registration, or as the registry finds it",
+        ),
+    ),
     (
         38,
         "6.1 Breaking Changes",

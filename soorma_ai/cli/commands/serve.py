@@ -14,6 +14,7 @@ from soorma_ai.cli.options import Access, with_access
 from soorma_ai.cli.running import log_to_stderr, open_platform
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.ports import Authenticator, Inlet
+from soorma_ai.runtime.client.doors import Door
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
@@ -70,7 +71,8 @@ async def _serve(
         platform = await open_platform(stack, access, agents)
         await platform.start(*agents)
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
-        options, auth = Options(roles=roles, inlets=inlets), find_out(platform) if find_out else None
+        doors = [agent for agent in agents if isinstance(agent, Door)]
+        options, auth = Options(roles=roles, inlets=inlets, doors=doors), find_out(platform) if find_out else None
         if names:
             options["hosts"] = names
         running = ", ".join(one_line(agent.name) for agent in agents)

@@ -71,7 +71,7 @@ class Client(Upkeep):
         the key was used for other data, Overloaded when too much is waiting or held, Held as `request` does.
         """
         registered = await intake.goal_taken(self.services.store.registry, self.person.tenant_id, goal, planner)
-        event_id = self._event_id(goal, idempotency_key)
+        event_id = self.event_id(goal, idempotency_key)
         given = intake.check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
@@ -159,7 +159,7 @@ class Client(Upkeep):
         given = intake.check_data(definition, data)
         event = new_event(
             await self._lineage(session_id, plan_id),
-            event_id=self._event_id(event_type, idempotency_key),
+            event_id=self.event_id(event_type, idempotency_key),
             source=CLIENT,
             topic=where,
             type=event_type,
@@ -298,12 +298,13 @@ class Client(Upkeep):
         self, event_type: str, data: Data, timeout: float | timedelta, key: str | None, session: str | None
     ) -> tuple[EventEnvelope, EventDefinition, Expectation]:
         definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
-        event_id, until_then = self._event_id(event_type, key), timedelta(seconds=seconds(timeout))
+        event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
         given, lineage, now = intake.check_data(definition, data), await self._lineage(session), self._now()
         event = intake.request_of(definition, given, event_id, lineage, now, None)
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
 
-    def _event_id(self, event_type: str, idempotency_key: str | None) -> str:
+    def event_id(self, event_type: str, idempotency_key: str | None) -> str:
+        """Return the id of the event that this person sends under this key; without one, a new id."""
         if idempotency_key is None:
             return self.services.clock.new_id()
         return derived_id(CLIENT, self.person.tenant_id, self.person.user_id, event_type, idempotency_key)

@@ -1,0 +1,135 @@
+"""Cards: what can be asked of a platform, as the protocol tells it. Goals are skills."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from a2a.types import (
+    AgentCapabilities,
+    AgentCard,
+    AgentExtension,
+    AgentInterface,
+    AgentSkill,
+    HTTPAuthSecurityScheme,
+    SecurityRequirement,
+    SecurityScheme,
+    StringList,
+)
+from a2a.utils.constants import PROTOCOL_VERSION_1_0, TransportProtocol
+
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.domain.schemas import ANY_OBJECT
+from soorma_ai.domain.values import JsonObject, compact
+from soorma_ai.gateways.a2a.forms import A2AAgentCard, A2AAuthentication, A2AAuthType, A2ASkill
+from soorma_ai.gateways.a2a.parts import JSON, TEXT
+from soorma_ai.gateways.a2a.tasks import struct_of
+
+# Under this name a card tells the schemas of each skill, as JSON text: {"payload": ..., "response": ...} by skill.
+SCHEMAS = "urn:soorma:a2a:schemas:v1"
+BEARER = "bearer"
+
+
+@dataclass(frozen=True)
+class Front:
+    """What a card says of a gateway beside its skills."""
+
+    name: str
+    description: str
+    version: str
+    rpc_url: str
+    rest_url: str
+    asks_for_token: bool
+
+
+def goals_of(known: Iterable[RegisteredEvent], only: Sequence[str] | None) -> list[RegisteredEvent]:
+    """Return the goals that may be asked for, by name."""
+    goals = (one for one in known if one.role is EventRole.TAKES_AS_GOAL)
+    return sorted(
+        (one for one in goals if only is None or one.definition.event_name in only),
+        key=lambda one: (one.definition.event_name, one.agent),
+    )
+
+
+def card_of(front: Front, goals: Sequence[RegisteredEvent]) -> AgentCard:
+    schemes = {BEARER: SecurityScheme(http_auth_security_scheme=HTTPAuthSecurityScheme(scheme=BEARER))}
+    needed = [SecurityRequirement(schemes={BEARER: StringList()})]
+    return AgentCard(
+        name=front.name,
+        description=front.description,
+        version=front.version,
+        supported_interfaces=[
+            _interface(front.rpc_url, TransportProtocol.JSONRPC),
+            _interface(front.rest_url, TransportProtocol.HTTP_JSON),
+        ],
+        capabilities=AgentCapabilities(
+            streaming=True, push_notifications=False, extended_agent_card=True, extensions=[_schemas(goals)]
+        ),
+        security_schemes=schemes if front.asks_for_token else None,
+        security_requirements=needed if front.asks_for_token else None,
+        default_input_modes=[JSON, TEXT],
+        default_output_modes=[JSON, TEXT],
+        skills=[_skill(name, found) for name, found in by_name(goals).items()],
+    )
+
+
+def early_card_of(front: Front, goals: Sequence[RegisteredEvent]) -> A2AAgentCard:
+    """Return the card in the form that the seed documents print."""
+    scheme = A2AAuthType.API_KEY if front.asks_for_token else A2AAuthType.NONE
+    return A2AAgentCard(
+        name=front.name,
+        description=front.description,
+        version=front.version,
+        url=front.rpc_url,
+        provider={"organization": "soorma"},
+        capabilities={"streaming": False, "pushNotifications": False},
+        skills=[
+            A2ASkill(
+                id=name,
+                name=name,
+                description=found[0].definition.description,
+                tags=[one.agent for one in found],
+                inputSchema=found[0].definition.payload_schema,
+                outputSchema=found[0].definition.response_schema,
+            )
+            for name, found in by_name(goals).items()
+        ],
+        authentication=A2AAuthentication(schemes=[scheme]),
+    )
+
+
+def by_name(goals: Iterable[RegisteredEvent]) -> dict[str, list[RegisteredEvent]]:
+    found: dict[str, list[RegisteredEvent]] = {}
+    for one in goals:
+        found.setdefault(one.definition.event_name, []).append(one)
+    return found
+
+
+def _interface(url: str, binding: TransportProtocol) -> AgentInterface:
+    return AgentInterface(url=url, protocol_binding=binding.value, protocol_version=PROTOCOL_VERSION_1_0)
+
+
+def _skill(name: str, found: Sequence[RegisteredEvent]) -> AgentSkill:
+    definition = found[0].definition
+    return AgentSkill(
+        id=name,
+        name=name,
+        description=definition.description or definition.when_to_use or name,
+        tags=[*(one.agent for one in found), *definition.synonyms],
+        input_modes=[JSON, TEXT],
+        output_modes=[JSON, TEXT],
+    )
+
+
+def _schemas(goals: Sequence[RegisteredEvent]) -> AgentExtension:
+    told: JsonObject = {name: compact(_shapes(found[0].definition)) for name, found in by_name(goals).items()}
+    return AgentExtension(
+        uri=SCHEMAS,
+        description="JSON Schemas of what each skill takes and gives, as JSON text.",
+        params=struct_of(told),
+    )
+
+
+def _shapes(definition: EventDefinition) -> JsonObject:
+    shapes: JsonObject = {"payload": definition.payload_schema or ANY_OBJECT}
+    if definition.response_schema is not None:
+        shapes["response"] = definition.response_schema
+    return shapes

@@ -1,0 +1,151 @@
+"""The gateway: an agent whose door speaks A2A."""
+
+from collections.abc import Collection
+from datetime import timedelta
+from typing import Any
+
+from a2a.server.context import ServerCallContext
+from a2a.server.routes import ServerCallContextBuilder, create_jsonrpc_routes, create_rest_routes
+from a2a.utils.constants import AGENT_CARD_WELL_KNOWN_PATH
+from a2a.utils.error_handlers import build_rest_error_payload
+from a2a.utils.errors import A2AError
+from google.protobuf.json_format import MessageToDict
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+from typing_extensions import Unpack
+
+from soorma_ai.agents.agent import Agent, AgentOptions, span
+from soorma_ai.domain.events import Lineage
+from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.domain.values import digest, json_object
+from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
+from soorma_ai.gateways.a2a.early import begun_by, message_of, parse, response_of, says_again
+from soorma_ai.gateways.a2a.handler import FRONT, VISIT, Offer, PlanTasks, as_a2a, caller_of
+from soorma_ai.gateways.a2a.looking import turn_of
+from soorma_ai.runtime.client.doors import Receive, Scope, Send, Visit
+
+RPC = "/a2a"
+REST = "/a2a/v1"
+EARLY_CARD = "/.well-known/agent.json"
+EARLY_TASKS = "/tasks/send"
+PATIENCE = timedelta(minutes=5)
+_CARD_AGE = "max-age=60"
+
+
+class A2AGateway(Agent):
+    """Lets agents of others ask for goals by A2A: goals are skills, plans are tasks, questions are INPUT_REQUIRED.
+
+    `skills` are the goals that may be asked for, by default all that the caller's tenant knows; the public card tells
+    those of `tenant_id` (else of tenant default). A message that names no skill means `default`, or the only one
+    there is. `url` is where others find this server, where that is not what they called. A caller who waits is
+    answered after `patience` at the latest, with the task as it is by then.
+    """
+
+    def __init__(
+        self,
+        name: str = "a2a",
+        description: str = "Plans that agents carry out.",
+        *,
+        skills: Collection[str] | None = None,
+        default: str | None = None,
+        url: str | None = None,
+        patience: timedelta = PATIENCE,
+        **options: Unpack[AgentOptions],
+    ) -> None:
+        super().__init__(name, description, **options)
+        self._only = tuple(skills) if skills is not None else None
+        self._url = url.rstrip("/") if url else None
+        self._patience = span("patience", name, patience).total_seconds()
+        self._tasks = PlanTasks(Offer(self._only, default, self._patience))
+        contexts = _Contexts(self)
+        self._application = Starlette(
+            routes=[
+                Route(EARLY_TASKS, self._send, methods=["POST"]),
+                Route(AGENT_CARD_WELL_KNOWN_PATH, self._show_card),
+                Route(EARLY_CARD, self._show_early_card),
+                *create_jsonrpc_routes(self._tasks, RPC, contexts),
+                *create_rest_routes(self._tasks, contexts, path_prefix=REST),  # the last, since it takes any path
+            ]
+        )
+        self._application.router.redirect_slashes = False
+
+    @property
+    def paths(self) -> Collection[str]:
+        return (RPC, f"{REST}/{{rest:path}}", EARLY_TASKS)
+
+    @property
+    def public_paths(self) -> Collection[str]:
+        return (AGENT_CARD_WELL_KNOWN_PATH, EARLY_CARD)
+
+    async def serve(self, visit: Visit, scope: Scope, receive: Receive, send: Send) -> None:
+        scope[VISIT] = visit
+        await self._application(scope, receive, send)
+
+    def front(self, request: Request) -> Front:
+        base = self._url or str(request.base_url).rstrip("/")
+        return Front(
+            name=self.name,
+            description=self.description,
+            version=self.version,
+            rpc_url=base + RPC,
+            rest_url=base + REST,
+            asks_for_token=visit_of(request).asks_for_token,
+        )
+
+    async def _show_card(self, request: Request) -> Response:
+        card = card_of(self.front(request), await self._public_goals(request))
+        return _card_response(request, MessageToDict(card))
+
+    async def _show_early_card(self, request: Request) -> Response:
+        card = early_card_of(self.front(request), await self._public_goals(request))
+        return _card_response(request, card.model_dump(mode="json", exclude_none=True))
+
+    async def _public_goals(self, request: Request) -> list[RegisteredEvent]:
+        registry = visit_of(request).services.store.registry
+        return goals_of(await registry.known_events(self.tenant_id or Lineage.tenant_id), self._only)
+
+    async def _send(self, request: Request) -> Response:
+        """Take a task of the early form, and answer with how it is when its turn is over."""
+        visit, client = caller_of(request.scope[VISIT])
+        try:
+            with as_a2a():
+                task = parse(await request.body())
+                found = await begun_by(client, await self._tasks.goals(client), task)
+                message = message_of(task, found[1] if found else None)
+                is_known = found is not None and says_again(message, *found)
+                task_id = found[1].task_id if found and is_known else await self._tasks.take(client, message)
+                standing = await turn_of(visit, client, task_id, self._patience)
+                told = response_of(task, standing)
+        except A2AError as error:
+            payload = build_rest_error_payload(error)
+            return JSONResponse(payload, payload["error"]["code"])
+        return JSONResponse(told.model_dump(mode="json", exclude_none=True))
+
+
+class _Contexts(ServerCallContextBuilder):
+    """Tells the operations who calls, and where."""
+
+    def __init__(self, gateway: A2AGateway) -> None:
+        self._gateway = gateway
+
+    def build(self, request: Request) -> ServerCallContext:
+        state: dict[str, Any] = {
+            "headers": dict(request.headers),
+            VISIT: visit_of(request),
+            FRONT: self._gateway.front(request),
+        }
+        return ServerCallContext(state=state)
+
+
+def visit_of(request: Request) -> Visit:
+    return request.scope[VISIT]
+
+
+def _card_response(request: Request, card: dict[str, Any]) -> Response:
+    etag = f'"{digest(json_object("a card", card))}"'
+    headers = {"etag": etag, "cache-control": _CARD_AGE}
+    if request.headers.get("if-none-match") == etag:
+        return Response(status_code=304, headers=headers)
+    return JSONResponse(card, headers=headers)

@@ -1,0 +1,346 @@
+"""The protocol's operations, each of which looks at plans or steers them: there is no other store of tasks."""
+
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from contextlib import aclosing, contextmanager
+from dataclasses import dataclass
+from secrets import token_hex
+from typing import NoReturn
+
+from a2a.server.context import ServerCallContext
+from a2a.server.events.event_queue import Event
+from a2a.server.request_handlers.request_handler import RequestHandler
+from a2a.types import (
+    AgentCard,
+    CancelTaskRequest,
+    DeleteTaskPushNotificationConfigRequest,
+    GetExtendedAgentCardRequest,
+    GetTaskPushNotificationConfigRequest,
+    GetTaskRequest,
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse,
+    ListTasksRequest,
+    ListTasksResponse,
+    Message,
+    Role,
+    SendMessageRequest,
+    SubscribeToTaskRequest,
+    Task,
+    TaskArtifactUpdateEvent,
+    TaskPushNotificationConfig,
+    TaskState,
+    TaskStatusUpdateEvent,
+)
+from a2a.utils.constants import DEFAULT_LIST_TASKS_PAGE_SIZE
+from a2a.utils.errors import (
+    A2AError,
+    InternalError,
+    InvalidParamsError,
+    PushNotificationNotSupportedError,
+    TaskNotCancelableError,
+    TaskNotFoundError,
+    UnsupportedOperationError,
+)
+from a2a.utils.proto_utils import validate_proto_required_fields
+from a2a.utils.task import HistoryLengthConfig, apply_history_length, validate_history_length, validate_page_size
+
+from soorma_ai.domain.expectations import Wait
+from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision
+from soorma_ai.domain.registry import RegisteredEvent
+from soorma_ai.domain.values import JsonObject, clip, derived_id
+from soorma_ai.errors import Forbidden, Held, LocalProtocolError, NotFound, SoormaError, TransientError
+from soorma_ai.gateways.a2a.cards import Front, by_name, card_of, goals_of
+from soorma_ai.gateways.a2a.listing import behind, is_asked_for, list_tasks, token_of
+from soorma_ai.gateways.a2a.looking import find, follow, turn_of
+from soorma_ai.gateways.a2a.parts import object_of, payload_of, read
+from soorma_ai.gateways.a2a.tasks import FINAL, TURN_OVER, Standing, artifacts_of, history_of, status_of, task_of
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.doors import Visit
+from soorma_ai.runtime.handling.logs import warn
+
+VISIT = "soorma.visit"
+FRONT = "soorma.front"
+LONGEST_ID = 200
+CANCEL_SECONDS = 5.0
+
+# Names in a message's metadata by which its sender says what the parts cannot.
+SKILL = "skill"
+PLANNER = "planner"
+WAIT_ID = "wait_id"
+DECISION = "decision"
+NOTE = "note"
+
+
+@dataclass(frozen=True)
+class Offer:
+    """Goals that may be asked for: all of a tenant, or `only` these; and the one that a message means which names
+    none."""
+
+    only: tuple[str, ...] | None
+    default: str | None
+    patience: float
+
+
+class PlanTasks(RequestHandler):
+    """Answers for whoever the server has let in, as `context.state[VISIT]` says."""
+
+    def __init__(self, offer: Offer) -> None:
+        self._offer = offer
+
+    async def on_get_task(self, params: GetTaskRequest, context: ServerCallContext) -> Task | None:
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            validate_history_length(params)
+            return await _whole(client, await find(client, params.id), params)
+
+    async def on_list_tasks(self, params: ListTasksRequest, context: ServerCallContext) -> ListTasksResponse:
+        _, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            size = params.page_size if params.HasField("page_size") else DEFAULT_LIST_TASKS_PAGE_SIZE
+            validate_page_size(size)
+            validate_history_length(params)
+            listed = [one for one in await list_tasks(client, params) if is_asked_for(one, params)]
+            found = behind(listed, params.page_token)
+            page = found[:size]
+            is_whole = params.HasField("history_length") and params.history_length > 0
+            return ListTasksResponse(
+                tasks=[await _whole(client, one, params) if is_whole else task_of(one) for one in page],
+                next_page_token=token_of(page[-1]) if len(found) > size else "",
+                page_size=size,
+                total_size=len(listed),
+            )
+
+    async def on_cancel_task(self, params: CancelTaskRequest, context: ServerCallContext) -> Task | None:
+        visit, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            standing = await find(client, params.id)
+            if standing.is_final:
+                raise TaskNotCancelableError(f"the task is over: {TaskState.Name(standing.state)}")
+            try:
+                was_going = await client.cancel(standing.plan.plan_id)
+            except NotFound as error:
+                raise TaskNotCancelableError("people have not approved the goal yet") from error
+            if not was_going:
+                raise TaskNotCancelableError("the task is over")
+            ended = await turn_of(visit, client, params.id, CANCEL_SECONDS, FINAL)
+            return await _whole(client, ended, None)
+
+    async def on_message_send(self, params: SendMessageRequest, context: ServerCallContext) -> Task | Message:
+        visit, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            validate_history_length(params.configuration)
+            task_id = await self.take(client, params.message)
+            if params.configuration.return_immediately:
+                standing = await find(client, task_id)
+            else:
+                standing = await turn_of(visit, client, task_id, self._offer.patience)
+            return await _whole(client, standing, params.configuration)
+
+    async def on_message_send_stream(
+        self, params: SendMessageRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        visit, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            validate_history_length(params.configuration)
+            task_id = await self.take(client, params.message)
+            async with aclosing(_told(visit, client, task_id, params.configuration)) as events:
+                async for standing, event in events:
+                    yield event
+                    if standing.state in TURN_OVER and not standing.is_final:
+                        return  # it is the caller's turn
+
+    async def on_subscribe_to_task(
+        self, params: SubscribeToTaskRequest, context: ServerCallContext
+    ) -> AsyncGenerator[Event, None]:
+        visit, client = caller_of(context.state[VISIT])
+        with as_a2a():
+            validate_proto_required_fields(params)
+            standing = await find(client, params.id)
+            if standing.is_final:
+                raise UnsupportedOperationError(f"the task is over: {TaskState.Name(standing.state)}")
+            async with aclosing(_told(visit, client, params.id, None)) as events:
+                async for _, event in events:
+                    yield event
+
+    async def on_create_task_push_notification_config(
+        self, params: TaskPushNotificationConfig, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        _refuse_push()
+
+    async def on_get_task_push_notification_config(
+        self, params: GetTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> TaskPushNotificationConfig:
+        _refuse_push()
+
+    async def on_list_task_push_notification_configs(
+        self, params: ListTaskPushNotificationConfigsRequest, context: ServerCallContext
+    ) -> ListTaskPushNotificationConfigsResponse:
+        _refuse_push()
+
+    async def on_delete_task_push_notification_config(
+        self, params: DeleteTaskPushNotificationConfigRequest, context: ServerCallContext
+    ) -> None:
+        _refuse_push()
+
+    async def on_get_extended_agent_card(
+        self, params: GetExtendedAgentCardRequest, context: ServerCallContext
+    ) -> AgentCard:
+        _, client = caller_of(context.state[VISIT])
+        front: Front = context.state[FRONT]
+        with as_a2a():
+            return card_of(front, await self.goals(client))
+
+    async def goals(self, client: Client) -> list[RegisteredEvent]:
+        known = await client.services.store.registry.known_events(client.person.tenant_id)
+        return goals_of(known, self._offer.only)
+
+    async def take(self, client: Client, message: Message) -> str:
+        """Take a message: a goal, or the answer to a question of a task. Return the task's id."""
+        if message.role == Role.ROLE_AGENT:
+            raise InvalidParamsError("a message to this agent is its user's: role ROLE_USER")
+        words, data = read(message.parts)
+        about = object_of(message.metadata)
+        if message.task_id:
+            await _answer(client, message, words, data, about)
+            return message.task_id
+        return await self._begin(client, message, words, data, about)
+
+    async def _begin(self, client: Client, message: Message, words: str, data: JsonObject, about: JsonObject) -> str:
+        goal = self._meant(await self.goals(client), about)
+        name, key = goal.definition.event_name, message.message_id
+        context = message.context_id or derived_id("a2a", client.event_id(name, key))
+        if len(context) > LONGEST_ID or not context.isprintable():
+            raise InvalidParamsError(f"contextId: give up to {LONGEST_ID} printable characters")
+        payload = payload_of(words, data, goal.definition.payload_schema)
+        try:
+            plan = await client.submit(name, payload, session_id=context, idempotency_key=key, planner=goal.agent)
+        except Held as held:
+            return held.request_id
+        except NotFound as error:
+            raise InvalidParamsError(str(error)) from error
+        return plan.plan_id
+
+    def _meant(self, goals: Sequence[RegisteredEvent], about: JsonObject) -> RegisteredEvent:
+        """Return the goal that a message means. Raise InvalidParamsError where it could mean several."""
+        named, planner = about.get(SKILL) or self._offer.default, about.get(PLANNER)
+        fitting = [one for one in goals if named in (None, one.definition.event_name) and planner in (None, one.agent)]
+        if len(fitting) == 1:
+            return fitting[0]
+        names = ", ".join(by_name(goals)) or "none"
+        if not fitting:
+            raise InvalidParamsError(f"there is no skill {clip(repr(named), 80)}; skills: {names}")
+        if len(by_name(fitting)) > 1:
+            raise InvalidParamsError(f"say in the message's metadata which {SKILL!r} is meant: {names}")
+        who = ", ".join(one.agent for one in fitting)
+        raise InvalidParamsError(f"say in the message's metadata which {PLANNER!r} is meant: {who}")
+
+
+async def _answer(client: Client, message: Message, words: str, data: JsonObject, about: JsonObject) -> None:
+    """Answer a question of a task. The same message again is the same answer."""
+    standing = await find(client, message.task_id)
+    if message.context_id and message.context_id != standing.context_id:
+        raise InvalidParamsError(f"contextId: the task belongs to {standing.context_id}")
+    answer_id = derived_id("a2a answer", client.person.tenant_id, client.person.user_id, message.message_id)
+    named = about.get(WAIT_ID)
+    asked = [wait for wait in standing.asked if named in (None, wait.wait_id)]
+    if len(asked) != 1:
+        await _must_be_said_before(client, standing, answer_id, len(asked))
+        return
+    payload, decision = said(asked[0], words, data, about)
+    note = about.get(NOTE)
+    outcome = await client.answer(
+        asked[0].wait_id, payload, decision=decision, note=note if isinstance(note, str) else "", answer_id=answer_id
+    )
+    if outcome == INVALID:
+        raise InvalidParamsError(f"the answer does not count: {outcome.detail}")
+    if outcome != ACCEPTED:
+        raise UnsupportedOperationError(f"the answer came {outcome}: {outcome.detail}")
+
+
+async def _must_be_said_before(client: Client, standing: Standing, answer_id: str, asked: int) -> None:
+    """Raise why a message answers nothing, unless it is one that was taken before."""
+    plan_id = standing.plan.plan_id
+    for one in await client.services.store.plans.expectations(plan_id=plan_id, only_open=False):
+        if one.answer is not None and one.answer.answer_id == answer_id:
+            return
+    if asked:
+        ids = ", ".join(wait.wait_id for wait in standing.asked)
+        raise InvalidParamsError(f"several questions are open: say in the message's metadata which {WAIT_ID!r}: {ids}")
+    state = TaskState.Name(standing.state)
+    raise UnsupportedOperationError(f"the task asks nothing that this could answer: it is {state}")
+
+
+def said(wait: Wait, words: str, data: JsonObject, about: JsonObject) -> tuple[JsonObject, str | None]:
+    """Return payload and decision of an answer. The word approve or reject alone is that decision, where it may be."""
+    given = about.get(DECISION)
+    decision = given if isinstance(given, str) else None
+    word = words.strip().lower()
+    may_be_meant = {AnswerDecision.APPROVE, AnswerDecision.REJECT} & set(wait.allowed_decisions)
+    if not data and decision is None and word in may_be_meant:
+        return {"approved": word == AnswerDecision.APPROVE}, word
+    return payload_of(words, data, wait.response_schema), decision
+
+
+async def _whole(client: Client, standing: Standing, how: HistoryLengthConfig | None) -> Task:
+    """Return a task with what was said until now, as far as it is asked for."""
+    if how is not None and how.HasField("history_length") and how.history_length == 0:
+        return task_of(standing)
+    expectations = await client.services.store.plans.expectations(plan_id=standing.plan.plan_id, only_open=False)
+    return apply_history_length(task_of(standing, history_of(standing, expectations)), how)
+
+
+async def _told(
+    visit: Visit, client: Client, task_id: str, how: HistoryLengthConfig | None
+) -> AsyncGenerator[tuple[Standing, Event], None]:
+    """Yield a task, and what changes of it until it is over."""
+    is_first = True
+    async with aclosing(follow(visit, client, task_id)) as changes:
+        async for standing in changes:
+            if is_first:
+                is_first = False
+                yield standing, await _whole(client, standing, how)
+                continue
+            for event in _updates(standing):
+                yield standing, event
+
+
+def _updates(standing: Standing) -> Iterator[Event]:
+    for artifact in artifacts_of(standing):
+        yield TaskArtifactUpdateEvent(
+            task_id=standing.task_id, context_id=standing.context_id, artifact=artifact, last_chunk=True
+        )
+    yield TaskStatusUpdateEvent(task_id=standing.task_id, context_id=standing.context_id, status=status_of(standing))
+
+
+def caller_of(visit: Visit) -> tuple[Visit, Client]:
+    if visit.client is None:
+        raise InternalError("nobody said who calls")
+    return visit, visit.client
+
+
+@contextmanager
+def as_a2a() -> Generator[None]:
+    """Let errors out as the protocol's own. What is not a caller's to see does not exist."""
+    try:
+        yield
+    except A2AError:
+        raise
+    except NotFound as error:
+        raise TaskNotFoundError from error
+    except Forbidden as error:
+        raise UnsupportedOperationError(str(error)) from error
+    except LocalProtocolError as error:
+        raise InvalidParamsError(str(error)) from error
+    except TransientError as error:
+        raise InternalError(f"try again later: {error}") from error
+    except Exception as error:
+        error_id = token_hex(8)
+        warn("a2a_call_broke", bug=error, error_id=error_id, known=isinstance(error, SoormaError))
+        raise InternalError(f"error {error_id}; the log of the server says more") from error
+
+
+def _refuse_push() -> NoReturn:
+    raise PushNotificationNotSupportedError

@@ -1,0 +1,104 @@
+"""Tasks as they are kept: found by their ids, and followed until they are over."""
+
+from collections.abc import AsyncGenerator, Collection, Sequence
+from contextlib import aclosing
+
+from a2a.types import TaskState
+
+from soorma_ai.core.authority import check
+from soorma_ai.core.expecting.gates import gate_id
+from soorma_ai.core.plan.lifecycle import before_it_began
+from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
+from soorma_ai.domain.people import AnswerDecision
+from soorma_ai.domain.plans import PlanRecord, plan_id_of
+from soorma_ai.errors import NotFound
+from soorma_ai.gateways.a2a.tasks import TURN_OVER, Standing
+from soorma_ai.runtime.client.client import Client
+from soorma_ai.runtime.client.doors import Visit
+from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.runtime.views.plans import own_plan
+
+# What came is told at once; this is for what no event told.
+LOOK_AGAIN_SECONDS = 5.0
+
+
+async def find(client: Client, task_id: str) -> Standing:
+    """Return how it is with a task: a plan, or a goal that people have to approve first. Raise NotFound."""
+    try:
+        plan = await own_plan(client.services, client.person, task_id)
+    except NotFound:
+        return await _find_held(client, task_id)
+    return await _standing(client, plan, task_id)
+
+
+async def follow(
+    visit: Visit, client: Client, task_id: str, seconds: float | None = None
+) -> AsyncGenerator[Standing, None]:
+    """Yield how it is with a task now, and whenever that has changed, until it is over or the time is."""
+    clock = client.services.clock
+    end = None if seconds is None else clock.monotonic() + seconds
+    root, last = (await find(client, task_id)).plan.root_plan_id, None
+    with visit.follow(root) as woken:
+        while True:
+            standing = await find(client, task_id)
+            mark = (standing.state, tuple(wait.wait_id for wait in standing.asked))
+            if mark != last:
+                last = mark
+                yield standing
+            left = LOOK_AGAIN_SECONDS if end is None else min(LOOK_AGAIN_SECONDS, end - clock.monotonic())
+            if standing.is_final or left <= 0:
+                return
+            await until(woken, clock, left)
+
+
+async def turn_of(
+    visit: Visit, client: Client, task_id: str, seconds: float, over: Collection[TaskState] = TURN_OVER
+) -> Standing:
+    """Return how it is with a task when its turn is over, or when the time is."""
+    standing: Standing | None = None
+    async with aclosing(follow(visit, client, task_id, seconds)) as changes:
+        async for standing in changes:
+            if standing.state in over:
+                break
+    return standing or await find(client, task_id)
+
+
+async def _standing(client: Client, plan: PlanRecord, task_id: str) -> Standing:
+    if plan.status.is_final:
+        return Standing(task_id, plan)
+    is_root = plan.plan_id == plan.root_plan_id
+    found = await client.services.store.plans.open_in_tree(plan.root_plan_id)
+    return Standing(task_id, plan, _questions([one for one in found if is_root or one.plan_id == plan.plan_id]))
+
+
+async def _find_held(client: Client, goal_id: str) -> Standing:
+    """Return how it is with a goal that people had to approve, which is known by its own id from the beginning."""
+    plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
+    reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
+    goal = gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
+    if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or goal is None or not goal.target:
+        raise NotFound(missing)
+    check(client.person, "reply", reply, missing)
+    begun = await plans.plan(plan_id_of(goal.id, goal.target))
+    if begun is not None:
+        return await _standing(client, begun, goal_id)
+    plan = before_it_began(goal, goal.target)
+    if gate.status is ExpectationStatus.OPEN:
+        return Standing(goal_id, plan, _questions([gate]))
+    return Standing(goal_id, plan, rejected=_rejection(gate))
+
+
+def _rejection(gate: Expectation) -> str | None:
+    """Return why a goal was not let go; None where it was."""
+    if gate.answer is None:
+        waited = gate.status is ExpectationStatus.EXPIRED and gate.ask is not None
+        silence = gate.ask.on_expiry if gate.ask else AnswerDecision.REJECT
+        return "nobody approved it in time" if waited and silence is AnswerDecision.REJECT else None
+    if gate.answer.decision in (AnswerDecision.APPROVE, AnswerDecision.EDIT):
+        return None
+    said = gate.answer.note or gate.answer.payload.get("note")
+    return f"rejected by {gate.answer.user_id}" + (f": {said}" if said else "")
+
+
+def _questions(found: Sequence[Expectation]) -> tuple[Wait, ...]:
+    return tuple(wait for one in found if (wait := Wait.of(one)))

@@ -1,0 +1,164 @@
+"""Tasks: plans, and the questions of their trees, as the protocol tells them."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import assert_never
+
+from a2a.types import Artifact, Message, Part, Role, Task, TaskState, TaskStatus
+from google.protobuf.struct_pb2 import Struct
+from google.protobuf.timestamp_pb2 import Timestamp
+
+from soorma_ai.domain.expectations import Expectation, Wait
+from soorma_ai.domain.plans import PlanRecord, PlanStatus
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.gateways.a2a.parts import part_of
+
+FINAL = frozenset(
+    {
+        TaskState.TASK_STATE_COMPLETED,
+        TaskState.TASK_STATE_FAILED,
+        TaskState.TASK_STATE_CANCELED,
+        TaskState.TASK_STATE_REJECTED,
+    }
+)
+# What ends a turn of a conversation: the task is over, or it is somebody else's turn.
+TURN_OVER = FINAL | {TaskState.TASK_STATE_INPUT_REQUIRED}
+RESULT = "result"
+MOST_MESSAGES = 100
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How it is with a task. `task_id` is the plan's id, or the goal's where people had to approve that first.
+    `rejected` says why its goal was not let go."""
+
+    task_id: str
+    plan: PlanRecord
+    asked: tuple[Wait, ...] = ()
+    rejected: str | None = None
+
+    @property
+    def context_id(self) -> str:
+        return context_of(self.plan)
+
+    @property
+    def state(self) -> TaskState:
+        if self.rejected is not None:
+            return TaskState.TASK_STATE_REJECTED
+        return state_of(self.plan.status, is_asking=bool(self.asked))
+
+    @property
+    def is_final(self) -> bool:
+        return self.state in FINAL
+
+
+def context_of(plan: PlanRecord) -> str:
+    """Return the conversation that a plan belongs to: one of its own, where it has no session."""
+    return plan.lineage.session_id or plan.plan_id
+
+
+def state_of(status: PlanStatus, *, is_asking: bool) -> TaskState:
+    match status:
+        case PlanStatus.COMPLETED:
+            return TaskState.TASK_STATE_COMPLETED
+        case PlanStatus.FAILED:
+            return TaskState.TASK_STATE_FAILED
+        case PlanStatus.CANCELLED:
+            return TaskState.TASK_STATE_CANCELED
+        case PlanStatus.PENDING | PlanStatus.RUNNING | PlanStatus.PAUSED if is_asking:
+            return TaskState.TASK_STATE_INPUT_REQUIRED
+        case PlanStatus.PENDING:
+            return TaskState.TASK_STATE_SUBMITTED
+        case PlanStatus.RUNNING | PlanStatus.PAUSED:
+            return TaskState.TASK_STATE_WORKING
+        case _:
+            assert_never(status)
+
+
+def task_of(standing: Standing, told: Sequence[Message] = ()) -> Task:
+    """Return the whole task; `told` are the messages before its status."""
+    return Task(
+        id=standing.task_id,
+        context_id=standing.context_id,
+        status=status_of(standing),
+        artifacts=artifacts_of(standing),
+        history=list(told[-MOST_MESSAGES:]),
+        metadata=struct_of({"goal": standing.plan.goal_event, "plan_id": standing.plan.plan_id}),
+    )
+
+
+def status_of(standing: Standing) -> TaskStatus:
+    message = _message_of(standing)
+    return TaskStatus(state=standing.state, message=message, timestamp=timestamp_of(standing.plan.updated_at))
+
+
+def artifacts_of(standing: Standing) -> list[Artifact]:
+    plan = standing.plan
+    if plan.status is not PlanStatus.COMPLETED or plan.result is None:
+        return []
+    return [Artifact(artifact_id=RESULT, name=RESULT, parts=[part_of(plan.result)])]
+
+
+def history_of(standing: Standing, expectations: Iterable[Expectation]) -> list[Message]:
+    """Return what was said until now: the goal, the questions that are closed, and their answers."""
+    plan, said = standing.plan, list[Message]()
+    said.append(_said(standing, Role.ROLE_USER, plan.goal_id, [part_of(plan.goal_data)]))
+    open_now = {wait.wait_id for wait in standing.asked}
+    for one in expectations:
+        wait = Wait.of(one)
+        if wait is None or one.id in open_now:
+            continue
+        said.append(_question(standing, wait))
+        if one.answer is not None:
+            said.append(_said(standing, Role.ROLE_USER, one.answer.answer_id, [part_of(one.answer.payload)]))
+    return said
+
+
+def timestamp_of(moment: datetime) -> Timestamp:
+    stamp = Timestamp()
+    stamp.FromDatetime(moment)
+    return stamp
+
+
+def struct_of(content: JsonObject) -> Struct:
+    struct = Struct()
+    struct.update(content)
+    return struct
+
+
+def _message_of(standing: Standing) -> Message | None:
+    plan = standing.plan
+    if standing.rejected is not None:
+        return _said(standing, Role.ROLE_AGENT, f"{standing.task_id}:rejected", [part_of(standing.rejected)])
+    if plan.status in (PlanStatus.FAILED, PlanStatus.CANCELLED):
+        return _said(standing, Role.ROLE_AGENT, f"{plan.plan_id}:end", [part_of(plan.reason or str(plan.status))])
+    if standing.asked and not plan.status.is_final:
+        return _question(standing, standing.asked[0])
+    return None
+
+
+def question_data(wait: Wait) -> JsonObject:
+    """Return all that an answer has to know of a question beside its words."""
+    about: JsonObject = {
+        "wait_id": wait.wait_id,
+        "reason": wait.reason,
+        "response_schema": wait.response_schema,
+        "allowed_decisions": [str(one) for one in wait.allowed_decisions],
+        "approvers": list(wait.approvers),
+        "deadline": wait.deadline.isoformat() if wait.deadline else None,
+    }
+    if wait.proposed_event is not None:
+        about |= {"proposed_event": wait.proposed_event, "proposed_data": wait.proposed_data, "digest": wait.digest}
+    return about
+
+
+def _question(standing: Standing, wait: Wait) -> Message:
+    words = [part_of(wait.message)] if wait.message else []
+    return _said(standing, Role.ROLE_AGENT, wait.wait_id, [*words, part_of(question_data(wait))])
+
+
+def _said(standing: Standing, role: Role, message_id: str, parts: Sequence[Part]) -> Message:
+    return Message(
+        message_id=message_id, context_id=standing.context_id, task_id=standing.task_id, role=role, parts=parts
+    )

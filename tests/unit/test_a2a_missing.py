@@ -1,0 +1,21 @@
+"""Without a2a-sdk, the printed forms work, and what needs it says what to install."""
+
+import subprocess
+import sys
+
+import pytest
+
+WITHOUT = "import sys; sys.modules['a2a'] = None; from soorma_ai.gateways.a2a import A2ATask, A2AGatewayHelper"
+
+
+@pytest.mark.parametrize("name", ["A2AGateway", "A2AAgent"])
+def test_what_needs_the_library_says_how_to_get_it(name: str) -> None:
+    program = f"{WITHOUT}, {name}"
+    done = subprocess.run((sys.executable, "-c", program), check=False, capture_output=True, text=True)
+    assert done.returncode == 1
+    assert f"ConfigError: {name} needs a2a-sdk: pip install 'soorma-ai[a2a]'" in done.stderr
+
+
+def test_the_printed_forms_need_no_library() -> None:
+    done = subprocess.run((sys.executable, "-c", WITHOUT), check=False, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")

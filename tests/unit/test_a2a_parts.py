@@ -1,0 +1,91 @@
+"""Content of A2A messages: what goes out comes back, and what a schema asks for is found in what was said."""
+
+import math
+from typing import Any
+
+import pytest
+from a2a.types import Part
+from a2a.utils.errors import A2AError, ContentTypeNotSupportedError, InvalidParamsError
+from google.protobuf.struct_pb2 import Value
+
+from soorma_ai.gateways.a2a.parts import json_of, part_of, payload_of, read
+
+TEXT = {"type": "string"}
+NUMBER = {"type": "number"}
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"a": 1, "b": 1.5, "c": [True, None, "x", {"d": -0.5}]},
+        {"big": 2**53},
+        {"bigger": 2**53 + 1},
+        {"text": "äöü \U0001f600"},
+    ],
+)
+def test_an_object_comes_as_it_was_sent(content: Any) -> None:
+    assert read([part_of(content)]) == ("", content)
+    found = read([part_of(content)])[1]
+    assert {name: type(one) for name, one in found.items()} == {name: type(one) for name, one in content.items()}
+
+
+def test_words_are_lines_and_later_data_wins() -> None:
+    parts = [part_of("a"), part_of({"x": 1, "y": 1}), part_of("b"), part_of({"x": 2})]
+    assert read(parts) == ("a\nb", {"x": 2, "y": 1})
+
+
+@pytest.mark.parametrize(
+    ("part", "error"),
+    [
+        (Part(), InvalidParamsError),
+        (Part(raw=b"x"), ContentTypeNotSupportedError),
+        (Part(url="file:///etc/passwd"), ContentTypeNotSupportedError),
+        (Part(text="<b>", media_type="text/html"), ContentTypeNotSupportedError),
+        (Part(text="1", media_type="application/json; charset=utf-8"), InvalidParamsError),
+        (Part(text="{NaN", media_type="application/json"), InvalidParamsError),
+        (part_of([1]), InvalidParamsError),
+        (part_of(None), InvalidParamsError),
+    ],
+)
+def test_what_is_no_content_of_ours_is_refused(part: Part, error: type[A2AError]) -> None:
+    with pytest.raises(error):
+        read([part])
+
+
+@pytest.mark.parametrize("number", [math.nan, math.inf, -math.inf])
+def test_what_is_no_number_is_refused(number: float) -> None:
+    with pytest.raises(InvalidParamsError):
+        json_of(Value(number_value=number))
+
+
+@pytest.mark.parametrize(
+    ("words", "data", "schema", "payload"),
+    [
+        ("", {"x": 1}, {}, {"x": 1}),
+        ("tea", {}, {}, {"text": "tea"}),
+        ("tea", {"x": 1}, {"properties": {"x": NUMBER, "text": TEXT}}, {"x": 1, "text": "tea"}),
+        ("tea", {"text": "said"}, {"properties": {"text": TEXT}}, {"text": "said"}),
+        ("tea", {}, {"properties": {"topic": TEXT}}, {"topic": "tea"}),
+        ("tea", {}, {"properties": {"topic": TEXT, "note": TEXT}, "required": ["topic"]}, {"topic": "tea"}),
+        ("tea", {"x": 1}, {"properties": {"x": NUMBER}}, {"x": 1}),
+        ("tea", {"x": 1}, {"additionalProperties": False}, {"x": 1}),
+    ],
+)
+def test_words_go_where_the_schema_has_a_place_for_them(words: str, data: Any, schema: Any, payload: Any) -> None:
+    assert payload_of(words, data, schema) == payload
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"additionalProperties": False},
+        {"properties": {"x": NUMBER}},
+        {"properties": {"a": TEXT, "b": TEXT}},
+        {"properties": {"a": TEXT, "b": TEXT}, "required": ["a", "b"]},
+        {"properties": {"a": True}, "required": "a"},
+    ],
+)
+def test_words_alone_that_have_no_place_are_refused(schema: Any) -> None:
+    with pytest.raises(InvalidParamsError, match="do not say what is asked for"):
+        payload_of("tea", {}, schema)

@@ -1,0 +1,108 @@
+"""Plans as tasks: which state a plan's is, and what a card and another's task are here."""
+
+from typing import Any
+
+import pytest
+from a2a.types import AgentCard, AgentInterface, AgentSkill, Artifact, Message, Part, Task, TaskState, TaskStatus
+
+from soorma_ai import ConfigError
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.domain.registry import AgentKind, EventDefinition, EventRole, RegisteredEvent
+from soorma_ai.gateways.a2a.cards import Front, card_of, early_card_of, goals_of
+from soorma_ai.gateways.a2a.parts import part_of
+from soorma_ai.gateways.a2a.skills import LONGEST_DESCRIPTION, content_of, definitions_of, must_be_its_own, result_of
+from soorma_ai.gateways.a2a.tasks import FINAL, state_of
+
+SCHEMA = {"type": "object", "properties": {"count": {"type": "integer", "maximum": 2**60}}}
+FRONT = Front("shop", "Sells.", "1", "https://shop.example/a2a", "https://shop.example/a2a/v1", True)
+
+
+@pytest.mark.parametrize(
+    ("status", "silent", "asking"),
+    [
+        (PlanStatus.PENDING, "SUBMITTED", "INPUT_REQUIRED"),
+        (PlanStatus.RUNNING, "WORKING", "INPUT_REQUIRED"),
+        (PlanStatus.PAUSED, "WORKING", "INPUT_REQUIRED"),
+        (PlanStatus.COMPLETED, "COMPLETED", "COMPLETED"),
+        (PlanStatus.FAILED, "FAILED", "FAILED"),
+        (PlanStatus.CANCELLED, "CANCELED", "CANCELED"),
+    ],
+)
+def test_the_state_of_a_task_is_its_plans_and_its_questions(status: PlanStatus, silent: str, asking: str) -> None:
+    found = [state_of(status, is_asking=one) for one in (False, True)]
+    assert [TaskState.Name(one) for one in found] == [f"TASK_STATE_{silent}", f"TASK_STATE_{asking}"]
+    assert (found[0] in FINAL) is status.is_final
+
+
+def known(name: str, role: EventRole = EventRole.TAKES_AS_GOAL, agent: str = "orders") -> RegisteredEvent:
+    definition = EventDefinition(event_name=name, description=f"Does {name}.", payload_schema=SCHEMA)
+    return RegisteredEvent(agent, AgentKind.PLANNER, role, definition)
+
+
+def test_goals_are_skills_and_nothing_else_is() -> None:
+    goals = goals_of([known("b"), known("a"), known("a", agent="others"), known("c", EventRole.TAKES)], None)
+    card = card_of(FRONT, goals)
+    assert [(skill.id, list(skill.tags)) for skill in card.skills] == [("a", ["orders", "others"]), ("b", ["orders"])]
+    assert [one.id for one in early_card_of(FRONT, goals).skills] == ["a", "b"]
+    assert [one.definition.event_name for one in goals_of(goals, ("b",))] == ["b"]
+
+
+def test_a_card_of_ours_is_read_as_it_was_written() -> None:
+    (made,) = definitions_of("shop", card_of(FRONT, [known("order.place")]))
+    assert (made.event_name, made.description) == ("shop.order.place", "Does order.place.")
+    assert made.payload_schema == SCHEMA
+
+
+def test_a_strangers_card_cannot_take_names_or_space_that_are_not_its() -> None:
+    skills = [
+        AgentSkill(id=one, name="x", description="a\n\nb " * 1_000) for one in ("ok", "no no", "", "../x", "a" * 101)
+    ]
+    (made,) = definitions_of("shop", AgentCard(skills=skills))
+    assert made.event_name == "shop.ok"
+    assert (len(made.description) <= LONGEST_DESCRIPTION, "\n" in made.description) == (True, False)
+    with pytest.raises(ConfigError, match="no skill"):
+        definitions_of("shop", AgentCard(name="x"))
+    many = [AgentSkill(id=f"s{number}", name="x", description="x") for number in range(1_000)]
+    assert len(definitions_of("shop", AgentCard(skills=many))) == 100
+
+
+@pytest.mark.parametrize(
+    ("url", "is_its_own"),
+    [
+        ("https://shop.example/a2a", True),
+        ("https://shop.example:443/x", True),
+        ("http://shop.example/a2a", False),
+        ("https://shop.example:8443/a2a", False),
+        ("https://shop.example@evil.example/a2a", False),
+        ("https://evil.example/a2a", False),
+    ],
+)
+def test_a_card_that_leads_elsewhere_is_refused(url: str, is_its_own: bool) -> None:
+    card = AgentCard(supported_interfaces=[AgentInterface(url=url)])
+    if is_its_own:
+        must_be_its_own(card, "https://shop.example")
+        return
+    with pytest.raises(ConfigError, match=r"only https://shop\.example:443 is asked"):
+        must_be_its_own(card, "https://shop.example")
+
+
+@pytest.mark.parametrize(
+    ("parts", "content"),
+    [
+        ([], {}),
+        ([part_of({"a": 1}), part_of("words")], {"a": 1, "text": "words"}),
+        ([part_of({"a": 1}), part_of({"b": 2**60})], {"a": 1, "b": 2**60}),
+        ([part_of([1, 2])], {"data": [1, 2]}),
+        ([Part(text="no json", media_type="application/json")], {"text": "no json"}),
+        ([Part(raw=b"abc", filename="x")], {"files": [{"name": "x", "media_type": "", "bytes": 3}]}),
+        ([Part(url="http://x", filename="x")], {"files": [{"name": "x", "media_type": "", "url": "http://x"}]}),
+        ([Part()], {}),
+    ],
+)
+def test_what_another_answers_is_one_object(parts: list[Part], content: Any) -> None:
+    assert content_of(parts) == content
+    assert result_of(Task(artifacts=[Artifact(parts=parts)])) == content
+
+
+def test_a_task_without_artifacts_is_what_was_said_at_its_end() -> None:
+    assert result_of(Task(status=TaskStatus(message=Message(parts=[part_of("done")])))) == {"text": "done"}
