@@ -25,7 +25,7 @@ async def assemble(
 ) -> tuple[Services, Supervisor]:
     """Open what a platform needs, with `store`, `bus` and `clock` in the place of what the settings choose. `opened`
     closes it, the last one first, whatever one of them raises."""
-    _build_models()
+    build_models()
     clock, signals = clock or SystemClock(), Signals()
     path = None if store else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
@@ -51,7 +51,7 @@ async def assemble(
     return services, supervisor
 
 
-def _build_models() -> None:
+def build_models() -> None:
     """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
     two use a model first."""
     for model in (EventEnvelope, *Frozen.__subclasses__()):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
-from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
 from soorma_ai.core.plan.joins import progress_after
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.effects import DropValue, Effect, Outcome, SavePlan, SaveValue
@@ -32,8 +32,6 @@ from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
 
-ORDINALS_APART = 2**32
-
 
 def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
@@ -42,7 +40,8 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 @dataclass(frozen=True)
 class Services:
     """Services by which a handling reaches the outside. `max_backlog` is how many deliveries may wait before clients
-    are told to come back later. `make_reasoner` is how a model is reached that only a handler names."""
+    are told to come back later. `make_reasoner` is how a model is reached that only a handler names. Where the store is
+    in another process (`is_remote`), that one checks what is asked for, and holds what a person must approve."""
 
     store: Store
     clock: Clock
@@ -53,6 +52,7 @@ class Services:
     histories: Histories = field(default_factory=Histories)
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
+    is_remote: bool = False
 
 
 class NotFirst(Exception):
@@ -76,8 +76,6 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        # A redriven delivery makes other events than before it died: its requester was told of the failure under the
-        # first ordinal then, and one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
@@ -352,6 +350,8 @@ class Handling:
 
     async def request_type(self, event_type: str) -> EventDefinition | None:
         """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
+        if self.services.is_remote:
+            return None
         if event_type not in self._request_types:
             registry, now = self.services.store.registry, self.services.clock.now()
             found = await request_type(registry, self.event.tenant_id, event_type, now)

@@ -1,7 +1,7 @@
 """All operations, those that are asked most first."""
 
 from soorma_ai.server.operation import AnyOperation
-from soorma_ai.server.routes import events, letters, memory, people, plans, registry, requests, tracker
+from soorma_ai.server.routes import events, letters, memory, people, plans, registry, remote, requests, tracker
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     *plans.OPERATIONS,
@@ -12,4 +12,5 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *tracker.OPERATIONS,
     *memory.OPERATIONS,
     *letters.OPERATIONS,
+    *remote.OPERATIONS,
 )
