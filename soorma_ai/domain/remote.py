@@ -7,9 +7,10 @@ what, is known by the delivery that is lent and nothing else.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 from typing import Annotated, Final, Literal
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, TypeAdapter
 
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, Untaken
@@ -31,6 +32,24 @@ Ordinal = Annotated[int, Field(ge=0, lt=2**32)]
 _Count = Annotated[int, Field(ge=0, lt=2**31)]
 _Seconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT_SECONDS)]
 RowId = Annotated[int, Field(ge=0, lt=2**62)]
+
+
+def _definition(value: object) -> EventDefinition:
+    return EventDefinition.model_validate(value)
+
+
+@cache
+def _registrations() -> TypeAdapter[Registration]:
+    return TypeAdapter(Registration)
+
+
+def _registration(value: object) -> Registration:
+    return _registrations().validate_python(value)
+
+
+# Authors' nouns read more than one spelling, which a strict reader of the whole would not let them.
+AsWritten = Annotated[EventDefinition, BeforeValidator(_definition)]
+Newcomer = Annotated[Registration, BeforeValidator(_registration)]
 
 
 class Lease(Frozen):
@@ -140,7 +159,7 @@ class Declaring(Frozen):
     """An event that the agent makes from now on."""
 
     kind: Literal["declare"] = "declare"
-    definition: EventDefinition
+    definition: AsWritten
 
 
 AnyAct = (

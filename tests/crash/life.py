@@ -94,10 +94,12 @@ class Life:
     def __init__(self, brief: Brief) -> None:
         self.options = brief.options
         self._store = Path(brief.folder, STORE)
-        self._points = Failpoints(brief.point, Path(brief.folder, COUNTS) if brief.counts else None)
+        self.bug = brief.bug
+        counts = Path(brief.folder, brief.options.get("counts", COUNTS)) if brief.counts else None
+        self._points = Failpoints(brief.point, counts)
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
         outside = Outside
-        if brief.bug:
+        if brief.bug and "side" not in brief.options:
             from bugs import BUGS
 
             outside = BUGS[brief.bug].outside
@@ -108,6 +110,9 @@ class Life:
     def point(self, name: str) -> None:
         """A place at which this process may be killed."""
         self._points.hit(name)
+
+    def save_counts(self) -> None:
+        self._points.save_counts()
 
     @asynccontextmanager
     async def platform(self) -> AsyncGenerator[Platform]:

@@ -51,6 +51,7 @@ _BODIES = {
 
 _ROWS = {
     "values": "SELECT plan_id, kind, key, body FROM plan_value",
+    "memory": "SELECT plan_id, key, body FROM memory",
     "actions": "SELECT root_plan_id, actions FROM budget",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "wait keys": "SELECT key, event_type, expectation_id FROM wait_key",

@@ -6,8 +6,17 @@ from typing import Any, Unpack
 
 import httpx
 
-from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, RemoteAgents, ResultContext, TaskContext
-from soorma_ai import Tool, Worker
+from soorma_ai import (
+    Agent,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    RemoteAgents,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
 from soorma_ai.ports import Authenticator, Clock
 from soorma_ai.server import Options, app
 

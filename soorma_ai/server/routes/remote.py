@@ -7,8 +7,19 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter
 
 from soorma_ai.domain.identity import Caller
-from soorma_ai.domain.registry import Registration
-from soorma_ai.domain.remote import ANSWERS, LONGEST_NAME, MOST_ACTS, Act, Ending, Lease, Lent, Read, Reading, RowId
+from soorma_ai.domain.remote import (
+    ANSWERS,
+    LONGEST_NAME,
+    MOST_ACTS,
+    Act,
+    Ending,
+    Lease,
+    Lent,
+    Newcomer,
+    Read,
+    Reading,
+    RowId,
+)
 from soorma_ai.domain.values import Json
 from soorma_ai.errors import DeadlineExceeded
 from soorma_ai.ports import Delivery
@@ -36,7 +47,7 @@ MOST_LEASES = 1_000
 class Newcomers(Form):
     """Agents that start together: all are registered, or none is."""
 
-    agents: list[Registration] = Field(min_length=1, max_length=100)
+    agents: list[Newcomer] = Field(min_length=1, max_length=100)
 
 
 class Registered(Made):
