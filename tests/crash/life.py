@@ -141,10 +141,10 @@ class Life:
 
 def live(story: Callable[[Life], Awaitable[None]]) -> None:
     brief = Brief(**json.loads(sys.argv[1]))
-    sys.exit(asyncio.run(_lived(story, brief)))
+    sys.exit(asyncio.run(lived(story, brief)))
 
 
-async def _lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
+async def lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
     try:
         async with asyncio.timeout(brief.patience):
             await story(Life(brief))

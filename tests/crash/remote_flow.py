@@ -7,12 +7,13 @@ approval. The option `side` is "store" or "agents", `port` where the one serves 
 import asyncio
 import os
 import signal
+import sys
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from life import FINISHED, HurriedClock, Life, live
+from life import FINISHED, Brief, HurriedClock, Life, lived
 from order_flow import agents as of_order
 from order_flow import answers
 from people import answer_all
@@ -80,7 +81,7 @@ async def beside_the_store(life: Life) -> None:
         async with life.platform() as platform:
             serving.create_task(serve(app(platform, rate=None), listener, stop, started.set))
             await platform.start(planner)
-            people = asyncio.create_task(answer_all(platform, life, answers))
+            people = asyncio.create_task(answer_all(platform, life, answers, 0.1))
             try:
                 await _all_registered(platform)
                 plan = await platform.submit("order.received", {"amount": 1, "to": "A"}, idempotency_key="order 1")
@@ -179,5 +180,7 @@ async def story(life: Life) -> None:
         await elsewhere(life)
 
 
-if __name__ == "__main__":
-    live(story)
+def begin(brief: Brief, stderr: str) -> None:
+    """Be one life, in a process that was forked where everything is loaded."""
+    os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    sys.exit(asyncio.run(lived(story, brief)))

@@ -6,16 +6,16 @@ when the order is done and everything is at rest, and is judged as every trial i
 
 import json
 import random
-import signal
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
+import remote_flow
 from failpoints import ANY
 from life import FINISHED, Brief
 from outcome import End, broken_promises, differences, end_of
@@ -24,8 +24,10 @@ from trial import KILLED, Program, Stage, Trial
 LAYER = "remote agents"
 STORE, AGENTS = "store", "agents"
 SIDES = (STORE, AGENTS)
-FLOW = Path(__file__).parent / "remote_flow.py"
-_PROGRAM = Program("an order with remote agents", FLOW, lambda end: ())
+_PROGRAM = Program("an order with remote agents", Path(remote_flow.__file__), lambda end: ())
+# What is loaded is loaded once: each life is forked from there.
+_FORKS = get_context("forkserver")
+_FORKS.set_forkserver_preload(["remote_flow"])
 
 # Many times what it needs: a lease of a process that was killed lasts three seconds.
 PATIENCE = 300.0
@@ -133,19 +135,19 @@ class Pair:
         finally:
             for process in processes.values():
                 process.kill()
-                process.wait()
+                process.join()
 
-    def _watch(self, processes: dict[str, "subprocess.Popen[bytes]"]) -> None:
+    def _watch(self, processes: dict[str, BaseProcess]) -> None:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for side in SIDES:
-                ended = processes[side].poll()
+                ended = processes[side].exitcode
                 if ended == KILLED:
                     self.kills += 1
                     processes[side] = self._start(side)
                 elif (side, ended) == (STORE, FINISHED):
-                    processes[AGENTS].send_signal(signal.SIGTERM)
-                    processes[AGENTS].wait(PATIENCE)
+                    processes[AGENTS].terminate()
+                    processes[AGENTS].join(PATIENCE)
                     return
                 elif ended is not None:
                     self.violations.append(f"the {side} ended with {ended}: {self._said(side)}")
@@ -153,7 +155,7 @@ class Pair:
             time.sleep(PAUSE)
         self.violations.append(f"no end after {PATIENCE} s: {self._said(STORE)}; {self._said(AGENTS)}")
 
-    def _start(self, side: str) -> "subprocess.Popen[bytes]":
+    def _start(self, side: str) -> BaseProcess:
         self._lives += 1
         brief = Brief(
             folder=str(self._folder),
@@ -166,17 +168,14 @@ class Pair:
             patience=PATIENCE,
             options={"side": side, "port": self._port, "counts": f"{side}.json"},
         )
-        with (self._folder / f"{side}.stderr").open("ab") as stderr:
-            return subprocess.Popen(
-                [sys.executable, str(FLOW), json.dumps(asdict(brief))],
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=stderr,
-                env=self._stage.environment,
-            )
+        stderr = str(self._folder / f"{side}.stderr")
+        process = _FORKS.Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
+        process.start()
+        return process
 
     def _said(self, side: str) -> str:
-        lines = (self._folder / f"{side}.stderr").read_text(errors="replace").strip().splitlines()
+        said = self._folder / f"{side}.stderr"
+        lines = said.read_text(errors="replace").strip().splitlines() if said.exists() else []
         return lines[-1][:300] if lines else "(nothing)"
 
 

@@ -9,7 +9,8 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from soorma_ai.core.admission import Standing, acts_of, admit, disposition_of, ending_of
+from soorma_ai.core.acts import acts_of, ending_of
+from soorma_ai.core.admission import Standing, admit, disposition_of
 from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
 from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timed_out
 from soorma_ai.domain import effects as done

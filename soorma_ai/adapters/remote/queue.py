@@ -12,7 +12,7 @@ from typing import cast
 from pydantic import TypeAdapter, ValidationError
 
 from soorma_ai.adapters.remote.door import Door, delivery_in_hand, place_of
-from soorma_ai.core.admission import acts_of, ending_of
+from soorma_ai.core.acts import acts_of, ending_of
 from soorma_ai.domain.effects import Effect
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
