@@ -5,13 +5,17 @@ when the order is done and everything is at rest, and is judged as every trial i
 """
 
 import json
+import os
 import random
 import socket
+import sys
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
+from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
@@ -25,9 +29,6 @@ LAYER = "remote agents"
 STORE, AGENTS = "store", "agents"
 SIDES = (STORE, AGENTS)
 _PROGRAM = Program("an order with remote agents", Path(remote_flow.__file__), lambda end: ())
-# What is loaded is loaded once: each life is forked from there.
-_FORKS = get_context("forkserver")
-_FORKS.set_forkserver_preload(["remote_flow"])
 
 # Many times what it needs: a lease of a process that was killed lasts three seconds.
 PATIENCE = 300.0
@@ -169,7 +170,7 @@ class Pair:
             options={"side": side, "port": self._port, "counts": f"{side}.json"},
         )
         stderr = str(self._folder / f"{side}.stderr")
-        process = _FORKS.Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
+        process = _forks().Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
         process.start()
         return process
 
@@ -177,6 +178,23 @@ class Pair:
         said = self._folder / f"{side}.stderr"
         lines = said.read_text(errors="replace").strip().splitlines() if said.exists() else []
         return lines[-1][:300] if lines else "(nothing)"
+
+
+@cache
+def _forks() -> ForkServerContext:
+    """Return where lives are forked from, with everything loaded that they need. It looks for that where its
+    environment says, and nowhere else."""
+    context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
+    context.set_forkserver_preload(["remote_flow"])
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    try:
+        ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+    return context
 
 
 def _free_port() -> int:
