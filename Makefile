@@ -42,7 +42,7 @@ endef
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash crash-remote bench clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -90,6 +90,9 @@ worst: .make/dev ## the flow tests where every event comes twice and nothing is 
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)
+
+crash-remote: .make/dev ## kill the process of the store or that of its agents, 300 times; ARGS="--kills 40 --seed 7"
+	@$(PYTHON) tests/crash/remote_proof.py $(ARGS)
 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)

@@ -99,6 +99,7 @@ if TYPE_CHECKING:
     from soorma_ai.ports.bus import Clock as Clock
     from soorma_ai.ports.model import Reasoner as Reasoner
     from soorma_ai.ports.store import Store as Store
+    from soorma_ai.remote import RemoteAgents as RemoteAgents
     from soorma_ai.runtime.client.plan_handle import PlanHandle as PlanHandle
 
 _HOMES = {
@@ -137,6 +138,7 @@ _HOMES = {
     "ports.bus": "Bus Clock",
     "ports.model": "Reasoner",
     "ports.store": "Store",
+    "remote": "RemoteAgents",
     "runtime.client.plan_handle": "PlanHandle",
 }
 

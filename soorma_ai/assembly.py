@@ -37,7 +37,7 @@ async def assemble(
     opened: AsyncExitStack, settings: Settings, purpose: str, given: Given
 ) -> tuple[Services, Supervisor]:
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
-    _build_models()
+    build_models()
     clock, signals, store = given.clock or SystemClock(), Signals(), given.store
     path = None if store else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
@@ -75,7 +75,7 @@ async def _begin_to_converse(services: Services) -> Converse:
     return await asyncio.to_thread(load)
 
 
-def _build_models() -> None:
+def build_models() -> None:
     """Build what else is built by its first use, while there is one thread: older versions of pydantic go wrong where
     two use a model first."""
     for model in (EventEnvelope, *Frozen.__subclasses__()):

@@ -15,7 +15,7 @@ from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, hide_password, read_settings, sqlite_path
+from soorma_ai.settings import DEFAULT_BUS_URL, Server, hide_password, read_server, read_settings, sqlite_path
 
 
 class Platform(Client):
@@ -94,13 +94,23 @@ class Platform(Client):
         self._open_services = self._supervisor = None
 
 
-def run(*agents: Agent) -> None:
-    """Run agents as a process, set up by the environment, until SIGINT or SIGTERM."""
-    asyncio.run(_serve(agents))
+def run(*agents: Agent, url: str | None = None, token: str | None = None) -> None:
+    """Run agents as a process, set up by the environment, until SIGINT or SIGTERM.
+
+    With the `url` of a server (SOORMA_URL), whose `token` (SOORMA_TOKEN) it has, the process has no store: what comes
+    for its agents is leased there.
+    """
+    asyncio.run(_serve(agents, read_server(url, token)))
 
 
-async def _serve(agents: tuple[Agent, ...]) -> None:
+async def _serve(agents: tuple[Agent, ...], server: Server | None) -> None:
     stop = stop_by_signal()
+    if server is not None:
+        # Only such a program calls over HTTP.
+        from soorma_ai.remote import serve
+
+        await serve(agents, server, stop)
+        return
     async with Platform(purpose=", ".join(agent.name for agent in agents)) as platform:
         await platform.start(*agents)
         await stop.wait()

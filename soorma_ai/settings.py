@@ -2,7 +2,7 @@
 
 import os
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from soorma_ai.domain.limits import MAX_BACKLOG
@@ -45,6 +45,20 @@ def _max_backlog() -> int:
     if not given.isascii() or not given.isdigit() or int(given) < 1:
         raise ConfigError(f"{BACKLOG}={given!r}: give a number from 1")
     return int(given)
+
+
+@dataclass(frozen=True)
+class Server:
+    """The place of a platform that another process has, and the token that it is called with."""
+
+    url: str
+    token: str | None = field(default=None, repr=False)
+
+
+def read_server(url: str | None = None, token: str | None = None) -> Server | None:
+    """Return the server to be asked. An argument wins over the environment; None where neither names one."""
+    found = url or os.environ.get(SERVER_URL)
+    return Server(found, token or os.environ.get(TOKEN) or None) if found else None
 
 
 def names_server() -> bool:

@@ -97,3 +97,5 @@ async def charge(request: InvocationContext[Payment], context: PlatformContext) 
 
 
 agents = (orders, stock, till)
+# Where the stock is a process of its own; see stock.py.
+beside = (orders, till)

@@ -139,10 +139,11 @@ class Agent:
         self._on_shutdown.append(hook)
         return hook
 
-    def run(self) -> None:
-        """Run this agent as a process, from the environment, until it is told to stop."""
+    def run(self, *, url: str | None = None, token: str | None = None) -> None:
+        """Run this agent as a process, from the environment, until it is told to stop. With the `url` of a server
+        (SOORMA_URL) and a `token` (SOORMA_TOKEN) it is an agent of the platform that is served there."""
         # The composition root stands above the agents; it is found by name when a program is launched.
-        import_module("soorma_ai.platform").run(self)
+        import_module("soorma_ai.platform").run(self, url=url, token=token)
 
     def routes(self) -> Sequence[Route]:
         return tuple(self._routes)

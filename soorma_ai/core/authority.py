@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import NamedTuple, Protocol
 
 from soorma_ai.core.expecting.answers import may_answer
+from soorma_ai.domain.events import CLIENT, SYSTEM
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.identity import Caller
 from soorma_ai.domain.people import NO_USER, Person
@@ -195,6 +196,7 @@ CALLS: Mapping[str, Act] = {
     "registry.get_event": Act.MEET,
     "registry.get_event_schema": Act.MEET,
     "registry.deregister": Act.MANAGE,
+    "agents.register": Act.MANAGE,
     "remove a shared agent": Act.GRANT,
     "keys.add": Act.GRANT,
     "keys.ls": Act.GRANT,
@@ -260,21 +262,36 @@ def _names_somebody(asked: Expectation) -> bool:
 def registration_fault(caller: Caller, one: Registration, known: Sequence[RegisteredEvent]) -> str:
     """Return why an agent that comes by a token may not register this; empty where it may. `known` is what is
     registered in its tenant, of agents that are gone too."""
-    rights = caller.agent
-    if rights is None or rights.name != one.agent:
-        allowed = f"agent {rights.name!r}" if rights else "no agent"
-        return f"this token is for {allowed}, and not for {one.agent!r}: make a key with --agent"
+    if fault := agent_fault(caller, one.agent):
+        return fault
+    if one.agent in (CLIENT, SYSTEM) or not (one.agent and one.agent.isprintable()):
+        return f"an agent cannot be called {one.agent!r}: that is the source of others' events, or no name"
     if one.tenant_id != caller.person.tenant_id:
         return f"{one.agent} comes for tenant {caller.person.tenant_id!r}: it cannot be one of {one.tenant_id!r}"
     roles = {role for role, _ in one.events}
     if one.kind is AgentKind.PLANNER or not roles.isdisjoint((EventRole.TAKES_AS_GOAL, EventRole.AWAITS)):
         return f"{one.agent} takes goals or waits for events: planners run beside the store, in its process"
-    if unnamed := _names_taken(one) - rights.takes:
+    if any(event.agent == one.agent and event.kind is AgentKind.PLANNER for event in known):
+        return f"{one.agent} is a planner, and what comes under its name is for that: give this agent another name"
+    rights = caller.agent
+    if rights and (unnamed := _names_taken(one) - rights.takes):
         return f"{one.agent} takes {', '.join(sorted(unnamed))}, which its key does not name: make one with --takes"
-    if unnamed := _names_made(one) - rights.makes:
+    if rights and (unnamed := _names_made(one) - rights.makes):
         return f"{one.agent} makes {', '.join(sorted(unnamed))}, which its key does not name: make one with --makes"
     others = [event for event in known if event.agent != one.agent]
     return next(filter(None, (_loosening(one, definition, others) for definition in _definitions(one))), "")
+
+
+def agent_fault(caller: Caller, agent: str) -> str:
+    """Return why who comes by this token may not act as this agent; empty where they may. A token that names no agent
+    is for none, but an operator's is for any."""
+    rights = caller.agent
+    if rights is None and verdict(caller.person, "agents.register", Owner(caller.person.tenant_id)) is Verdict.MAY:
+        return ""
+    if rights is not None and rights.name == agent:
+        return ""
+    allowed = f"agent {rights.name!r}" if rights else "no agent"
+    return f"this token is for {allowed}, and not for {agent!r}: make a key with --agent"
 
 
 def _loosening(one: Registration, given: EventDefinition, known: Iterable[RegisteredEvent]) -> str:

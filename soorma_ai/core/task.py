@@ -1,6 +1,6 @@
 """Requests of a task to others, and its end."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -8,13 +8,14 @@ from soorma_ai.core.expecting.opening import LONGEST_WAIT, ExpectationSpec, Mome
 from soorma_ai.core.expecting.replies import check_address
 from soorma_ai.core.expecting.wakeups import ABANDONED, wake_for
 from soorma_ai.domain.effects import Close, Effect, EndTask, Publish
-from soorma_ai.domain.events import EventEnvelope, EventTopic, ReplyAddress
+from soorma_ai.domain.events import CLIENT, EventEnvelope, EventTopic, ReplyAddress, new_event
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus
 from soorma_ai.domain.people import AnswerDecision, Ask, ladder_fault
-from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.registry import EventDefinition, EventRole, RegisteredEvent
 from soorma_ai.domain.replies import failure_reply, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, check_schema
 from soorma_ai.domain.tasks import DelegationSpec, Group, SubTaskInfo, TaskRecord
+from soorma_ai.domain.tracking import PROGRESS
 from soorma_ai.domain.values import LONGEST_WAIT_SECONDS, Json, JsonObject
 from soorma_ai.errors import ConfigError
 
@@ -105,6 +106,30 @@ def ask(
         ask=question.ask,
     )
     return wait_id, open_expectation(waiter_of(task), spec, moment, about=question.about)
+
+
+def producers_of(event_type: str, known: Iterable[RegisteredEvent]) -> tuple[str, ...]:
+    """Return who may answer a question by an event of this name: clients, and agents that say they make it."""
+    named = (one for one in known if one.definition.event_name == event_type and one.role is EventRole.MAKES)
+    return (CLIENT, *(one.agent for one in named))
+
+
+def progress_of(
+    task: TaskRecord, event_id: str, cause_id: str, told: tuple[float, str], now: datetime
+) -> EventEnvelope:
+    """Return the report that says which share of a task is done, and a message."""
+    share, message = told
+    data: JsonObject = {"task_id": task.task_id, "plan_id": task.lineage.plan_id, "progress": share, "message": message}
+    return new_event(
+        task.lineage,
+        event_id=event_id,
+        source=task.agent,
+        topic=EventTopic.SYSTEM_EVENTS,
+        type=PROGRESS,
+        data={**data, "status": "running"},
+        time=now,
+        causation_id=cause_id,
+    )
 
 
 def reply_to_keep(met: Expectation, event: EventEnvelope) -> JsonObject:

@@ -77,6 +77,18 @@ class Queue(Protocol):
         """
         ...
 
+    async def leased(self, seq: int, fence: int) -> Delivery | None:
+        """Return the delivery of this row, while it is leased under this fence."""
+        ...
+
+    async def was_ended(self, agent: str, seq: int, fence: int) -> bool:
+        """Tell whether a delivery of this agent has ended, and under this fence."""
+        ...
+
+    async def has_work(self, agent: str, now: datetime) -> bool:
+        """Tell whether something may be claimed for this agent, a suspect too."""
+        ...
+
     async def begin(self, delivery: Delivery) -> None:
         """Write down, before it runs, that a handler begins that must not run twice. Raise LeaseLost."""
         ...

@@ -215,6 +215,10 @@ class Registry(Protocol):
 
     async def agents(self, now: datetime) -> list[AgentRow]: ...
 
+    async def agent(self, agent: str, now: datetime) -> AgentRow | None:
+        """Also one that is gone."""
+        ...
+
     async def definitions(self, tenant_id: str, event_name: str) -> list[EventDefinition]:
         """Every version on every topic, of agents that are gone too."""
         ...

@@ -4,13 +4,15 @@ import json
 import re
 import shlex
 import shutil
+import signal
 import subprocess
+import sys
 from collections.abc import Generator
 from pathlib import Path
 
 import pytest
 from http_process import Served, serving
-from offline_kit import ROOT
+from offline_kit import ROOT, contents_of, offline
 
 EXAMPLE = ROOT / "examples" / "06_http"
 PLACE = "localhost:8700"
@@ -51,6 +53,24 @@ def test_the_words_of_the_readme_take_an_order_to_its_end(shop: Served) -> None:
 def test_the_example_s_script_does_the_same(shop: Served) -> None:
     told = _run("sh", str(EXAMPLE / "order.sh"), shop.url)
     assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
+
+
+def test_an_order_by_three_processes_in_the_words_of_the_readme(tmp_path: Path) -> None:
+    """The server, the stock that has no store, and the client; whose order is there before the stock is."""
+    words = [line.split() for line in (ROOT / "README.md").read_text().splitlines()]
+    serves = next(line for line in words if line[:3] == ["soorma", "serve", "agents:beside"])
+    (runs,) = [line for line in words if line[:2] == ["python", "stock.py"]]
+    (orders,) = [line for line in words if line[:2] == ["sh", "order.sh"]]
+    with serving(tmp_path / "shop.db", *serves[3:], folder=EXAMPLE, app=serves[2]) as shop:
+        place = f"http://127.0.0.1:{shop.port}"
+        assert runs[2] == orders[2] == f"http://{PLACE}"
+        with subprocess.Popen([sys.executable, "stock.py", place], cwd=EXAMPLE, env=offline(tmp_path)) as stock:
+            told = _run("sh", str(EXAMPLE / "order.sh"), place)
+            stock.send_signal(signal.SIGTERM)
+            assert stock.wait(20) == 0
+    assert '"outcome":"accepted"' in told and '"receipt":"receipt-A1"' in told
+    events, _ = contents_of(tmp_path / "shop.db")
+    assert [event.type for event in events if event.source == "stock"] == ["inventory.reserve.requested.completed"]
 
 
 def _run(*command: str, until: str | None = None) -> str:

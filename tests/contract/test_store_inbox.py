@@ -246,3 +246,27 @@ async def test_a_retry_that_does_not_count_is_the_same_attempt_under_another_fen
         seen.append((delivery.attempt, delivery.fence))
         await end(store, delivery, RetryAfter(timedelta(0), "busy", counts=counts))
     assert seen == [(1, 1), (1, 2), (2, 3), (2, 4)]
+
+
+async def test_a_lease_is_found_by_its_row_and_its_fence_until_it_ends_or_is_taken_anew(store: Store) -> None:
+    await in_line(store, "a", "b")
+    assert await store.queue.has_work("worker", NOW)
+    first, second = await claimed(store)
+    assert await store.queue.leased(first.seq, first.fence) == first
+    assert await store.queue.leased(first.seq, first.fence + 1) is None
+    assert not await store.queue.has_work("worker", NOW)
+    assert await store.queue.has_work("worker", later(LEASE.total_seconds() + 1))
+    await end(store, first)
+    assert await store.queue.leased(first.seq, first.fence) is None
+    assert await store.queue.was_ended("worker", first.seq, first.fence)
+    assert not await store.queue.was_ended("worker", first.seq, first.fence + 1)
+    assert not await store.queue.was_ended("other", first.seq, first.fence)
+    assert not await store.queue.was_ended("worker", second.seq, second.fence)
+
+
+async def test_an_agent_is_found_by_its_name_also_when_it_is_gone(store: Store) -> None:
+    await store.registry.register([agent("worker", "work.asked")], NOW)
+    await store.registry.leave(["worker"])
+    found = await store.registry.agent("worker", NOW)
+    assert found is not None and (found.agent, found.live) == ("worker", False)
+    assert await store.registry.agent("nobody", NOW) is None

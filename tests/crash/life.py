@@ -95,10 +95,12 @@ class Life:
         self.options = brief.options
         self.folder = Path(brief.folder)
         self._store = Path(brief.folder, STORE)
-        self._points = Failpoints(brief.point, Path(brief.folder, COUNTS) if brief.counts else None)
+        self.bug = brief.bug
+        counts = Path(brief.folder, brief.options.get("counts", COUNTS)) if brief.counts else None
+        self._points = Failpoints(brief.point, counts)
         self._bus = InsistentBus(is_broker=brief.options.get("broker", False))
         outside = Outside
-        if brief.bug:
+        if brief.bug and "side" not in brief.options:
             from bugs import BUGS
 
             outside = BUGS[brief.bug].outside
@@ -109,6 +111,9 @@ class Life:
     def point(self, name: str) -> None:
         """A place at which this process may be killed."""
         self._points.hit(name)
+
+    def save_counts(self) -> None:
+        self._points.save_counts()
 
     @asynccontextmanager
     async def platform(self) -> AsyncGenerator[Platform]:
@@ -137,10 +142,10 @@ class Life:
 
 def live(story: Callable[[Life], Awaitable[None]]) -> None:
     brief = Brief(**json.loads(sys.argv[1]))
-    sys.exit(asyncio.run(_lived(story, brief)))
+    sys.exit(asyncio.run(lived(story, brief)))
 
 
-async def _lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
+async def lived(story: Callable[[Life], Awaitable[None]], brief: Brief) -> int:
     try:
         async with asyncio.timeout(brief.patience):
             await story(Life(brief))

@@ -52,6 +52,7 @@ _BODIES = {
 _ROWS = {
     # A transition between phases tells its moment.
     "values": "SELECT plan_id, kind, key, iif(kind = 'phase', json_remove(body, '$.timestamp'), body) FROM plan_value",
+    "memory": "SELECT plan_id, key, body FROM memory",
     "actions": "SELECT root_plan_id, actions FROM budget",
     "expectations": "SELECT id, kind, status, met_by FROM expectation",
     "wait keys": "SELECT key, event_type, expectation_id FROM wait_key",

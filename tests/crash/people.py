@@ -12,8 +12,8 @@ from soorma_ai.errors import TransientError
 Answers = Callable[[Wait], dict[str, Any] | None]
 
 
-async def answer_all(platform: Platform, life: Life, answers: Answers) -> None:
-    """`answers` gives what is said, or None to what is left alone."""
+async def answer_all(platform: Platform, life: Life, answers: Answers, pause: float = 0.002) -> None:
+    """`answers` gives what is said, or None to what is left alone. `pause`: seconds between two looks."""
     while True:
         try:
             for wait in await platform.waits():
@@ -22,7 +22,7 @@ async def answer_all(platform: Platform, life: Life, answers: Answers) -> None:
                     await _both_answer(platform, life, wait.wait_id, said)
         except TransientError:
             pass  # they press the button again
-        await asyncio.sleep(0.002)
+        await asyncio.sleep(pause)
 
 
 async def _both_answer(platform: Platform, life: Life, wait_id: str, said: dict[str, Any]) -> None:

@@ -11,6 +11,7 @@ import failpoint_layer
 import io_error_layer
 import killing_layer
 import pytest
+import remote_layer
 import strace
 import syscall_layer
 from planted import NEEDS_STRACE, PLANTED, Hunter
@@ -149,6 +150,16 @@ def test_a_planted_bug_is_caught(stage: Stage, crashless: Crashless, bug: str, r
         return found[program.name]
 
     assert Hunter(stage, undisturbed, calls, SEED).hunt(bug).shown is not None, f"SEED={SEED}"
+
+
+def test_a_kill_of_either_side_of_remote_agents_changes_nothing(rng: random.Random) -> None:
+    with Stage(4) as stage:
+        known = remote_layer.undisturbed(stage)
+        chosen = [rng.choice(remote_layer.after_commits(known.passed)), *remote_layer.draw(known.passed, 1, rng)]
+        trials = remote_layer.run(stage, known.end, chosen)
+        assert violations(trials) == []
+        assert sum(trial.kills for trial in trials) > 1
+        assert remote_layer.hunt(stage, known), "a commit without fence was not caught"
 
 
 def test_the_last_line_tells_everything_and_the_exit_code_follows_it() -> None:

@@ -190,11 +190,11 @@ def _life(file: str, told: str, stderr: str) -> None:
 class Stage:
     """What all trials share: the ledger, compiled modules, a place for folders, as many at once as there are cores."""
 
-    def __init__(self) -> None:
+    def __init__(self, width: int | None = None) -> None:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.ledger = Ledger(self._place / "ledger.sock")
-        self.width = LIVES_PER_CORE * (os.cpu_count() or 1)
+        self.width = width or LIVES_PER_CORE * (os.cpu_count() or 1)
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "PYTHONPYCACHEPREFIX": str(self._place / "compiled"),

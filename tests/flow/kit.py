@@ -23,7 +23,7 @@ from soorma_ai import (
     Wait,
 )
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.runtime.loops.consume import LEASE
+from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner
 

@@ -31,7 +31,7 @@ from soorma_ai.adapters.sqlite.database import Database
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.errors import StoreUnavailable
 from soorma_ai.ports import Delivery, ModelAnswer, ModelQuestion
-from soorma_ai.runtime.loops.consume import LEASE
+from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.testing.clock import VirtualClock
 from soorma_ai.testing.scripted import ScriptedReasoner, publish
 

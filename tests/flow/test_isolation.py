@@ -15,8 +15,8 @@ from soorma_ai import Agent, InvocationContext, Platform, PlatformContext, Resul
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
 from soorma_ai.errors import ConfigError, Fatal, LocalProtocolError, TransientError
 from soorma_ai.ports import Delivery
+from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.runtime.loops import supervise
-from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.testing.clock import VirtualClock
 
 LIMIT = timedelta(seconds=30)

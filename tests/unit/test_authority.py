@@ -262,6 +262,28 @@ def test_an_agent_that_comes_by_a_token_takes_and_makes_what_its_key_names_and_w
     assert re.search(fault, found) if fault else found == ""
 
 
+@pytest.mark.parametrize(
+    ("one", "fault"),
+    [
+        (till(takes(), makes("whatever")), ""),
+        (till(agent="bank"), ""),
+        (till(tenant_id="other"), "it cannot be one of 'other'"),
+        (till(kind=AgentKind.PLANNER), "planners run beside the store"),
+        (till(agent="orders"), "orders is a planner, and what comes under its name is for that"),
+        (till(takes(irreversible=False)), "its owner says that it cannot"),
+        (till(agent="soorma"), "an agent cannot be called 'soorma'"),
+        (till(agent="client"), "an agent cannot be called 'client'"),
+        (till(agent=""), "an agent cannot be called ''"),
+    ],
+)
+def test_an_operator_s_token_registers_any_agent_of_the_tenant_and_weakens_nothing(
+    one: Registration, fault: str
+) -> None:
+    operator = Caller(Person("acme", "ann", frozenset({"operator"})))
+    found = registration_fault(operator, one, OWNED)
+    assert re.search(fault, found) if fault else found == ""
+
+
 def test_a_token_that_names_no_agent_registers_none_and_one_may_change_its_own_terms() -> None:
     nobody = Caller(TILL.person)
     assert "this token is for no agent" in registration_fault(nobody, till(), OWNED)

@@ -52,6 +52,9 @@ class SqliteQueue(Part):
     claim = writing(inbox.claim)
     claim_suspect = writing(inbox.claim_suspect)
     behind = reading(behind.behind)
+    leased = reading(inbox.leased)
+    was_ended = reading(inbox.was_ended)
+    has_work = reading(inbox.has_work)
     begin = writing(inbox.begin)
     release = writing(inbox.release)
     renew = writing(inbox.renew)
@@ -186,6 +189,7 @@ class SqliteRegistry(Part):
     leave = writing(registry.leave)
     definitions = reading(registry.definitions)
     agents = reading(registry.agents)
+    agent = reading(registry.find)
 
     async def live_events(self, tenant_id: str, now: datetime) -> Sequence[RegisteredEvent]:
         return await self.database.read(lambda db: self.database.known.events(db, tenant_id, now))

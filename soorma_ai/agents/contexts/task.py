@@ -9,11 +9,10 @@ from typing_extensions import TypeVar
 
 from soorma_ai.agents.contexts.platform import PlatformContext
 from soorma_ai.agents.typed import Shape
-from soorma_ai.core.task import put_result
-from soorma_ai.domain.events import EventTopic, new_event, topic_of
+from soorma_ai.core.task import progress_of, put_result
+from soorma_ai.domain.events import EventTopic, topic_of
 from soorma_ai.domain.replies import success_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo
-from soorma_ai.domain.tracking import PROGRESS
 from soorma_ai.domain.values import Data, clip, json_object, must_be_text, span_of
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.runtime.handling.copies.sub_tasks import SubTasks
@@ -138,18 +137,9 @@ class TaskContext(Generic[T]):
             raise LocalProtocolError(f"report_progress({progress!r}): give a share of the whole, from 0 to 1")
         handling, services = self.in_hand.handling, self.in_hand.handling.services
         handling.must_be_open()
-        now = services.clock.now()
-        data = {"task_id": self.task_id, "plan_id": self.plan_id, "progress": progress, "message": message}
-        event = new_event(
-            self.in_hand.record.lineage,
-            event_id=services.clock.new_id(),
-            source=self.agent_id,
-            topic=EventTopic.SYSTEM_EVENTS,
-            type=PROGRESS,
-            data=json_object("progress", {**data, "status": "running"}),
-            time=now,
-            causation_id=handling.event.id,
-        )
+        now, said = services.clock.now(), json_object("progress", {"share": progress, "message": message})
+        told = progress, str(said["message"])
+        event = progress_of(self.in_hand.record, services.clock.new_id(), handling.event.id, told, now)
         await services.store.queue.send([event], None, now)
 
     @property

@@ -15,6 +15,9 @@ from soorma_ai.domain.values import Json, JsonObject, derived_id
 
 # For whoever names no deadline: nothing may be waited for without end.
 LONGEST_WAIT = timedelta(days=7)
+# A redriven delivery makes other events than before it died: its requester was told of the failure under the first
+# ordinal then, and one id may not stand for two contents.
+ORDINALS_APART = 2**32
 
 
 class EventFields(TypedDict, total=False):

@@ -19,6 +19,8 @@ from soorma_ai.runtime.handling.logs import warn
 T = TypeVar("T")
 
 GRACE_SECONDS = 1.0
+# A delivery is handed over again when nobody has said for so long that it is in hand.
+LEASE = timedelta(seconds=30)
 
 
 class Sheltered(asyncio.Task[T]):

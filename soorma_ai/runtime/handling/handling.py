@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
-from soorma_ai.core.expecting.opening import Moment
+from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
 from soorma_ai.core.plan.joins import progress_after
 from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import PlannerDecision
@@ -33,8 +33,6 @@ from soorma_ai.runtime.handling.process.histories import Histories
 from soorma_ai.runtime.handling.process.signals import Presence, Signals
 from soorma_ai.runtime.handling.requests import request_type
 
-ORDINALS_APART = 2**32
-
 
 def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
     raise ConfigError(f"no reasoner can be made here for {settings.model}; give a reasoner=")
@@ -43,7 +41,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 @dataclass(frozen=True)
 class Services:
     """Ways to the outside. So many as `max_backlog` may wait; `make_reasoner` reaches a model that a handler names,
-    `embedder` finds memos."""
+    `embedder` finds memos. Where the store is in another process (`is_remote`), that one checks what is asked for."""
 
     store: Store
     clock: Clock
@@ -55,6 +53,7 @@ class Services:
     max_backlog: int = MAX_BACKLOG
     make_reasoner: Callable[[ModelSettings], Reasoner] = _make_no_reasoner
     embedder: Embedder | None = None
+    is_remote: bool = False
 
 
 class NotFirst(Exception):
@@ -78,7 +77,6 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        # Redriven, it makes other events than before it died: one id may not stand for two contents.
         self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
@@ -354,6 +352,8 @@ class Handling:
 
     async def request_type(self, event_type: str) -> EventDefinition | None:
         """Return how a request is defined now, looked up once for each type: a fan-out asks for one many times."""
+        if self.services.is_remote:
+            return None
         if event_type not in self._request_types:
             registry, now = self.services.store.registry, self.services.clock.now()
             found = await request_type(registry, self.event.tenant_id, event_type, now)

@@ -7,11 +7,10 @@ from datetime import timedelta
 from functools import partial
 
 from soorma_ai.core.expecting.wakeups import ABANDONED
-from soorma_ai.core.task import TaskQuestion, ask, delegate, end, put_result, reply_to_keep, task_of
+from soorma_ai.core.task import TaskQuestion, ask, delegate, end, producers_of, put_result, reply_to_keep, task_of
 from soorma_ai.domain.effects import Expect, SaveSubTask, SaveTask
-from soorma_ai.domain.events import CLIENT, SYSTEM, EventEnvelope, EventTopic
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Expectation, ExpectationKind
-from soorma_ai.domain.registry import EventRole
 from soorma_ai.domain.replies import failure_reply
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import JsonObject, json_object
@@ -90,8 +89,7 @@ class TaskInHand:
     async def ask(self, question: TaskQuestion) -> str:
         self._must_be_open()
         known = await self.handling.services.store.registry.known_events(self.record.lineage.tenant_id)
-        named = [event for event in known if event.definition.event_name == question.response_event]
-        producers = (CLIENT, *(event.agent for event in named if event.role is EventRole.MAKES))
+        producers = producers_of(question.response_event, known)
         wait_id, effects = ask(self.record, question, self.handling.moment(), producers)
         self.handling.record(*effects)
         self._questions += 1

@@ -16,12 +16,11 @@ from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.flow import Route, handle
 from soorma_ai.runtime.handling.execute import settle_alone
-from soorma_ai.runtime.handling.hand import Hand, Sheltered
+from soorma_ai.runtime.handling.hand import LEASE, Hand, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import until
 
-LEASE = timedelta(seconds=30)
 PAUSE_AFTER_FAULT = 0.5
 SHORTEST_SLEEP = 0.001
 SUSPECTS = ""

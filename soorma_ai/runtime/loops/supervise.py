@@ -13,10 +13,10 @@ from soorma_ai.domain.registry import Registration
 from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Bus, Delivery
 from soorma_ai.runtime.flow import Route
-from soorma_ai.runtime.handling.hand import GRACE_SECONDS, Sheltered
+from soorma_ai.runtime.handling.hand import GRACE_SECONDS, LEASE, Sheltered
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
-from soorma_ai.runtime.loops.consume import LEASE, SUSPECTS, Consumer, handle_suspects
+from soorma_ai.runtime.loops.consume import SUSPECTS, Consumer, handle_suspects
 from soorma_ai.runtime.loops.relay import arrive, hand_over, relay, tell
 from soorma_ai.runtime.loops.timers import keep_alive, keep_leases, keep_sweeping, run_timers
 

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from soorma_ai.errors import TransientError
 from soorma_ai.ports import Delivery
 from soorma_ai.runtime.handling.forgetting import forget_pending
+from soorma_ai.runtime.handling.hand import LEASE
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.logs import warn
 from soorma_ai.runtime.handling.process.signals import HEARTBEAT, until
-from soorma_ai.runtime.loops.consume import LEASE
 from soorma_ai.runtime.loops.relay import hand_over
 
 BATCH = 100

@@ -1,7 +1,7 @@
 """All operations, those that are asked most first."""
 
 from soorma_ai.server.operation import AnyOperation
-from soorma_ai.server.routes import events, letters, memory, memos, people, plans, registry, requests, tracker
+from soorma_ai.server.routes import events, letters, memory, memos, people, plans, registry, remote, requests, tracker
 
 OPERATIONS: tuple[AnyOperation, ...] = (
     *plans.OPERATIONS,
@@ -13,4 +13,5 @@ OPERATIONS: tuple[AnyOperation, ...] = (
     *memory.OPERATIONS,
     *memos.OPERATIONS,
     *letters.OPERATIONS,
+    *remote.OPERATIONS,
 )

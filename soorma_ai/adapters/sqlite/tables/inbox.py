@@ -42,6 +42,16 @@ SUSPECT = f"""{_CLAIM}
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
 
+HAS_WORK = """
+    SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at <= ? LIMIT 1
+"""
+
+_LEASED = """
+    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.started, inbox.redriven, CAST(event.body AS BLOB)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq
+    WHERE inbox.seq = ? AND inbox.state = 'leased' AND inbox.fence = ?
+"""
+
 NEXT_DUE = """
     SELECT min(ready_at) FROM inbox
     WHERE agent = ? AND state IN ('queued', 'leased') AND ready_at > 0 AND ready_at > ?
@@ -102,6 +112,23 @@ def claim_suspect(
 ) -> Delivery | None:
     taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
     return taken[0] if taken else None
+
+
+def leased(db: sqlite3.Connection, seq: int, fence: int) -> Delivery | None:
+    row = db.execute(_LEASED, (seq, fence)).fetchone()
+    if row is None:
+        return None
+    agent, owner, attempt, started, redriven, body = row
+    return Delivery(seq, agent, owner, EventEnvelope.from_json(body), attempt, fence, started, redriven)
+
+
+def was_ended(db: sqlite3.Connection, agent: str, seq: int, fence: int) -> bool:
+    query = "SELECT 1 FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state IN ('done', 'dead', 'in_doubt')"
+    return db.execute(query, (seq, agent, fence)).fetchone() is not None
+
+
+def has_work(db: sqlite3.Connection, agent: str, now: datetime) -> bool:
+    return db.execute(HAS_WORK, (agent, epoch(now))).fetchone() is not None
 
 
 def begin(db: sqlite3.Connection, delivery: Delivery) -> None:

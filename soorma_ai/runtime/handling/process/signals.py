@@ -31,8 +31,10 @@ class Signals:
         return self._agents[name]
 
     def wake_agents(self, names: frozenset[str] | None = None) -> None:
-        for name in names if names is not None else list(self._agents):
+        woken = names if names is not None else list(self._agents)
+        for name in woken:
             self._agents[name].set()
+        self.happened(map(deliveries_of, woken))
 
     def committed(self, is_leaving: bool) -> None:
         """Signal that a transaction wrote, and whether something is left to the relay."""
@@ -88,6 +90,11 @@ class Signals:
 
     def unwatch(self, watcher: asyncio.Event) -> None:
         self._watchers.discard(watcher)
+
+
+def deliveries_of(agent: str) -> str:
+    """Return the key of what comes for an agent."""
+    return f"deliveries of {agent}"
 
 
 def questions_of(root_plan_id: str) -> str:

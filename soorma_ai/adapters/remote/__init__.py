@@ -1,0 +1,1 @@
+"""The store of an agent whose platform is in another process, by HTTP."""

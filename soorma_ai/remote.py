@@ -1,0 +1,113 @@
+"""Agents of a process that has no store: their platform is served at a URL."""
+
+import asyncio
+from contextlib import AsyncExitStack
+from typing import TYPE_CHECKING, Self
+
+from soorma_ai.adapters.clock import SystemClock
+from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.prompts import PromptFiles
+from soorma_ai.adapters.remote.store import RemoteStore
+from soorma_ai.agents.agent import Agent
+from soorma_ai.assembly import build_models, make_reasoner
+from soorma_ai.clients.address import address_of
+from soorma_ai.clients.caller import Bounds, Caller
+from soorma_ai.clients.line import AsyncLine
+from soorma_ai.domain.registry import AgentKind
+from soorma_ai.errors import ConfigError, LocalProtocolError, TransientError
+from soorma_ai.ports import Clock, Inlet
+from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.logs import warn
+from soorma_ai.runtime.handling.process.signals import Signals
+from soorma_ai.runtime.loops.supervise import Supervisor
+from soorma_ai.settings import SERVER_URL, TOKEN, Server, read_server, read_settings
+
+if TYPE_CHECKING:
+    import httpx
+
+MOST_BYTES = 64 * 2**20
+PAUSE_BEFORE_START = 2.0
+
+
+class RemoteAgents:
+    """Tools, workers and plain agents whose platform is served at `url` (SOORMA_URL), as the holder of `token`
+    (SOORMA_TOKEN). What comes for them is leased over HTTP and handled here; what their handlers record is committed
+    there, with every check of a handling beside the store.
+
+    Planners run in the process of the store.
+    """
+
+    def __init__(
+        self,
+        url: str | None = None,
+        *,
+        token: str | None = None,
+        clock: Clock | None = None,
+        transport: "httpx.AsyncBaseTransport | None" = None,
+    ) -> None:
+        """`transport` is another way than TCP, such as `httpx.AsyncHTTPTransport(uds=...)`. Raise ConfigError."""
+        server = read_server(url, token)
+        if server is None:
+            raise ConfigError(f"the URL of the server is missing: give url=, or set {SERVER_URL} (and {TOKEN})")
+        self._address = address_of(server.url, server.token)
+        self._line = AsyncLine(self._address, transport)
+        self._clock = clock or SystemClock()
+        self._store = RemoteStore(Caller(self._line, self._address.url, Bounds(most_bytes=MOST_BYTES)), self._clock)
+        self._supervisor: Supervisor | None = None
+        self._closing = AsyncExitStack()
+
+    async def __aenter__(self) -> Self:
+        if self._supervisor is not None:
+            raise LocalProtocolError("these agents are in a block already")
+        build_models()
+        signals, prompts = Signals(), PromptFiles(*read_settings().prompts_dirs)
+        self._services = Services(
+            self._store, self._clock, prompts, signals, make_reasoner=make_reasoner, is_remote=True
+        )
+        self._supervisor = Supervisor(self._services, LocalBus())
+        self._store.notify(signals.committed, self._supervisor.arrived)
+        self._closing.push_async_callback(self._store.close)
+        self._closing.push_async_callback(self._supervisor.stop)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._closing.aclose()
+
+    async def start(self, *agents: Agent) -> None:
+        """Return when all are registered. Raise ConfigError for what runs beside the store only, Forbidden and
+        Unauthenticated for what the token does not allow, and StoreUnavailable while the server is away: none has
+        started then."""
+        if self._supervisor is None:
+            raise LocalProtocolError("use `async with RemoteAgents(...)`")
+        for agent in agents:
+            must_run_elsewhere(agent)
+        for agent in agents:
+            agent.take_reasoner(make_reasoner)
+            agent.check()
+        await self._supervisor.start(agents)
+        self._store.watch()
+
+
+def must_run_elsewhere(agent: Agent) -> None:
+    """Raise ConfigError for what needs the store beside it."""
+    if agent.kind is AgentKind.PLANNER:
+        raise ConfigError(
+            f"{agent.name} is a planner: planners and state machines run beside the store. Start it there with "
+            f"`soorma serve`, or leave {SERVER_URL} out"
+        )
+    if isinstance(agent, Inlet):
+        raise ConfigError(f"{agent.name} is posted to at the server: start it there, with `soorma serve`")
+
+
+async def serve(agents: tuple[Agent, ...], server: Server, stop: asyncio.Event) -> None:
+    """Run agents until they are told to stop. A server that is not there yet is waited for."""
+    async with RemoteAgents(server.url, token=server.token) as remote:
+        stopping = asyncio.ensure_future(stop.wait())
+        while not stop.is_set():
+            try:
+                await remote.start(*agents)
+            except TransientError as error:
+                warn("server_away", reason=error)
+                await asyncio.wait((stopping,), timeout=PAUSE_BEFORE_START)
+            else:
+                await stopping

@@ -1,0 +1,186 @@
+"""The order, with its agents in two processes: the planner beside the store, a worker and tools elsewhere.
+
+The worker takes the goods from a shelf, by another tool, and counts in the plan's memory; the payment is held for
+approval. The option `side` is "store" or "agents", `port` where the one serves the other.
+"""
+
+import asyncio
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from functools import wraps
+from typing import Any
+
+from life import FINISHED, Brief, HurriedClock, Life, lived
+from order_flow import agents as of_order
+from order_flow import answers
+from people import answer_all
+
+from soorma_ai import (
+    EventEnvelope,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    RemoteAgents,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.adapters.remote.door import Door
+from soorma_ai.adapters.sqlite import effects
+from soorma_ai.core.admission import disposition_of
+from soorma_ai.domain.remote import AnyAct, AnyEnding, Lease
+from soorma_ai.errors import LeaseLost, TransientError
+from soorma_ai.ports import Delivery, Work
+from soorma_ai.runtime.client.lending import Lending
+from soorma_ai.runtime.handling.execute import validate
+from soorma_ai.runtime.handling.process.signals import until
+from soorma_ai.server import app
+from soorma_ai.server.serving import listen, serve
+
+RESERVE = "inventory.reserve.requested"
+_ANY_STATE = """
+    SELECT inbox.agent, inbox.owner, inbox.attempt, inbox.redriven, CAST(event.body AS BLOB)
+    FROM inbox JOIN event ON event.seq = inbox.event_seq WHERE inbox.seq = ?
+"""
+HERE, ELSEWHERE = ("orders",), ("payments", "shelf", "stock")
+
+
+def stock(life: Life) -> tuple[Worker, Tool]:
+    desk, shelf = Worker("stock"), Tool("shelf")
+
+    @desk.on_task(RESERVE, payload_schema={"type": "object", "required": ["order_id"]})
+    async def reserve(task: TaskContext[Any], context: PlatformContext) -> None:
+        task.state["order_id"] = task.data["order_id"]
+        await task.delegate("shelf.take.requested", {"order_id": task.data["order_id"]}, "shelf.taken")
+
+    @desk.on_result("shelf.taken")
+    async def finish(result: ResultContext, context: PlatformContext) -> None:
+        task = await result.restore_task()
+        await context.memory.increment("reserved")
+        await task.complete({"reserved": task.state["order_id"]})
+
+    @shelf.on_invoke("shelf.take.requested")
+    async def take(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        life.outside.effect("reserve", request.idempotency_key, order_id=request.data["order_id"])
+        await context.memory.increment("taken")
+        return {"taken": request.data["order_id"]}
+
+    return desk, shelf
+
+
+async def beside_the_store(life: Life) -> None:
+    """Ends when the order is done and everything is at rest; what is elsewhere works until then."""
+    _, _, planner = of_order(life)
+    stop, started = asyncio.Event(), asyncio.Event()
+    listener = listen("127.0.0.1", life.options["port"], is_open=True)
+    async with asyncio.TaskGroup() as serving:
+        async with life.platform() as platform:
+            serving.create_task(serve(app(platform, rate=None), listener, stop, started.set))
+            await platform.start(planner)
+            people = asyncio.create_task(answer_all(platform, life, answers, 0.1))
+            try:
+                await _all_registered(platform)
+                plan = await platform.submit("order.received", {"amount": 1, "to": "A"}, idempotency_key="order 1")
+                await plan.result()
+            finally:
+                people.cancel()
+        stop.set()
+
+
+async def _all_registered(platform: Platform) -> None:
+    services = platform.services
+    watcher = services.signals.watch()
+    while len(await platform.registry.query()) < len(HERE) + len(ELSEWHERE):
+        await until(watcher, services.clock, 1.0)
+    services.signals.unwatch(watcher)
+
+
+async def elsewhere(life: Life) -> None:
+    """Works until it is killed."""
+    _, payments, _ = of_order(life)
+    async with RemoteAgents(f"http://127.0.0.1:{life.options['port']}", clock=HurriedClock()) as remote:
+        while True:
+            try:
+                await remote.start(*stock(life), payments)
+                break
+            except TransientError:
+                await asyncio.sleep(0.1)
+        asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: _end(life))
+        await asyncio.Event().wait()
+
+
+def _end(life: Life) -> None:
+    life.save_counts()
+    os._exit(FINISHED)
+
+
+def _pointed(life: Life, name: str, work: Callable[..., Awaitable[Any]]) -> Callable[..., Awaitable[Any]]:
+    """The same work, with a point before and one after it."""
+
+    @wraps(work)
+    async def done(*given: Any, **named: Any) -> Any:
+        verb = given[-1] if name == "tell" else name
+        life.point(f"{verb}.before")
+        result = await work(*given, **named)
+        life.point(f"{verb}.after")
+        return result
+
+    return done
+
+
+def _insistent(tell: Callable[..., Awaitable[None]]) -> Callable[..., Awaitable[None]]:
+    """Says everything twice, as who has lost the first answer does."""
+
+    @wraps(tell)
+    async def told(*given: Any, **named: Any) -> None:
+        await tell(*given, **named)
+        with suppress(LeaseLost):  # what is to be handled again may be in other hands by now
+            await tell(*given, **named)
+
+    return told
+
+
+def _without_fence() -> None:
+    """The planted bug: what is said of a delivery is stored, whoever holds it by now, and also when it has ended."""
+
+    async def commit(self: Lending, lease: Lease, acts: Sequence[AnyAct], ending: AnyEnding) -> None:
+        row, database = await self._row(), self._queue.database
+        body = await database.read(lambda db: db.execute(_ANY_STATE, (lease.seq,)).fetchone())
+        agent, owner, attempt, redriven, event = body
+        found = EventEnvelope.from_json(event)
+        delivery = Delivery(lease.seq, agent, owner, found, attempt, lease.fence, 0, redriven)
+        handling = await self._handling(row, delivery, acts, ending)
+        await validate(handling)
+        now = self._services.clock.now()
+
+        def store(db: Any) -> None:
+            db.execute("UPDATE inbox SET state = 'leased', fence = ? WHERE seq = ?", (lease.fence, lease.seq))
+            effects.commit(db, Work(delivery, disposition_of(ending), handling.effects), now)
+
+        await database.publish(store, now)
+
+    Lending.commit = commit
+
+
+async def story(life: Life) -> None:
+    if life.options["side"] == "store":
+        if life.bug == "commit without fence":
+            _without_fence()
+        Lending.commit = _pointed(life, "commit", Lending.commit)
+        Lending.lease = _pointed(life, "lease", Lending.lease)
+        await beside_the_store(life)
+    else:
+        Door.tell = _insistent(Door.tell)
+        for name in ("tell", "lease", "read", "register"):
+            setattr(Door, name, _pointed(life, name, getattr(Door, name)))
+        await elsewhere(life)
+
+
+def begin(brief: Brief, stderr: str) -> None:
+    """Be one life, in a process that was forked where everything is loaded."""
+    os.dup2(os.open(stderr, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+    sys.exit(asyncio.run(lived(story, brief)))

@@ -1,0 +1,203 @@
+"""SIGKILL of either side: of the process that has the store, and of that which has agents and no store.
+
+Each side has points at which it is killed, one for each of its lives; what is killed is started again at once. It ends
+when the order is done and everything is at rest, and is judged as every trial is.
+"""
+
+import json
+import os
+import random
+import socket
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from multiprocessing import get_context
+from multiprocessing.context import ForkServerContext
+from multiprocessing.forkserver import ensure_running
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+
+import remote_flow
+from failpoints import ANY
+from life import FINISHED, Brief
+from outcome import End, broken_promises, differences, end_of
+from trial import KILLED, Program, Stage, Trial
+
+LAYER = "remote agents"
+STORE, AGENTS = "store", "agents"
+SIDES = (STORE, AGENTS)
+_PROGRAM = Program("an order with remote agents", Path(remote_flow.__file__), lambda end: ())
+
+# Many times what it needs: a lease of a process that was killed lasts three seconds.
+PATIENCE = 300.0
+PAUSE = 0.02
+KILLS_OF_A_SIDE = 2
+WITHIN_RECOVERY = {STORE: 60, AGENTS: 12}
+WITHOUT_FENCE = "commit without fence"
+# The answer to a commit is lost behind it: the other side says it again.
+AFTER_COMMIT = "commit.after"
+
+Passed = Mapping[str, Mapping[str, int]]
+
+
+@dataclass(frozen=True)
+class Position:
+    """The points at which each side is killed, one after the other."""
+
+    store: tuple[str, ...] = ()
+    agents: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return f"store {', '.join(self.store) or 'never'}; agents {', '.join(self.agents) or 'never'}"
+
+
+@dataclass(frozen=True)
+class Undisturbed:
+    """The run that nobody disturbed: its end, and how often each side passed each point."""
+
+    end: End
+    passed: Passed
+
+
+def undisturbed(stage: Stage) -> Undisturbed:
+    with stage.case(_PROGRAM) as case:
+        pair = Pair(stage, case.folder, Position(), counts=True)
+        pair.run()
+        if pair.violations:
+            raise AssertionError(f"the order with remote agents does not end: {pair.violations}")
+        end = end_of(case.folder, case.account)
+        wrong = list(broken_promises(case.folder, case.account, 0))
+        wrong += [f"{name}: {end[name]}" for name in ("dead letters", "not handled", "not sent") if end.get(name)]
+        if wrong or '"completed"' not in end["plans"][0]:
+            raise AssertionError(f"the order with remote agents does not end well: {wrong}, {end.get('plans')}")
+        passed = {side: json.loads((case.folder / f"{side}.json").read_text()) for side in SIDES}
+        return Undisturbed(end, passed)
+
+
+def draw(passed: Passed, count: int, rng: random.Random) -> list[Position]:
+    """Positions at which each side is killed, at a point that an undisturbed run passes, and again while it recovers;
+    every name of a point is as likely as every other."""
+
+    def points(side: str) -> tuple[str, ...]:
+        name = rng.choice(sorted(passed[side]))
+        first = f"{name}:{rng.randint(1, passed[side][name])}"
+        return (first, *(f"{ANY}:{rng.randint(1, WITHIN_RECOVERY[side])}" for _ in range(KILLS_OF_A_SIDE - 1)))
+
+    return [Position(points(STORE), points(AGENTS)) for _ in range(count)]
+
+
+def after_commits(passed: Passed) -> list[Position]:
+    """Positions at which the answer to a commit is lost."""
+    return [Position((f"{AFTER_COMMIT}:{number}",)) for number in range(1, passed[STORE][AFTER_COMMIT] + 1)]
+
+
+def trial(stage: Stage, expected: End, position: Position, bug: str = "") -> Trial:
+    with stage.case(_PROGRAM) as case:
+        pair = Pair(stage, case.folder, position, bug=bug)
+        pair.run()
+        found = [*pair.violations, *differences(expected, end_of(case.folder, case.account))]
+        found = found or list(broken_promises(case.folder, case.account, pair.kills))
+        return Trial(LAYER, str(position), pair.kills, tuple(found), case.account.absorbed)
+
+
+def run(stage: Stage, expected: End, chosen: Sequence[Position], bug: str = "") -> list[Trial]:
+    return stage.all(partial(trial, stage, expected, bug=bug), chosen)
+
+
+def hunt(stage: Stage, known: Undisturbed) -> str:
+    """Return where the planted bug shows itself; empty where it gets away."""
+    for position in (Position(), *after_commits(known.passed)):
+        caught = trial(stage, known.end, position, WITHOUT_FENCE).violations
+        if shown := [violation for violation in caught if violation.startswith("memory")]:
+            return f"{position}: {shown[0][:160]}"
+    return ""
+
+
+class Pair:
+    """Both processes over one folder."""
+
+    def __init__(self, stage: Stage, folder: Path, position: Position, *, bug: str = "", counts: bool = False) -> None:
+        self.kills = 0
+        self.violations: list[str] = []
+        self._stage = stage
+        self._folder = folder
+        self._bug = bug
+        self._counts = counts
+        self._port = _free_port()
+        self._points = {STORE: list(position.store), AGENTS: list(position.agents)}
+        self._lives = 0
+
+    def run(self) -> None:
+        processes = {side: self._start(side) for side in SIDES}
+        try:
+            self._watch(processes)
+        finally:
+            for process in processes.values():
+                process.kill()
+                process.join()
+
+    def _watch(self, processes: dict[str, BaseProcess]) -> None:
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
+            for side in SIDES:
+                ended = processes[side].exitcode
+                if ended == KILLED:
+                    self.kills += 1
+                    processes[side] = self._start(side)
+                elif (side, ended) == (STORE, FINISHED):
+                    processes[AGENTS].terminate()
+                    processes[AGENTS].join(PATIENCE)
+                    return
+                elif ended is not None:
+                    self.violations.append(f"the {side} ended with {ended}: {self._said(side)}")
+                    return
+            time.sleep(PAUSE)
+        self.violations.append(f"no end after {PATIENCE} s: {self._said(STORE)}; {self._said(AGENTS)}")
+
+    def _start(self, side: str) -> BaseProcess:
+        self._lives += 1
+        brief = Brief(
+            folder=str(self._folder),
+            ledger=str(self._stage.ledger.path),
+            account=self._folder.name,
+            life=self._lives,
+            point=self._points[side].pop(0) if self._points[side] else "",
+            bug=self._bug,
+            counts=self._counts,
+            patience=PATIENCE,
+            options={"side": side, "port": self._port, "counts": f"{side}.json"},
+        )
+        stderr = str(self._folder / f"{side}.stderr")
+        process = _forks().Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
+        process.start()
+        return process
+
+    def _said(self, side: str) -> str:
+        said = self._folder / f"{side}.stderr"
+        lines = said.read_text(errors="replace").strip().splitlines() if said.exists() else []
+        return lines[-1][:300] if lines else "(nothing)"
+
+
+@cache
+def _forks() -> ForkServerContext:
+    """Return where lives are forked from, with everything loaded that they need. It looks for that where its
+    environment says, and nowhere else."""
+    context, before = get_context("forkserver"), os.environ.get("PYTHONPATH")
+    context.set_forkserver_preload(["remote_flow"])
+    os.environ["PYTHONPATH"] = os.pathsep.join(sys.path)
+    try:
+        ensure_running()
+    finally:
+        if before is None:
+            del os.environ["PYTHONPATH"]
+        else:
+            os.environ["PYTHONPATH"] = before
+    return context
+
+
+def _free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

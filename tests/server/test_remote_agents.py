@@ -1,0 +1,368 @@
+"""Agents without a store: what comes for them is leased over HTTP, and what they did is committed there."""
+
+import asyncio
+from typing import Any
+
+import httpx
+import pytest
+from http_kit import Keys, calling
+from kit import ORDER_ID, payments, planner, the_wait, until
+from remote_kit import PLACE, adder, doubler, elsewhere
+
+from soorma_ai import (
+    Agent,
+    ConfigError,
+    InvocationContext,
+    Platform,
+    PlatformContext,
+    RemoteAgents,
+    ResultContext,
+    TaskContext,
+    Tool,
+    Worker,
+)
+from soorma_ai.domain.identity import AgentRights, Caller
+from soorma_ai.domain.people import Person
+from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.server import app
+from soorma_ai.testing.clock import VirtualClock
+from soorma_ai.testing.scripted import complete, publish
+
+DOUBLE = "double.requested"
+
+
+def of_shop(name: str | None, *takes: str, makes: tuple[str, ...] = (), tenant: str = "shop", **more: Any) -> Caller:
+    rights = AgentRights(name, frozenset(takes), frozenset(makes)) if name else None
+    return Caller(Person(tenant, "maria", frozenset(more.get("roles", ()))), rights)
+
+
+async def test_a_tool_and_a_worker_elsewhere_answer_as_those_beside_the_store(platform: Platform) -> None:
+    heard: list[Any] = []
+    listener = Agent("listener")
+
+    @listener.on_event("sum.done", "business-facts")
+    async def hear(event: Any, context: PlatformContext) -> None:
+        heard.append((event.source, event.data, event.user_id))
+
+    async with elsewhere(platform, adder(), doubler(), listener):
+        reply = await platform.request("sum.requested", {"numbers": [1, 2, 3]}, timeout=20)
+        assert reply["result"] == {"total": 12, "asked": [1, 2, 3]}
+        await until(platform, lambda: heard)
+    assert heard == [("adder", {"total": 12}, "local")]
+
+
+async def test_a_plan_goes_on_by_a_tool_elsewhere_whose_request_waits_for_a_yes(platform: Platform) -> None:
+    script = [publish("payment.charge.requested", amount=9), complete({"paid": True})]
+    async with elsewhere(platform, payments(approval="always")):
+        await platform.start(planner(script))
+        plan = await platform.submit("order.received", {"order_id": "A1"})
+        wait = await the_wait(platform)
+        assert await platform.answer(wait.wait_id, {"approved": True}) == "accepted"
+        assert await plan.result(timeout=20) == {"paid": True}
+
+
+async def test_what_a_handler_elsewhere_asks_for_is_checked_and_held_where_the_store_is(platform: Platform) -> None:
+    desk = Worker("desk")
+
+    @desk.on_task("bill.requested")
+    async def bill(task: TaskContext[Any], context: PlatformContext) -> None:
+        await task.delegate("payment.charge.requested", {"amount": task.data["amount"]}, "charged")
+
+    @desk.on_result("charged")
+    async def charged(result: ResultContext, context: PlatformContext) -> None:
+        await (await result.restore_task()).complete(result.result)
+
+    await platform.start(payments(approval="always"))
+    async with elsewhere(platform, desk):
+        unfit = await platform.request("bill.requested", {"amount": "a lot"}, timeout=20)
+        assert (unfit["success"], unfit["error"]["code"]) == (False, "local_protocol")
+        asked = await platform.ask("bill.requested", {"amount": 5})
+        wait = await the_wait(platform)
+        assert (wait.proposed_event, wait.agent) == ("payment.charge.requested", "desk")
+        assert await platform.answer(wait.wait_id, {"approved": True}) == "accepted"
+        assert (await platform.reply(asked, timeout=20))["result"] == {"charged": 5}
+
+
+async def test_a_handler_elsewhere_reads_and_writes_the_memory_of_its_plan(platform: Platform) -> None:
+    stock, found = Tool("stock"), list[Any]()
+
+    @stock.on_invoke("inventory.reserve.requested", payload_schema=ORDER_ID)
+    async def reserve(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        found.append(await context.memory.retrieve("seen"))
+        await context.memory.store("seen", {"order": request.data["order_id"]})
+        await context.memory.increment("count")
+        found.append(await context.memory.retrieve("count"))
+        plan_id = context.lineage.plan_id
+        found.append((await context.tracker.plan_progress(plan_id)).plan_id == plan_id if plan_id else None)
+        return {}
+
+    script = [publish("inventory.reserve.requested", order_id="A1"), complete({})]
+    async with elsewhere(platform, stock):
+        await platform.start(planner(script))
+        plan = await platform.submit("order.received", {"order_id": "A1"})
+        await plan.result(timeout=20)
+        assert await platform.memory.everything(plan.plan_id) == {"seen": {"order": "A1"}, "count": 1}
+    assert found == [None, 1, True]
+
+
+async def test_planners_run_beside_the_store(platform: Platform) -> None:
+    with pytest.raises(ConfigError, match="orders is a planner: planners and state machines run beside the store"):
+        async with elsewhere(platform, planner([])):
+            pass
+    with pytest.raises(ConfigError, match="the URL of the server is missing"):
+        RemoteAgents()
+
+
+async def test_what_its_process_held_when_it_ended_comes_again(platform: Platform, clock: VirtualClock) -> None:
+    """A delivery that was leased and never heard of is leased again when its lease is over, under another fence, and
+    the first fence commits nothing."""
+    await platform.start()
+    async with calling(app(platform)) as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        asked = await platform.ask(DOUBLE, {"number": 1})
+        (first,) = await leased(http)
+        assert (first["attempt"], first["fence"]) == (1, 1)
+        assert await leased(http) == []
+        await clock.advance(LEASE.total_seconds() + 1)
+        (second,) = await leased(http)
+        assert (second["attempt"], second["fence"]) == (2, 2)
+        late = await http.post(place(first, "commit"), json=answer(first, 7))
+        assert (late.status_code, late.json()["code"]) == (409, "lease_lost")
+        for _ in range(2):  # the reply to the first was lost
+            assert (await http.post(place(second, "commit"), json=answer(second, 2))).status_code == 204
+        assert (await platform.reply(asked, timeout=5))["result"] == {"double": 2}
+        assert len([e for e in await platform.services.store.events.events() if e.event.source == "doubler"]) == 1
+
+
+async def test_a_lease_that_is_renewed_lasts_and_one_given_back_is_no_attempt(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    await platform.start()
+    async with calling(app(platform)) as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await platform.ask(DOUBLE, {"number": 1})
+        (held,) = await leased(http)
+        for _ in range(3):
+            await clock.advance(LEASE.total_seconds() - 1)
+            lease = {"seq": held["seq"], "fence": held["fence"]}
+            kept = await http.post("/v1/agents/doubler/deliveries/renew", json={"leases": [lease]})
+            assert kept.json() == {"leases": [lease]}
+        assert await leased(http) == []
+        await http.post("/v1/agents/doubler/deliveries/release", json={"leases": [lease]})
+        (again,) = await leased(http)
+        assert (again["attempt"], again["fence"]) == (1, 2)
+
+
+async def test_a_server_that_was_away_is_found_again(platform: Platform) -> None:
+    """And what the agent did meanwhile is committed when it is back."""
+    served, is_away = app(platform), asyncio.Event()
+
+    async def between(scope: Any, receive: Any, send: Any) -> None:
+        if is_away.is_set():
+            raise httpx.ConnectError("nobody there")
+        await served(scope, receive, send)
+
+    tool, begun = Tool("slow"), asyncio.Event()
+
+    @tool.on_invoke("slow.requested")
+    async def slow(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        is_away.set()
+        begun.set()
+        return {}
+
+    await platform.start()
+    transport = httpx.ASGITransport(between, client=("127.0.0.1", 5000))
+    async with RemoteAgents(PLACE, transport=transport) as remote:
+        await remote.start(tool)
+        asked = await platform.ask("slow.requested", {})
+        await asyncio.wait_for(begun.wait(), 10)
+        is_away.clear()
+        assert (await platform.reply(asked, timeout=20))["success"]
+
+
+@pytest.mark.parametrize(
+    ("caller", "status", "said"),
+    [
+        (of_shop("doubler", DOUBLE), 200, ""),
+        (of_shop(None, roles=["operator"]), 200, ""),
+        (of_shop(None), 403, "this token is for no agent"),
+        (of_shop(None, roles=["auditor"]), 403, "this token is for no agent"),
+        (of_shop("tripler", DOUBLE), 403, "this token is for agent 'tripler'"),
+        (of_shop("doubler"), 403, "which its key does not name"),
+        (of_shop("doubler", DOUBLE, tenant="rival"), 200, ""),
+    ],
+)
+async def test_who_may_register_an_agent(platform: Platform, caller: Caller, status: int, said: str) -> None:
+    async with calling(app(platform, auth=Keys(key=caller)), "key") as http:
+        found = await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        assert found.status_code == status, found.text
+        assert said in found.text
+        assert [
+            row.tenant_id for row in await platform.services.store.registry.agents(platform.services.clock.now())
+        ] == ([caller.person.tenant_id] if status == 200 else [])
+
+
+@pytest.mark.parametrize("name", ["soorma", "client", "", "a\nb", "orders"])
+async def test_no_agent_elsewhere_takes_a_name_that_is_another_s(platform: Platform, name: str) -> None:
+    await platform.start(planner([]))
+    async with calling(app(platform)) as http:
+        assert (await http.post("/v1/agents", json=registration(name, DOUBLE))).status_code in (403, 422)
+
+
+@pytest.mark.parametrize(
+    ("caller", "status"),
+    [
+        (of_shop("doubler", DOUBLE), 200),
+        (of_shop(None, roles=["operator"]), 200),
+        (of_shop(None), 403),
+        (of_shop("tripler", DOUBLE), 403),
+        (of_shop("doubler", DOUBLE, tenant="rival"), 404),
+        (of_shop(None, tenant="rival", roles=["operator"]), 404),
+    ],
+)
+async def test_what_comes_for_an_agent_is_lent_to_its_token_only(
+    platform: Platform, caller: Caller, status: int
+) -> None:
+    await platform.start()
+    keys = Keys(own=of_shop("doubler", DOUBLE), key=caller)
+    served = app(platform, auth=keys)
+    async with calling(served, "own") as own, calling(served, "key") as http:
+        await own.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
+        (held,) = await leased(own)
+        lease = {"leases": [{"seq": held["seq"], "fence": held["fence"]}]}
+        for path, body in (
+            ("deliveries/lease", {}),
+            ("deliveries/renew", lease),
+            (f"deliveries/{held['seq']}/{held['fence']}/read", {"read": {"what": "agents"}}),
+        ):
+            found = await http.post(f"/v1/agents/doubler/{path}", json=body)
+            assert found.status_code == status, (path, found.text)
+        if status != 200:
+            assert (await http.post(place(held, "commit"), json=answer(held, 7))).status_code == status
+            assert (await http.post("/v1/agents/doubler/leave")).status_code == status
+
+
+async def test_a_delivery_of_another_agent_is_nothing_that_this_one_holds(platform: Platform) -> None:
+    """By a valid token of its own, with the row and the fence of the other's delivery guessed."""
+    await platform.start()
+    keys = Keys(own=of_shop("doubler", DOUBLE), thief=of_shop("thief", "steal.requested", makes=("double.done",)))
+    served = app(platform, auth=keys)
+    async with calling(served, "own") as own, calling(served, "thief") as thief:
+        await own.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await thief.post("/v1/agents", json=registration("thief", "steal.requested"))
+        client = platform.as_user(tenant_id="shop", user_id="maria")
+        asked = await client.ask(DOUBLE, {"number": 1})
+        (held,) = await leased(own)
+        stolen = {**held, "agent": "thief"}
+        for what, body in (
+            ("commit", answer(held, 7)),
+            ("begin", None),
+            ("read", {"read": {"what": "pending"}}),
+            ("progress", {"report_id": "1", "progress": 1}),
+        ):
+            found = await thief.post(place(stolen, what), json=body)
+            assert (found.status_code, found.json()["code"]) == (409, "lease_lost"), found.text
+        assert (await own.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
+        assert (await client.reply(asked, timeout=5))["result"] == {"double": 2}
+
+
+@pytest.mark.parametrize(
+    ("act", "said"),
+    [
+        ({"kind": "publish", "topic": "business-facts", "type": "order.placed", "data": {}}, "does not name"),
+        ({"kind": "keep_task", "state": {}}, "no task in hand"),
+        ({"kind": "end_task", "answer": {}}, "no task in hand"),
+        ({"kind": "remember", "change": "store", "plan_id": "p-1", "key": "k"}, "no plan of the tree"),
+        ({"kind": "declare", "definition": {"event_name": "paid", "topic": "business-facts"}}, "does not name"),
+        ({"kind": "save_plan"}, "body/acts"),
+    ],
+)
+async def test_what_is_not_its_own_to_do_is_refused_and_nothing_of_it_happens(
+    platform: Platform, act: dict[str, Any], said: str
+) -> None:
+    await platform.start()
+    async with calling(app(platform, auth=Keys(own=of_shop("doubler", DOUBLE))), "own") as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
+        (held,) = await leased(http)
+        before = len(await platform.services.store.events.events())
+        counted = {"ordinal": 5, **act} if act["kind"] in ("publish", "end_task") else act
+        body = {"acts": [*answer(held, 2)["acts"], counted], "ending": {"end": "handled"}}
+        refused = await http.post(place(held, "commit"), json=body)
+        assert refused.status_code == 422 and said in refused.text, refused.text
+        assert len(await platform.services.store.events.events()) == before
+        assert (await http.post(place(held, "commit"), json=answer(held, 2))).status_code == 204
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        {"what": "plan", "id": "PLAN"},
+        {"what": "standing", "id": "PLAN"},
+        {"what": "goal_of", "id": "PLAN"},
+        {"what": "plans", "root_plan_id": "PLAN"},
+        {"what": "plans"},
+        {"what": "event", "id": "GOAL"},
+        {"what": "events", "root_plan_id": "PLAN"},
+        {"what": "handed", "ids": ["GOAL"]},
+        {"what": "recall", "id": "PLAN", "key": "secret"},
+        {"what": "memory_keys", "id": "PLAN"},
+        {"what": "untaken", "root_plan_id": "PLAN"},
+        {"what": "sessions"},
+    ],
+    ids=lambda read: " ".join(map(str, read.values())),
+)
+@pytest.mark.parametrize("whose", [("shop", "otto"), ("rival", "maria")], ids=str)
+async def test_a_handler_elsewhere_sees_nothing_of_others(
+    platform: Platform, read: dict[str, Any], whose: tuple[str, str]
+) -> None:
+    tenant_id, user_id = whose
+    await platform.start(planner(lambda told: publish(DOUBLE, number=1)))
+    served = app(platform, auth=Keys(own=of_shop("doubler", DOUBLE)))
+    async with calling(served, "own") as http:
+        await http.post("/v1/agents", json=registration("doubler", DOUBLE))
+        await platform.as_user(tenant_id="shop", user_id="maria").ask(DOUBLE, {"number": 1})
+        (held,) = await leased(http)
+        other = platform.as_user(tenant_id=tenant_id, user_id=user_id)
+        plan = await other.submit("order.received", {"order_id": "A1"}, session_id="s-1")
+        await other.memory.store("secret", 42, plan.plan_id)
+        known = {"PLAN": plan.plan_id, "GOAL": plan.goal_id}
+        asked = {name: known.get(str(value), value) for name, value in read.items()}
+        if "ids" in asked:
+            asked["ids"] = [plan.goal_id]
+        found = await http.post(place(held, "read"), json={"read": asked})
+        if found.status_code == 200:
+            assert found.json() in ({"value": None}, {"value": []})
+        else:
+            assert found.status_code == 404 and "42" not in found.text
+
+
+def registration(name: str, *takes: str) -> dict[str, Any]:
+    heard = [{"topic": "action-requests", "event_type": one} for one in takes]
+    events = [["takes", {"event_name": one}] for one in takes]
+    return {"agents": [{"agent": name, "kind": "tool", "events": events, "subscriptions": heard}]}
+
+
+async def leased(http: httpx.AsyncClient, name: str = "doubler") -> list[dict[str, Any]]:
+    found = await http.post(f"/v1/agents/{name}/deliveries/lease", json={"limit": 5})
+    assert found.status_code == 200, found.text
+    return [{**one, "agent": name} for one in found.json()["deliveries"]]
+
+
+def place(held: dict[str, Any], what: str) -> str:
+    return f"/v1/agents/{held['agent']}/deliveries/{held['seq']}/{held['fence']}/{what}"
+
+
+def answer(held: dict[str, Any], double: int) -> dict[str, Any]:
+    event = held["event"]
+    said = {
+        "kind": "publish",
+        "ordinal": 0,
+        "topic": "action-results",
+        "type": event["responseevent"],
+        "correlation_id": event["correlationid"],
+        "data": {"success": True, "status": "completed", "result": {"double": double}},
+        "answers": True,
+    }
+    return {"acts": [said], "ending": {"end": "handled"}}

@@ -1,0 +1,335 @@
+"""What an agent elsewhere may have done: acts are its own delivery's, and nothing else can be said by them."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import count
+from typing import Any, get_args
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from soorma_ai.core.acts import acts_of, ending_of
+from soorma_ai.core.admission import Standing, admit, disposition_of
+from soorma_ai.core.expecting.opening import ORDINALS_APART, Moment
+from soorma_ai.core.task import TASK_TIMEOUT, ask, delegate, end, question_of, task_of, timed_out
+from soorma_ai.domain import effects as done
+from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, Effect, InDoubt, Publish, RetryAfter
+from soorma_ai.domain.events import SYSTEM, EventEnvelope, EventTopic, Lineage
+from soorma_ai.domain.expectations import Expectation
+from soorma_ai.domain.history import Step, StepKind
+from soorma_ai.domain.memory import (
+    AppendMemory,
+    DropMemory,
+    IncrementMemory,
+    MemoryKey,
+    OpenSession,
+    SessionSummary,
+    StoreMemory,
+)
+from soorma_ai.domain.plans import ValueKind
+from soorma_ai.domain.registry import EventDefinition
+from soorma_ai.domain.remote import Act, AnyAct
+from soorma_ai.domain.states import HUMAN_INPUT
+from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
+from soorma_ai.domain.values import derived_id
+from soorma_ai.errors import LocalProtocolError
+
+NOW = datetime(2030, 1, 1, tzinfo=UTC)
+UNTIL = NOW + timedelta(days=1)
+OWN = Lineage("acme", "ann", "s-1", "g-1", "p-1", "p-0", UNTIL)
+PAY = EventDefinition(event_name="pay.requested")
+FACTS = EventTopic.BUSINESS_FACTS
+RESULTS = EventTopic.ACTION_RESULTS
+
+
+def request(**changes: Any) -> EventEnvelope:
+    asked = EventEnvelope(
+        id="r-1",
+        source="orders",
+        type="sum.requested",
+        topic=EventTopic.ACTION_REQUESTS,
+        time=NOW,
+        correlation_id="k-1",
+        response_event="sum.done",
+        **vars(OWN),
+    )
+    return asked.model_copy(update=changes)
+
+
+def task() -> TaskRecord:
+    return task_of(request(), "adder", "sum.requested.completed", NOW)
+
+
+def standing(**changes: Any) -> Standing:
+    known: dict[str, Any] = {
+        "task": task(),
+        "makes": {"sum.noted", "pay.requested"},
+        "plans": ("p-0", "p-1"),
+        "requests": {"pay.requested": PAY},
+        "producers": {"ok.said": ("client",)},
+    }
+    return Standing("adder", request(), NOW, **{**known, **changes})
+
+
+def moment(ordinals: Iterator[int] | None = None) -> Moment:
+    return Moment(request(), "adder", NOW, ordinals or count())
+
+
+def told(at: Moment, type: str, topic: EventTopic = FACTS, **fields: Any) -> Publish:
+    return Publish(at.event(OWN, topic, type, {"n": 1}, **fields))
+
+
+def delegated(at: Moment, group: str | None = None, place: int = 0) -> tuple[Effect, ...]:
+    spec = DelegationSpec("pay.requested", {"n": 1}, "paid", None)
+    record, span = replace(task(), sub_tasks=place), timedelta(seconds=9)
+    return delegate(record, spec, at, response_topic=RESULTS, timeout=span, group=group, definition=PAY)[1]
+
+
+def questioned(at: Moment) -> tuple[Effect, ...]:
+    about = {
+        "question": "May I?",
+        "response_event": "ok.said",
+        "timeout_seconds": 60,
+        "approvers": ["boss"],
+        "remind_after_seconds": 5,
+        "reason": "curiosity",
+    }
+    question = question_of(about)
+    assert not isinstance(question, str)
+    return ask(task(), question, at, ("client",))[1]
+
+
+def session(at: Moment) -> OpenSession:
+    session_id = derived_id("session", at.event_id("session"))
+    return OpenSession("acme", SessionSummary(session_id, 0, NOW, NOW, "ann", "a talk", {"a": 1}))
+
+
+def everything(at: Moment) -> list[Effect]:
+    """All that handlers elsewhere do, some of it after others have been said in vain."""
+    at.event_id("in.vain")
+    group = at.expectation_id("group")
+    key = MemoryKey("acme", "p-1", "seen")
+    return [
+        told(at, "sum.noted", correlation_id="r-1", subject="the sum"),
+        *delegated(at),
+        *delegated(at, group, 1),
+        *questioned(at),
+        session(at),
+        done.SaveTask(replace(task(), state={"a": [1]}, sub_tasks=2, pending=2, version=3), 2),
+        done.SaveSubTask("adder", "r-1", 1, SubTaskInfo("x", "pay.requested", "paid", result={"success": True})),
+        StoreMemory(key, {"deep": [None]}, 4),
+        DropMemory(key),
+        IncrementMemory(key, 2.5),
+        AppendMemory(key, (1, "two")),
+        done.Declare("adder", EventDefinition(event_name="sum.noted", topic="business-facts")),
+    ]
+
+
+def sent(acts: list[AnyAct]) -> list[AnyAct]:
+    """Acts as they come over the wire."""
+    adapter: TypeAdapter[list[AnyAct]] = TypeAdapter(list[Act])
+    return adapter.validate_json(adapter.dump_json(acts, by_alias=True), strict=True)
+
+
+def test_what_a_handler_did_is_the_same_when_it_was_said_over_the_wire() -> None:
+    did = everything(moment())
+    assert list(admit(sent(acts_of(did, request(), "adder")), standing())) == did
+
+
+@pytest.mark.parametrize("stop", [False, True])
+def test_a_task_ends_with_all_that_it_waits_for(stop: bool) -> None:
+    at = moment()
+    opened = [effect.expectation for effect in delegated(at) if isinstance(effect, done.Expect)]
+    did = list(end(task(), {"success": True, "result": {"n": 1}}, opened, at, stop=stop))
+    known = standing(waiting=opened, makes=())
+    assert list(admit(sent(acts_of(did, request(), "adder")), known)) == did
+
+
+def test_a_task_that_asked_and_ended_in_one_handling_waits_for_nothing() -> None:
+    at = moment()
+    asked = delegated(at)
+    opened = [effect.expectation for effect in asked if isinstance(effect, done.Expect)]
+    did = [*asked, *end(task(), {"success": True}, opened, at)]
+    assert list(admit(sent(acts_of(did, request(), "adder")), standing())) == did
+
+
+def test_a_redriven_delivery_makes_ids_of_its_own() -> None:
+    again = count(2 * ORDINALS_APART)
+    did = [told(moment(again), "sum.noted")]
+    assert list(admit(acts_of(did, request(), "adder", 2), standing(redriven=2))) == did
+    assert list(admit(acts_of(did, request(), "adder", 2), standing())) != did
+
+
+def test_the_wanted_reply_and_the_end_of_a_question_need_no_right() -> None:
+    at = moment()
+    reply = told(at, "sum.done", RESULTS, correlation_id="k-1", answers="r-1")
+    timeout = timed_out(task(), _open(questioned(at)), at)
+    assert list(admit(acts_of([reply, timeout], request(), "adder"), standing(makes=()))) == [reply, timeout]
+
+
+def _open(effects: tuple[Effect, ...]) -> Expectation:
+    return next(effect.expectation for effect in effects if isinstance(effect, done.Expect))
+
+
+def test_what_the_platform_would_say_is_said_in_the_agent_s_name() -> None:
+    """As where its handler is gone."""
+    said = Publish(
+        replace(moment(), agent=SYSTEM).event(OWN, RESULTS, "sum.done", {}, correlation_id="k-1", answers="r-1")
+    )
+    (made,) = admit(acts_of([said], request(), "adder"), standing(makes=()))
+    assert isinstance(made, Publish) and made.event.source == "adder" and made.event.answers == "r-1"
+
+
+# Every kind of effect: how it would be said of something that is not this delivery's.
+OTHERS = Lineage("rival", "bob", plan_id="p-9", root_plan_id="p-9")
+FOREIGN_KEY = MemoryKey("rival", "p-9", "seen")
+
+
+def foreign_event(**changes: Any) -> EventEnvelope:
+    made = moment().event(OTHERS, FACTS, "sum.noted", {"n": 1})
+    return made.model_copy(update={"user_id": "bob", **changes})
+
+
+def foreign_task() -> TaskRecord:
+    return replace(task(), task_id="r-9", agent="rival's", lineage=OTHERS, answer_key="k-9", answer_event="paid")
+
+
+def made_of(effect: Effect, **known: Any) -> list[Effect]:
+    return list(admit(acts_of([effect], request(), "adder"), standing(**known)))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{}, {"tenant_id": "rival"}, {"user_id": "bob"}, {"plan_id": "p-9"}, {"root_plan_id": "p-9"}, {"source": "adder"}],
+    ids=str,
+)
+def test_an_event_is_of_the_delivery_s_lineage_and_agent_whatever_it_says(changes: dict[str, Any]) -> None:
+    (made,) = made_of(Publish(foreign_event(**changes), is_cleared=True))
+    assert isinstance(made, Publish)
+    event = made.event
+    assert (event.lineage, event.source, event.causation_id) == (OWN, "adder", "r-1")
+    assert (event.own, event.unchecked, event.target, made.is_cleared) == (None, None, None, False)
+
+
+def test_rows_of_a_task_are_those_of_the_task_in_hand_whatever_they_say() -> None:
+    (saved,) = made_of(done.SaveTask(foreign_task(), None))
+    assert isinstance(saved, done.SaveTask)
+    assert replace(saved.task, state={}, pending=None) == task()
+    (part,) = made_of(done.SaveSubTask("rival's", "r-9", 0, SubTaskInfo("x", "a", "b")))
+    assert isinstance(part, done.SaveSubTask) and (part.agent, part.task_id) == ("adder", "r-1")
+    answer = moment().event(OTHERS, RESULTS, "paid", {"task_id": "r-9", "success": True})
+    ended = admit(acts_of([Publish(answer), done.EndTask("rival's", "r-9")], request(), "adder"), standing())
+    published = [effect.event for effect in ended if isinstance(effect, Publish)]
+    assert [(e.type, e.correlation_id, e.answers, e.data["task_id"]) for e in published] == [
+        ("sum.done", "k-1", "r-1", "r-1")
+    ]
+    assert ended[-1] == done.EndTask("adder", "r-1")
+
+
+@pytest.mark.parametrize(
+    ("effect", "wrong"),
+    [
+        (StoreMemory(FOREIGN_KEY, 1), "no plan of the tree"),
+        (DropMemory(FOREIGN_KEY), "no plan of the tree"),
+        (IncrementMemory(FOREIGN_KEY, 1), "no plan of the tree"),
+        (AppendMemory(FOREIGN_KEY, (1,)), "no plan of the tree"),
+        (done.Declare("adder", EventDefinition(event_name="paid", topic="business-facts")), "its key does not name"),
+        (done.Declare("adder", PAY), "whoever has its handler registers it"),
+        (told(moment(), "order.placed"), "its key does not name"),
+        (told(moment(), "sum.done", FACTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
+        (told(moment(), "paid", RESULTS, correlation_id="k-1", answers="r-1"), "its key does not name"),
+        (told(moment(), "sum.noted", RESULTS, correlation_id="k-9", answers="r-1"), "answers no request"),
+        (told(moment(), TASK_TIMEOUT, FACTS), "its key does not name"),
+    ],
+    ids=str,
+)
+def test_what_is_not_its_own_is_refused(effect: Effect, wrong: str) -> None:
+    with pytest.raises(LocalProtocolError, match=wrong):
+        made_of(effect)
+
+
+STEP = Step("p-1", 0, StepKind.GOAL, NOW)
+
+
+@pytest.mark.parametrize(
+    "effect",
+    [
+        done.AppendStep(STEP),
+        done.Spend("p-0", 1, None),
+        done.SaveValue("p-1", ValueKind.STATE, "a", 1),
+        done.DropValue("p-1", ValueKind.STATE, "a"),
+    ],
+    ids=str,
+)
+def test_no_act_changes_a_plan(effect: Effect) -> None:
+    with pytest.raises(LocalProtocolError, match="beside the store"):
+        acts_of([effect], request(), "adder")
+
+
+@pytest.mark.parametrize("effect", [effect for effect in delegated(moment()) if isinstance(effect, done.Schedule)])
+def test_timers_and_ends_of_expectations_follow_and_are_never_said(effect: Effect) -> None:
+    closes = done.Close("of another", done.ExpectationStatus.CLOSED, NOW)
+    for one in (effect, closes, done.Unschedule("of another"), done.EndTask("adder", "r-9")):
+        assert acts_of([one], request(), "adder") == []
+
+
+def test_every_act_is_of_the_task_in_hand_where_it_is_about_one() -> None:
+    at = moment()
+    about = [delegated(at), questioned(at), (done.SaveTask(task(), None),), end(task(), {}, [], at)]
+    about.append((done.SaveSubTask("adder", "r-1", 0, SubTaskInfo("x", "a", "b")),))
+    for effects in about:
+        with pytest.raises(LocalProtocolError, match="no task in hand"):
+            admit(acts_of(effects, request(), "adder"), standing(task=None))
+
+
+def test_announcements_come_from_questions_only() -> None:
+    about = moment().event(OWN, EventTopic.NOTIFICATION_EVENTS, HUMAN_INPUT, {})
+    assert acts_of([Publish(about)], request(), "adder") == []
+    (forged,) = sent(
+        [
+            TypeAdapter[Any](Act).validate_python(
+                {"kind": "publish", "ordinal": 0, "topic": "notification-events", "type": HUMAN_INPUT, "data": {}}
+            )
+        ]
+    )
+    with pytest.raises(LocalProtocolError, match="only the platform publishes it"):
+        admit([forged], standing(makes=None))
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"tenant_id": "rival"},
+        {"source": "orders"},
+        {"id": "of-another"},
+        {"plan_id": "p-9"},
+        {"target": "bank"},
+        {"ordinal": -1},
+        {"ordinal": ORDINALS_APART},
+        {"kind": "save_plan"},
+    ],
+    ids=str,
+)
+def test_an_act_has_no_word_for_whose_it_is(more: dict[str, Any]) -> None:
+    said = {"kind": "publish", "ordinal": 0, "topic": "business-facts", "type": "sum.noted", "data": {}}
+    adapter: TypeAdapter[AnyAct] = TypeAdapter(Act)
+    adapter.validate_python(said)
+    with pytest.raises(ValidationError):
+        adapter.validate_python({**said, **more})
+
+
+def test_every_kind_of_effect_is_judged() -> None:
+    kinds = {kind.__name__ for kind in get_args(done.Effect)}
+    known = {type(effect).__name__ for effect in everything(moment())}
+    known |= {"Close", "Unschedule", "EndTask", "SavePlan", "AppendStep", "Spend", "SaveValue", "DropValue"}
+    assert kinds == known
+
+
+@pytest.mark.parametrize(
+    "disposition",
+    [Ack(), RetryAfter(timedelta(seconds=2.5), "later", True, False), DeadLetter("no", True), InDoubt("who knows")],
+    ids=str,
+)
+def test_how_a_delivery_ends_is_the_same_over_the_wire(disposition: Disposition) -> None:
+    assert disposition_of(ending_of(disposition)) == disposition
