@@ -3,11 +3,10 @@
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from datetime import UTC, timedelta, tzinfo
+from datetime import timedelta
 from difflib import get_close_matches
 from inspect import signature
 from typing import Any, ClassVar, Literal, cast
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError, available_timezones
 
 from typing_extensions import Unpack
 
@@ -15,6 +14,7 @@ from soorma_ai.agents.agent import HANDLER_TIMEOUT, Agent, EventLike, H, definit
 from soorma_ai.agents.calling import HandlerOptions, Registered, handler_of, most_attempts, must_be_name, must_take
 from soorma_ai.agents.contexts.plan import GoalContext, PlanContext, TransitionContext, must_be_in_hand
 from soorma_ai.agents.contexts.platform import PlatformContext
+from soorma_ai.agents.planner_options import MEMORY_TOKENS, limits_of, recollection_of, room_of, zone_of
 from soorma_ai.agents.schedules import Schedules
 from soorma_ai.agents.typed import Handler
 from soorma_ai.core.machine.machine import check as check_machine
@@ -24,7 +24,7 @@ from soorma_ai.core.plan.triggers import Trigger
 from soorma_ai.domain.decisions import Room
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.limits import Limits
-from soorma_ai.domain.memos import MemoKind, Recollection
+from soorma_ai.domain.memos import MemoKind
 from soorma_ai.domain.registry import (
     AgentCapability,
     AgentKind,
@@ -44,9 +44,6 @@ from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.meanings import Meanings
 from soorma_ai.runtime.planning.settings import PlannerSettings, without_model
-
-MEMORY_TOKENS = 1_000
-MOST_MEMORY_TOKENS = 20_000
 
 Strategy = Literal["balanced", "conservative", "aggressive"]
 
@@ -126,7 +123,7 @@ class BasePlanner(Agent):
             raise ConfigError(without_model(name))
         if earlier_plans < 0:
             raise ConfigError(f"planner {name}: earlier_plans={earlier_plans}: give a number from 0")
-        self.limits = _limits(limits, max_actions)
+        self.limits = limits_of(limits, max_actions)
         self.reply_timeout = None if reply_timeout is None else span("reply_timeout", name, reply_timeout)
         self.goals: dict[str, EventDefinition] = {}
         self.reasoner = reasoner
@@ -138,7 +135,7 @@ class BasePlanner(Agent):
         self._instructions = system_instructions
         self._strategy = planning_strategy
         self._earlier_plans = earlier_plans
-        self._zone = None if tells_date_in is None else _zone("tells_date_in", name, tells_date_in)
+        self._zone = None if tells_date_in is None else zone_of("tells_date_in", name, tells_date_in)
         self._awaits = tuple(definitions_of("external_events", external_events, EventTopic.BUSINESS_FACTS))
         self._recollection = recollection_of(name, memory, memory_tokens)
         self._meanings = Meanings(embedder) if embedder else None
@@ -195,7 +192,7 @@ class BasePlanner(Agent):
         """
         given = json_object(f"the data of {goal!r}", data or {})
         tenant_id = self.tenant_id or Lineage.tenant_id
-        self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, _zone("zone", self.name, zone)))
+        self._schedules.add(Recurring(self.name, tenant_id, goal, given, when, zone_of("zone", self.name, zone)))
         return self.on_goal(goal, **options)
 
     def on_transition(self, **options: Unpack[HandlerOptions]) -> Callable[[H], H]:
@@ -368,21 +365,6 @@ class BasePlanner(Agent):
                 raise ConfigError(f"{type(self).__name__} has no parameter {name!r}, and no model that could take it")
 
 
-def _zone(what: str, planner: str, name: object) -> tzinfo:
-    """Raise ConfigError for what is no name of a time zone. UTC is known without the system's table of them."""
-    if name == "UTC":
-        return UTC
-    try:
-        return ZoneInfo(cast(str, name))
-    except (ZoneInfoNotFoundError, ValueError, TypeError, AttributeError, OSError) as error:
-        close = get_close_matches(str(name), available_timezones(), n=1)
-        hint = f"; did you mean {close[0]!r}?" if close else "."
-        raise ConfigError(
-            f"planner {planner}: {what}={name!r} is no time zone that is known here{hint} Give a name like 'UTC' or "
-            "'Europe/Berlin'; where the system has no table of them, pip install tzdata"
-        ) from error
-
-
 def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: GoalContext) -> list[DiscoveredAgent]:
     """Return none where None is given. Raise NotFound, which names what the goal requires, for an empty list."""
     given: object = () if agents is None else agents
@@ -398,34 +380,3 @@ def _chosen(agents: DiscoveredAgent | Iterable[DiscoveredAgent] | None, goal: Go
             "capable of that, or give None for the events of all agents"
         )
     return chosen
-
-
-def room_of(who: str, tokens: int, schemas: int, pinned: Iterable[str]) -> Room:
-    """Raise ConfigError, which names `who` gave it, for room in which nothing can be shown."""
-    if isinstance(pinned, str):
-        raise ConfigError(f"{who}: pinned_events={pinned!r} would be its letters; give a list of names")
-    if tokens < 1 or schemas < 1:
-        raise ConfigError(f"{who}: offer_tokens={tokens!r} and offer_schemas={schemas!r} must be 1 at least")
-    return Room(tokens, schemas, tuple(pinned))
-
-
-def recollection_of(name: str, kinds: Iterable[MemoKind | str], tokens: int) -> Recollection | None:
-    """Raise ConfigError for a kind that there is not, and for no room."""
-    if isinstance(kinds, str):
-        raise ConfigError(f"planner {name}: memory={kinds!r} would be its letters; give a list of kinds")
-    given = [*kinds]
-    if unknown := [kind for kind in given if kind not in [*MemoKind]]:
-        raise ConfigError(f"planner {name}: memory={unknown}: give some of {', '.join(MemoKind)}")
-    if not 1 <= tokens <= MOST_MEMORY_TOKENS:
-        raise ConfigError(f"planner {name}: memory_tokens={tokens!r}: give 1 to {MOST_MEMORY_TOKENS:,}")
-    return Recollection(tuple(dict.fromkeys(map(MemoKind, given))), tokens) if given else None
-
-
-def _limits(limits: Limits | None, max_actions: int | None) -> Limits:
-    if limits is None:
-        return Limits() if max_actions is None else Limits(max_actions=max_actions)
-    if max_actions is None or limits.max_actions == max_actions:
-        return limits
-    if limits.max_actions != Limits.max_actions:
-        raise ConfigError(f"max_actions={max_actions} and limits.max_actions={limits.max_actions}: give it once")
-    return replace(limits, max_actions=max_actions)

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from soorma_ai.agents.contexts.platform import PlatformContext
-from soorma_ai.agents.planner_base import room_of
+from soorma_ai.agents.planner_options import room_of
 from soorma_ai.core.deciding.choosing import judge_choice
 from soorma_ai.domain.decisions import EventDecision, Room
 from soorma_ai.domain.events import EventTopic, topic_of

@@ -1,11 +1,11 @@
 """The context of one delivery: working copies, and the effects recorded so far. Nothing has happened yet."""
 
 import asyncio
-import itertools
 from collections.abc import Callable, Collection, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
+from itertools import count
 
 from soorma_ai.core.delivery.disposition import Tries
 from soorma_ai.core.delivery.doubts import doubt_id
@@ -40,8 +40,7 @@ def _make_no_reasoner(settings: ModelSettings) -> Reasoner:
 
 @dataclass(frozen=True)
 class Services:
-    """Ways to the outside. So many as `max_backlog` may wait; `make_reasoner` reaches a model that a handler names,
-    `embedder` finds memos. Where the store is in another process (`is_remote`), that one checks what is asked for."""
+    """Ways to the outside. So many as `max_backlog` may wait; where the store `is_remote`, it checks what is asked."""
 
     store: Store
     clock: Clock
@@ -77,7 +76,7 @@ class Handling:
         self.taken_up: str | None = None
         self.tries = Tries()
         self._recorded = Recorded()
-        self._ordinals = itertools.count(self.delivery.redriven * ORDINALS_APART)
+        self._ordinals = count(self.delivery.redriven * ORDINALS_APART)
         self._calls = 0
         # Handling again finds the answers of a model by the order of its calls, so one question follows the other.
         self.asking = asyncio.Lock()
@@ -179,7 +178,6 @@ class Handling:
 
     @property
     def task_id(self) -> str | None:
-        """The task in hand; a plain handler, a tool and a planner have none."""
         return self.task.task_id if self.task else None
 
     def works_on(self, plan_id: str) -> bool:
