@@ -1,20 +1,17 @@
-"""The names that the seed documents print and that are not here, each with the reason; and what is built later."""
+"""The names that the seed documents print and that are not here, each with the reason."""
 
 from seeds.names import SKETCHES
-
-
-def _all(names: str, why: str) -> dict[str, str]:
-    return dict.fromkeys(names.split(), why)
-
 
 _MADE_HERE = "the framework makes contexts from the delivery in hand, and keeps them; a test makes its data by hand"
 _ONE_ENVELOPE = "there is one class of events, `EventEnvelope`; its topic says whether it asks or answers"
 _SERVICE = "there are no services behind the package: an agent registers with its `Platform`, in process"
 _OWN = "the sample's own"
+_CHECKPOINT = "of the sample's own `response`: an answer at a checkpoint is `platform.answer(...)`, in words of its own"
+_MEMOS = "what is remembered beyond plans is given as parameters: `store_knowledge(...)`, `log_interaction(...)`"
 _STREAM = "nothing is wrapped: a request and its reply are events, which `plan.events()` gives to whoever follows"
 
 EXPLAINED: dict[str, str] = {
-    **{name: sketch.why for name, sketch in SKETCHES.items() if not sketch.ours and "A2A" not in name},
+    **{name: sketch.why for name, sketch in SKETCHES.items() if not sketch.ours},
     **dict.fromkeys(
         (
             "InvocationContext.from_event",
@@ -29,41 +26,17 @@ EXPLAINED: dict[str, str] = {
     ),
     **dict.fromkeys(("ActionRequestEvent", "ActionResultEvent"), _ONE_ENVELOPE),
     **dict.fromkeys(("AgentDefinition", "AgentRegistrationRequest", "EventRegistrationRequest"), _SERVICE),
-    **dict.fromkeys(("ToolWrapper", "ToolStartEvent", "ToolSuccessEvent", "ToolErrorEvent"), _STREAM),
-    **dict.fromkeys(("emit", "parameters", "result_summary", "tool_name"), _STREAM),
+    **dict.fromkeys(("ToolWrapper", "emit"), _STREAM),
     **dict.fromkeys(("compute", "heard", "tool", "worker"), _OWN),
     "BaseDTO": "data has no base class of its own: what is registered is a pydantic model, what is read a dataclass",
     "StateMachine": "a machine is a dict of states by their names; there is no class of that name to make",
     "bus.subscribe": "a handler is the subscription: `@agent.on_event(event_type, topic=...)`",
     "topics": "a parameter of `bus.subscribe`",
+    **dict.fromkeys(("task.id", "task.message", "task.sessionId"), "the sample's `task` is an `A2ATask`, which has it"),
+    "event_to_task_response": "the sample's own; `A2AGatewayHelper.event_to_response` is the printed helper's",
+    **dict.fromkeys(("approved", "current", "rejection_reason"), _CHECKPOINT),
+    **dict.fromkeys(("EpisodicMemoryCreate", "SemanticMemoryCreate"), _MEMOS),
     "soorma_common": "there is one package, `soorma_ai`, which gives its names at its top",
-}
-
-_PHASES = "phase agents"
-_A2A = "the A2A gateway"
-_MEMORY = "memory of people, of meaning and of what happened"
-
-# Not yet; whoever builds one takes its name out, or leaves it here, with the reason where it is called otherwise.
-LATER: dict[str, str] = {
-    **_all(
-        "A2AAgentCard A2AAuthentication A2AAuthType A2AGatewayHelper A2AMessage A2APart A2ASkill A2ATask "
-        "A2ATaskResponse A2ATaskStatus agent_to_card authentication credentials event_to_response "
-        "event_to_task_response GatewayHelper inputSchema mimeType outputSchema schemes sessionId skills tags "
-        "task.id task.message task.sessionId task_to_event",
-        _A2A,
-    ),
-    **_all(
-        "adjacent_questions AdjacentQuestion agent_type AgentCompleteEvent AgentThinkingEvent "
-        "answered_questions approved backward_trigger backward_trigger_detail BaseForgeAgent BasePhaseContext "
-        "categories category_insights CategoryQuestion Checkpoint checkpoint_id CheckpointEvent "
-        "complete_phase current current_phase existing_work from_phase initial_phase initialize is_backward "
-        "JourneyDesignBrief modifications Phase phase_context phase_transitions phase_visits "
-        "PhaseChangedEvent PhaseTransition priority process_message Question questions rejection_reason "
-        "requires_approval ResearchPhaseContext Source sources SSEEvent summary timestamp to_phase "
-        "transition_history TransitionRecord",
-        _PHASES,
-    ),
-    **_all("EpisodicMemoryCreate SemanticMemoryCreate", _MEMORY),
 }
 
 # What a reader of the documents writes by habit, though no sample has it.

@@ -11,7 +11,7 @@ PAGE = PROJECT / "docs" / "from-the-documents.md"
 if __name__ == "__main__":
     sys.path[:0] = [str(PROJECT), str(PROJECT / "tests")]
 
-from seeds.explained import EXPLAINED, HABITS, LATER  # noqa: E402
+from seeds.explained import EXPLAINED, HABITS  # noqa: E402
 from seeds.kinds import Change, How, Names, NotRun, Runs, Sample, Shown  # noqa: E402
 from seeds.names import SKETCHES  # noqa: E402
 from seeds.table import SAMPLES  # noqa: E402
@@ -29,7 +29,7 @@ them, they are skipped and say so.
 * **as printed**: a test runs the sample's own lines, all of them but for those that are told.
 * **names**: it sketches classes; their public names are ours, but for those that are told.
 * **shown**: tests show what it says, without its code.
-* **not run**: it is no code, or what it is about comes later.
+* **not run**: it is no code.
 """
 
 
@@ -42,7 +42,6 @@ def page() -> str:
     parts.append(f"## Members that differ\n\n{_table('name', dict(_members()))}")
     reasons = {f"`{name}`": why for name, why in EXPLAINED.items()}
     parts.append(f"## Names that are not here\n\n{_table('name', dict(sorted(reasons.items())))}")
-    parts.append(f"## Not yet\n\n{''.join(_later())}")
     return "\n".join(parts)
 
 
@@ -80,12 +79,6 @@ def _members() -> Iterator[tuple[str, str]]:
     for name, sketch in SKETCHES.items():
         for member, why in sketch.differs.items():
             yield f"`{name}.{member}`", why
-
-
-def _later() -> Iterator[str]:
-    for why in dict.fromkeys(LATER.values()):
-        names = ", ".join(f"`{name}`" for name, reason in LATER.items() if reason == why)
-        yield f"* {why}: {names}\n"
 
 
 def _table(head: str, rows: dict[str, str]) -> str:

@@ -17,7 +17,16 @@ from seeds.names import SKETCHES, Sketch
 from soorma_ai.domain.events import EventEnvelope
 
 # Modules of ours whose public classes a reader meets without importing them by name.
-_MET = ("agents.contexts.platform", "agents.contexts.memory", "agents.contexts.task", "domain.people", "domain.plans")
+_MET = (
+    "agents.contexts.platform",
+    "agents.contexts.memory",
+    "agents.contexts.task",
+    "domain.people",
+    "domain.phases",
+    "domain.plans",
+    "forge.research",
+    "gateways.a2a",
+)
 
 
 # By these the documents call an agent, a context or a client: what is asked of it must be its own.

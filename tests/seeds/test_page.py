@@ -3,7 +3,7 @@
 import pytest
 
 from seeds.documents import SEEDS, Block, blocks
-from seeds.explained import EXPLAINED, HABITS, LATER
+from seeds.explained import EXPLAINED, HABITS
 from seeds.kinds import Names, Runs
 from seeds.page import PAGE, page
 from seeds.printed import is_here, names_in
@@ -29,23 +29,18 @@ def test_the_page_says_what_the_tables_say() -> None:
 
 
 def test_every_printed_name_is_here_or_explained(printed: dict[str, list[str]]) -> None:
-    missing = {
-        name: places
-        for name, places in sorted(printed.items())
-        if not (is_here(name) or name in EXPLAINED or name in LATER)
-    }
+    missing = {name: places for name, places in sorted(printed.items()) if not (is_here(name) or name in EXPLAINED)}
     assert len(printed) > 300
     assert missing == {}
 
 
 def test_what_is_explained_is_printed_and_not_here(printed: dict[str, list[str]]) -> None:
-    assert [name for name in (*EXPLAINED, *LATER) if name not in printed] == []
+    assert [name for name in EXPLAINED if name not in printed] == []
     assert [name for name in EXPLAINED if is_here(name)] == []
 
 
 def test_every_reason_is_told() -> None:
-    assert all(why for table in (EXPLAINED, LATER, HABITS) for why in table.values())
-    assert not EXPLAINED.keys() & LATER.keys()
+    assert all(why for table in (EXPLAINED, HABITS) for why in table.values())
 
 
 @pytest.mark.parametrize(

@@ -29,7 +29,7 @@ async def test_a_prompt_is_given_the_schema_of_an_event(platform: Platform) -> N
 
 
 async def test_an_agent_is_discovered_with_the_events_by_which_it_is_asked(platform: Platform) -> None:
-    await platform.start(validator(), Tool("other", capabilities=["flying"]))
+    await platform.start(validator(), Tool("other", capabilities=["flying"], events_produced=["seen"]))
     (found,) = await platform.registry.discover(requirements=["validate"], include_events=True)
     assert (found.agent_id, found.name, found.description, found.version) == (
         "validator",
