@@ -13,7 +13,7 @@ from contextlib import suppress
 from functools import wraps
 from typing import Any
 
-from life import FINISHED, Brief, HurriedClock, Life, lived
+from life import FINISHED, HURRY, Brief, HurriedClock, Life, lived
 from order_flow import agents as of_order
 from order_flow import answers
 from people import answer_all
@@ -31,6 +31,7 @@ from soorma_ai import (
 )
 from soorma_ai.adapters.remote.door import Door
 from soorma_ai.adapters.sqlite import effects
+from soorma_ai.clients.line import AsyncLine
 from soorma_ai.core.admission import disposition_of
 from soorma_ai.domain.remote import AnyAct, AnyEnding, Lease
 from soorma_ai.errors import LeaseLost, TransientError
@@ -102,6 +103,7 @@ async def _all_registered(platform: Platform) -> None:
 async def elsewhere(life: Life) -> None:
     """Works until it is killed."""
     _, payments, _ = of_order(life)
+    _hurry_calls()
     async with RemoteAgents(f"http://127.0.0.1:{life.options['port']}", clock=HurriedClock()) as remote:
         while True:
             try:
@@ -111,6 +113,13 @@ async def elsewhere(life: Life) -> None:
                 await asyncio.sleep(0.1)
         asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, lambda: _end(life))
         await asyncio.Event().wait()
+
+
+def _hurry_calls() -> None:
+    """Let calls be tried again by the clock of the rest, by which an agent that is silent for long is gone."""
+    monotonic, pause = AsyncLine.monotonic, AsyncLine.pause
+    AsyncLine.monotonic = lambda line: monotonic(line) * HURRY
+    AsyncLine.pause = lambda line, seconds: pause(line, seconds / HURRY)
 
 
 def _end(life: Life) -> None:

@@ -18,6 +18,7 @@ from multiprocessing.context import ForkServerContext
 from multiprocessing.forkserver import ensure_running
 from multiprocessing.process import BaseProcess
 from pathlib import Path
+from threading import Lock
 
 import remote_flow
 from failpoints import ANY
@@ -33,11 +34,15 @@ _PROGRAM = Program("an order with remote agents", Path(remote_flow.__file__), la
 # Many times what it needs: a lease of a process that was killed lasts three seconds.
 PATIENCE = 300.0
 PAUSE = 0.02
+GRACE = 30.0
 KILLS_OF_A_SIDE = 2
 WITHIN_RECOVERY = {STORE: 60, AGENTS: 12}
 WITHOUT_FENCE = "commit without fence"
 # The answer to a commit is lost behind it: the other side says it again.
 AFTER_COMMIT = "commit.after"
+
+# Beginning one looks how the others have ended, and how one has ended can be read once.
+_FORKING = Lock()
 
 Passed = Mapping[str, Mapping[str, int]]
 
@@ -136,19 +141,19 @@ class Pair:
         finally:
             for process in processes.values():
                 process.kill()
-                process.join()
+                self._await(process, GRACE)
 
     def _watch(self, processes: dict[str, BaseProcess]) -> None:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             for side in SIDES:
-                ended = processes[side].exitcode
+                ended = _exit_code(processes[side])
                 if ended == KILLED:
                     self.kills += 1
                     processes[side] = self._start(side)
                 elif (side, ended) == (STORE, FINISHED):
                     processes[AGENTS].terminate()
-                    processes[AGENTS].join(PATIENCE)
+                    self._await(processes[AGENTS], GRACE)
                     return
                 elif ended is not None:
                     self.violations.append(f"the {side} ended with {ended}: {self._said(side)}")
@@ -171,13 +176,24 @@ class Pair:
         )
         stderr = str(self._folder / f"{side}.stderr")
         process = _forks().Process(target=remote_flow.begin, args=(brief, stderr), daemon=True)
-        process.start()
+        with _FORKING:
+            process.start()
         return process
+
+    def _await(self, process: BaseProcess, seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while _exit_code(process) is None and time.monotonic() < end:
+            time.sleep(PAUSE)
 
     def _said(self, side: str) -> str:
         said = self._folder / f"{side}.stderr"
         lines = said.read_text(errors="replace").strip().splitlines() if said.exists() else []
         return lines[-1][:300] if lines else "(nothing)"
+
+
+def _exit_code(process: BaseProcess) -> int | None:
+    with _FORKING:
+        return process.exitcode
 
 
 @cache
