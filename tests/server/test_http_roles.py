@@ -32,8 +32,9 @@ Body = Callable[[Things], dict[str, Any]]
 
 @dataclass(frozen=True)
 class Row:
-    """`kind`: whose verdict it has. `begin` names nothing of anybody's. A list is always answered, and has what `shows`
-    returns where the verdict is that one may see it."""
+    """`kind`: whose verdict it has. `begin` names nothing of anybody's, `recall` and `memo` a user of the tenant of who
+    calls, `enrol` and `lend` an agent for which its own token or an operator speaks. A list has what `shows` returns
+    where the verdict is that one may see it."""
 
     kind: str
     body: Body | None = None
@@ -44,12 +45,19 @@ def nothing(things: Things) -> dict[str, Any]:
     return {}
 
 
+def about(things: Things, **said: Any) -> dict[str, Any]:
+    """Nobody is no name by which to ask: their memos are those of who asks without."""
+    return {"user_id": things.user_id or "nobody", **said}
+
+
 def lists(shows: Callable[[Things], str], kind: str = "see", body: Body | None = None) -> Row:
     return Row(kind, body, shows)
 
 
 REQUEST = {"event_type": "inventory.reserve.requested", "data": {"order_id": "A"}}
 PLAN, WAIT, MEMORY, WORK = "/v1/plans/{plan_id}", "/v1/waits/{wait_id}", "/v1/memory", "/v1/working-memory/{plan_id}"
+KNOWLEDGE, DELIVERIES = f"{MEMORY}/knowledge", "/v1/agents/{name}/deliveries"
+LEASED = f"{DELIVERIES}/{{seq}}/{{fence}}"
 LETTER, TRACKED = "/v1/dead-letters/{letter_id}", "/v1/tracker/plans/{plan_id}"
 
 # In an order in which none takes from the next what it needs.
@@ -101,6 +109,28 @@ ROWS: dict[str, Row] = {
     f"GET {WORK}": Row("see"),
     f"GET {WORK}/{{key:path}}": Row("see"),
     f"DELETE {WORK}/{{key:path}}": Row("steer"),
+    f"GET {KNOWLEDGE}/{{key:path}}": Row("recall"),
+    f"POST {KNOWLEDGE}/search": lists(lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, query="tea")),
+    f"POST {MEMORY}/interactions/search": lists(
+        lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, agent="clerk")
+    ),
+    f"POST {MEMORY}/skills/search": lists(lambda t: f"tea of {t.tenant_id}", "recall", lambda t: about(t, query="tea")),
+    f"POST {KNOWLEDGE}": Row("memo", lambda t: about(t, content="x")),
+    f"POST {MEMORY}/interactions": Row("memo", lambda t: about(t, agent="clerk", role="user", content="x")),
+    f"POST {MEMORY}/skills": Row("memo", lambda t: about(t, name="rule", text="x")),
+    f"DELETE {KNOWLEDGE}/{{key:path}}": Row("memo"),
+    f"DELETE {MEMORY}/skills/{{name:path}}": Row("memo"),
+    "POST /v1/agents": Row("enrol", lambda t: {"agents": [{"agent": t.agent, "kind": "tool"}]}),
+    "POST /v1/agents/{name}/confirm": Row("lend", nothing),
+    "POST /v1/agents/{name}/leave": Row("lend", nothing),
+    f"GET {DELIVERIES}": Row("lend"),
+    f"POST {DELIVERIES}/lease": Row("lend", nothing),
+    f"POST {DELIVERIES}/renew": Row("lend", lambda t: {"leases": []}),
+    f"POST {DELIVERIES}/release": Row("lend", lambda t: {"leases": []}),
+    f"POST {LEASED}/begin": Row("lend", nothing),
+    f"POST {LEASED}/progress": Row("lend", lambda t: {"report_id": "r", "progress": 0.5}),
+    f"POST {LEASED}/read": Row("lend", lambda t: {"read": {"what": "live_events"}}),
+    f"POST {LEASED}/commit": Row("lend", lambda t: {"acts": [], "ending": {"end": "handled"}}),
     "GET /v1/dead-letters": lists(lambda t: f'"letter_id":{t.letter_id},'),
     f"GET {LETTER}": Row("see"),
     f"POST {LETTER}/redrive": Row("steer", nothing),
@@ -123,9 +153,12 @@ def path_of(route: str, things: Things) -> str:
         "event_name": f"{things.agent}.asked",
         "sub_task_id": things.untaken_id,
         "correlation_id": things.goal_id,
-        "key": "k",
+        "key": "tea" if KNOWLEDGE in route else "k",
+        "seq": "1",
+        "fence": "1",
     }
-    return BY_ROUTE[route].template.format_map(named)
+    asks = "user_id" in BY_ROUTE[route].asked.model_fields
+    return BY_ROUTE[route].template.format_map(named) + (f"?user_id={things.user_id or 'nobody'}" if asks else "")
 
 
 async def answer(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> tuple[int, str]:
@@ -144,7 +177,7 @@ async def answer(served: Starlette, http: httpx.AsyncClient, route: str, things:
 async def verdict(served: Starlette, http: httpx.AsyncClient, route: str, things: Things) -> str:
     status, text = await answer(served, http, route, things)
     shows = ROWS[route].shows
-    if shows is not None:
+    if shows is not None and status != 404:
         assert status == 200
         return "may" if shows(things) in text else "hidden"
     assert status < 500 and status not in (401, 405, 415), (route, text)
@@ -156,6 +189,14 @@ def wanted(kind: str, role: str, whose: str) -> str:
     tables = {"see": SEE, "steer": STEER, "meet": MEET, "manage": MANAGE}
     if kind == "begin":
         return "may"
+    if kind == "lend":
+        return "forbidden" if role != "operator" else "hidden" if is_elsewhere else "may"
+    if kind == "enrol":
+        return "may" if role == "operator" else "forbidden"
+    if kind == "recall":
+        return "hidden" if whose == "nobodys" else SEE[role].split()[column]
+    if kind == "memo":
+        return "may" if is_elsewhere else STEER[role].split()[column]
     if kind == "manage" and not is_elsewhere and role == "operator":
         return "may"
     row = tables[kind][role].split()
@@ -267,6 +308,6 @@ async def test_ids_that_somebody_guessed_are_answered_as_those_of_nothing(
 
 def _without_ids(text: str, things: Things) -> str:
     for name, value in vars(things).items():
-        if isinstance(value, str) and name.endswith("_id") and name != "tenant_id":
+        if isinstance(value, str) and name.endswith("_id") and name not in ("tenant_id", "user_id"):
             text = text.replace(value, "ID")
     return text.replace(f"letter {things.letter_id} ", "letter ID ")

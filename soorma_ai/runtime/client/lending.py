@@ -126,8 +126,9 @@ class Lending:
 
     async def report(self, lease: Lease, report_id: str, share: float, message: str) -> None:
         """Tell how far the task in hand is. Told again under the same id, it is the same. Raise LeaseLost."""
+        row = await self._row()
         delivery = await self._held(lease)
-        task = await self._task(await self._row(), delivery)
+        task = await self._task(row, delivery)
         if task is None:
             raise LocalProtocolError(f"{self._agent} has no task in hand by this delivery to report of")
         now, event_id = self._services.clock.now(), derived_id("report", self._agent, delivery.event.id, report_id)
