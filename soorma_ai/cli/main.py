@@ -13,6 +13,9 @@ from soorma_ai.terminal.escapes import one_line
 _COMMANDS = {
     "run": ("run", "Run agents, and pursue a goal with them if one is given."),
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
+    "submit": ("work", "Give a goal to agents that run in another process."),
+    "request": ("work", "Ask an agent, and print its reply."),
+    "publish": ("work", "Publish an event, for whoever hears it."),
     "plans": ("plans", "List, show and cancel plans."),
     "why": ("why", "Show what a model decided in a plan, and what it was told."),
     "inbox": ("inbox", "List what waits for a person, the most urgent first."),
