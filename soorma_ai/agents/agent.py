@@ -17,7 +17,8 @@ from soorma_ai.domain.registry import AgentCapability, AgentKind, EventDefinitio
 from soorma_ai.domain.replies import Failure
 from soorma_ai.domain.values import JsonObject, span_of
 from soorma_ai.errors import ConfigError, LocalProtocolError
-from soorma_ai.ports import ModelSettings, Reasoner
+from soorma_ai.ports import Inlet, ModelSettings, Reasoner
+from soorma_ai.runtime.client.doors import Door
 from soorma_ai.runtime.flow import Route
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.replies import tell_requester
@@ -166,7 +167,7 @@ class Agent:
 
     def check(self) -> None:
         """Raise ConfigError for what can be known before anything runs."""
-        hears = any(route.topic is not None for route in self._routes)
+        hears = isinstance(self, Inlet | Door) or any(route.topic is not None for route in self._routes)
         if not (hears or self._made or self._on_startup):
             raise ConfigError(f"{self.kind} {self.name} has no handler and makes no event: nothing would ever reach it")
         heard = self.events_consumed

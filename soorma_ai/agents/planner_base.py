@@ -241,10 +241,10 @@ class BasePlanner(Agent):
             self.reasoner = make(self.model_settings)
 
     def check(self) -> None:
-        super().check()
         self._schedules.check(self.goals)
         if not self.goals:
             raise ConfigError(f"planner {self.name} has no goal: give goals=[...] or register an on_goal handler")
+        super().check()
         if self.reasoner is None:
             return
         self.reasoner.check()

@@ -85,7 +85,7 @@ class Hunter:
         if PLANTED[bug].hidden and bug in BUGS:
             self._must_stay_hidden(bug)
         attempts, tried = self._attempts(bug), 0
-        while batch := list(islice(attempts, self._stage.width)):
+        while batch := list(islice(attempts, self._stage.cores)):
             trials = self._stage.all(lambda attempt: attempt(), batch)
             tried += len(trials)
             if shown := next((trial for trial in trials if _shows(trial, PLANTED[bug].shows)), None):

@@ -194,7 +194,8 @@ class Stage:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
         self.ledger = Ledger(self._place / "ledger.sock")
-        self.width = width or LIVES_PER_CORE * (os.cpu_count() or 1)
+        self.cores = os.cpu_count() or 1
+        self.width = width or LIVES_PER_CORE * self.cores
         self.environment = {
             **{name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"},
             "PYTHONPYCACHEPREFIX": str(self._place / "compiled"),
@@ -227,13 +228,13 @@ class Stage:
     ) -> list[Trial]:
         """`first` of the endless positions, and then further ones until a whole batch passes and nothing happens."""
         done: list[Trial] = []
-        size = max(first, 2 * self.width)
+        size = max(first, 2 * self.cores)
         while True:
             batch = self.all(trial, list(islice(positions, size)))
             done += [one for one in batch if happened(one) or one.violations]
             if not any(happened(one) for one in batch):
                 return done
-            size = 2 * self.width
+            size = 2 * self.cores
 
     def crashless(self, program: Program) -> Crashless:
         with self.case(program) as case:
