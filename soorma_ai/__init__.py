@@ -93,6 +93,7 @@ if TYPE_CHECKING:
     from soorma_ai.errors import Retry as Retry
     from soorma_ai.errors import ServerUnavailable as ServerUnavailable
     from soorma_ai.errors import SoormaError as SoormaError
+    from soorma_ai.errors import StoreUnavailable as StoreUnavailable
     from soorma_ai.errors import Unauthenticated as Unauthenticated
     from soorma_ai.platform import Platform as Platform
     from soorma_ai.ports.bus import Bus as Bus
@@ -132,7 +133,7 @@ _HOMES = {
     "errors": (
         "ConfigError ContentFiltered DeadlineExceeded DecisionError Forbidden Held InvalidPlan InvalidResult "
         "LimitExceeded LocalProtocolError ModelRefused NotFound Overloaded PlanCancelled PlanFailed Reject "
-        "RemoteProtocolError Retry ServerUnavailable SoormaError Unauthenticated"
+        "RemoteProtocolError Retry ServerUnavailable SoormaError StoreUnavailable Unauthenticated"
     ),
     "platform": "Platform",
     "ports.bus": "Bus Clock",

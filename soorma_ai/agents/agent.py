@@ -167,8 +167,8 @@ class Agent:
 
     def check(self) -> None:
         """Raise ConfigError for what can be known before anything runs."""
-        hears = isinstance(self, Inlet | Door) or any(route.topic is not None for route in self._routes)
-        if not (hears or self._made or self._on_startup):
+        hears = self.events_consumed or any(route.topic is not None for route in self._routes)
+        if not (hears or self._made or self._on_startup or isinstance(self, Inlet | Door)):
             raise ConfigError(f"{self.kind} {self.name} has no handler and makes no event: nothing would ever reach it")
         heard = self.events_consumed
         if deaf := [one.event_name for one in self._promised if one.event_name not in heard]:

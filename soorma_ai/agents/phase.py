@@ -47,7 +47,9 @@ class PhaseAgent(PhaseFlow, ABC):
     run, which most do by `decide_and_act`. Journeys begin with an event of `goals`, by itself "<name>.wanted", whose
     data hold a `brief`. `max_visits` is how often each phase may be entered, 10 if nothing is said, and
     `max_actions_per_phase` how many requests a visit may make, both by the phases' values. For the other options see
-    `ChoreographyPlanner`; an agent whose phases ask no model needs none.
+    `ChoreographyPlanner`; an agent whose phases ask no model needs none. By `message_event` a person speaks to a
+    journey. In a handler, `current_phase`, `journey_brief`, `transition_history`, `visits_in` and `max_actions_in` are
+    those of the journey in hand.
     """
 
     prompt_id: ClassVar[str | None] = STEP

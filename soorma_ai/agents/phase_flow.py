@@ -66,6 +66,8 @@ class PhaseFlow(PhaseHooks):
 
     @property
     def transition(self) -> "planning.planner.Transition":
+        """Return what goes on with a journey, as the planning calls it."""
+
         async def transition(handling: Handling, trigger: Trigger, view: View) -> None:
             await self._work(self._take_in_hand(handling, trigger))
 

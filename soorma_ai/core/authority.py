@@ -153,6 +153,8 @@ CALLS: Mapping[str, Act] = {
     "prune": Act.MANAGE,
     "forget": Act.MANAGE,
     "audit": Act.OVERSEE,
+    "handle.status": Act.SEE,
+    "handle.cancel": Act.STEER,
     "handle.result": Act.SEE,
     "handle.events": Act.SEE,
     "handle.next_wait": Act.SEE,

@@ -138,6 +138,7 @@ class Checkpoint:
 
     @property
     def waits(self) -> bool:
+        """Tell whether the journey stands still until it is answered, or its time is over."""
         return self.kind is not CheckpointKind.INFORMATIONAL
 
 

@@ -468,8 +468,12 @@ async def test_agents_and_their_events_are_found(platform: Platform, client: Pla
         await registry.query(topic="gossip")
 
 
+def bakery(name: str, *capabilities: str) -> Tool:
+    return Tool(name, capabilities=capabilities, events_produced=["seen"])
+
+
 async def test_agents_that_meet_any_requirement_are_found(platform: Platform, client: PlatformClient) -> None:
-    await platform.start(Tool("baker", capabilities=["bake"]), Tool("chef", capabilities=["cook", "bake"]), stock())
+    await platform.start(bakery("baker", "bake"), bakery("chef", "cook", "bake"), stock())
     found = await client.registry.discover(["fly", "bake", "cook"])
     assert [(one.name, one.meets) for one in found] == [("chef", ("bake", "cook")), ("baker", ("bake",))]
     assert found == await platform.registry.discover(["fly", "bake", "cook"])

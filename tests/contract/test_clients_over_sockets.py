@@ -27,6 +27,7 @@ from soorma_ai import (
     PlatformClient,
 )
 from soorma_ai.clients import asynchronous, blocking, plan, platform_client, views
+from soorma_ai.clients.blocking import Blocking
 from soorma_ai.errors import Unauthenticated
 from soorma_ai.ports import StoredEvent
 from soorma_ai.server import app
@@ -175,7 +176,9 @@ async def test_a_plan_that_failed_raises_without_an_event_loop(platform: Platfor
 
 
 def public(kind: type) -> dict[str, Any]:
-    return {name: member for name, member in vars(kind).items() if not name.startswith("_")}
+    """Its own members and those that it inherits from others of ours, but for what all blocking clients have."""
+    ours = [one for one in kind.__mro__ if one.__module__.startswith("soorma_ai.clients") and one is not Blocking]
+    return {name: member for one in ours[::-1] for name, member in vars(one).items() if not name.startswith("_")}
 
 
 @pytest.mark.parametrize(("waited_for", "blocks"), PAIRS, ids=lambda kind: kind.__name__)

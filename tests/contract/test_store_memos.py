@@ -178,7 +178,7 @@ async def test_a_diary_forgets_its_oldest_and_a_full_shelf_refuses(store: Store)
     for n in range(5):
         await do(store, replace(kept(str(n), f"said {n}", diary), most=3))
     assert await found(store, "", diary) == ["4", "3", "2"]
-    assert await found(store, "said", diary, limit=9) == ["4", "3", "2"]
+    assert set(await found(store, "said", diary, limit=9)) == {"4", "3", "2"}
     await do(store, *(replace(kept(str(n), "text"), most=3) for n in range(3)))
     with pytest.raises(LocalProtocolError, match="kept here already"):
         await do(store, replace(kept("more", "text"), most=3))

@@ -21,6 +21,7 @@ from soorma_ai import (
     Tool,
     Worker,
 )
+from soorma_ai.domain.registry import EventRole
 from soorma_ai.errors import DeadlineExceeded, NotFound, TransientError
 from soorma_ai.testing.clock import VirtualClock
 
@@ -298,7 +299,7 @@ async def test_a_handler_may_say_more_than_the_version_that_its_capability_names
         return 4
 
     await platform.start(tool)
-    (taken,) = await platform.registry.events(owner="adder")
+    (taken,) = [one for one in await platform.registry.events(owner="adder") if one.role is EventRole.TAKES]
     assert (taken.definition == described) is (answer is None)
     assert (await platform.request("sum.requested", {}, timeout=5))["result"] == 4
 

@@ -50,7 +50,9 @@ async def names(platform: Any, *requirements: str) -> list[str]:
 
 async def test_an_agent_is_found_by_what_it_can_do(platform: Platform) -> None:
     await platform.start(
-        fetcher(), planner([complete({})], capabilities=["ordering"]), Tool("reader", capabilities=["reading"])
+        fetcher(),
+        planner([complete({})], capabilities=["ordering"]),
+        Tool("reader", capabilities=["reading"], events_produced=["seen"]),
     )
     found = await platform.registry.find("fetch")
     assert found is not None

@@ -213,7 +213,7 @@ async def test_what_was_not_done_is_not_begun_for_a_plan_that_is_cancelled(path:
 
 async def test_an_answer_about_what_no_handler_takes_any_more_still_ends_it(path: Path, clock: VirtualClock) -> None:
     plan_id = await killed_in_the_middle(path, clock)
-    async with running(path, clock, buying(), Tool("bank"), stock()) as platform:
+    async with running(path, clock, buying(), Tool("bank", events_produced=["seen"]), stock()) as platform:
         question = await the_wait(platform)
         await platform.answer(question.wait_id, {"outcome": "done", "result": {"receipt": "r-0"}})
         plan = await ended(platform, plan_id)

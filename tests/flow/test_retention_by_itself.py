@@ -33,7 +33,7 @@ async def test_what_ended_longer_ago_goes_of_every_tenant(
         await platform.publish("business-facts", "heard.by.nobody", {})
     await clock.advance(3 * DAY)
     async with Platform(url, clock=clock, retention=retention) as platform:
-        await platform.start(Agent("listener"))
+        await platform.start(Agent("listener", events_produced=["seen"]))
         upkeep = platform.services.store.upkeep
 
         async def is_empty() -> bool:

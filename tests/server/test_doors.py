@@ -106,6 +106,6 @@ async def test_no_more_calls_go_on_than_may(platform: Platform) -> None:
     async with OpenStream(served, "/echo/open"), calling(served) as http:
         await happens(door.is_open)
         refused = await http.post("/echo")
-        assert (refused.status_code, refused.json()["code"]) == (503, "overloaded")
+        assert (refused.status_code, refused.json()["code"]) == (503, "unavailable")
     async with calling(served) as http:
         assert (await http.post("/echo", content=b"hi")).text == "local says hi"
