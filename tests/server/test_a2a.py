@@ -112,6 +112,25 @@ async def test_a_question_is_asked_of_the_caller_and_answered_by_a_message(platf
         assert again.status.state == COMPLETED
 
 
+async def test_an_answer_that_comes_again_answers_no_other_question(platform: Platform) -> None:
+    agents = shop(CHARGE, publish("payment.charge.requested", amount=9999), DONE, approval=Approval())
+    async with served(platform, *agents, auth=KEYS) as url, speaking(url, "maria") as client:
+        task = await said(client, {"order_id": "A1"})
+        for _ in range(2):
+            asks = await said(client, "approve", task_id=task.id, message_id="yes")
+            about = MessageToDict(asks.status.message.parts[-1].data)
+            assert (asks.status.state, about["proposed_data"]) == (ASKS, {"amount": 9999})
+
+
+async def test_an_answer_that_let_a_goal_go_may_come_again(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", approval=Approval())
+    async with served(platform, *shop(goals=[goal]), auth=KEYS) as url, speaking(url, "maria") as client:
+        task = await said(client, {"order_id": "A1"})
+        await said(client, "approve", task_id=task.id, message_id="yes", at_once=True)
+        again = await said(client, "approve", task_id=task.id, message_id="yes")
+        assert again.status.state == COMPLETED
+
+
 async def test_who_is_no_approver_is_told_so_and_the_question_stays_open(platform: Platform) -> None:
     async with served(platform, *shop(approval=BY_MANAGER), auth=KEYS) as url, speaking(url, "maria") as client:
         task = await said(client, {"order_id": "A1"})
