@@ -198,14 +198,15 @@ class PlanTasks(RequestHandler):
         known = await client.services.store.registry.known_events(client.person.tenant_id)
         return goals_of(known, self._offer.only)
 
-    async def take(self, client: Client, message: Message) -> str:
-        """Take a message: a goal, or the answer to a question of a task. Return the task's id."""
+    async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
+        """Take a message: a goal, or the answer to a question of a task; where it `names_gates`, none that approves
+        something without saying which question it answers. Return the task's id."""
         if message.role == Role.ROLE_AGENT:
             raise InvalidParamsError("a message to this agent is its user's: role ROLE_USER")
         words, data = read(message.parts)
         about = object_of(message.metadata)
         if message.task_id:
-            await _answer(client, message, words, data, about)
+            await _answer(client, message, words, data, about, names_gates)
             return message.task_id
         return await self._begin(client, message, words, data, about)
 
@@ -239,7 +240,9 @@ class PlanTasks(RequestHandler):
         raise InvalidParamsError(f"say in the message's metadata which {PLANNER!r} is meant: {who}")
 
 
-async def _answer(client: Client, message: Message, words: str, data: JsonObject, about: JsonObject) -> None:
+async def _answer(
+    client: Client, message: Message, words: str, data: JsonObject, about: JsonObject, names_gates: bool
+) -> None:
     """Answer a question of a task. The same message again is the same answer, whatever is asked by then."""
     standing = await find(client, message.task_id)
     if message.context_id and message.context_id != standing.context_id:
@@ -249,6 +252,8 @@ async def _answer(client: Client, message: Message, words: str, data: JsonObject
     if await _was_said_before(client, standing, answer_id):
         return
     asked = _meant(standing, about)
+    if names_gates and asked.digest is not None and WAIT_ID not in about:
+        raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
     payload, decision = said(asked, words, data, about)
     note = about.get(NOTE)
     outcome = await client.answer(
