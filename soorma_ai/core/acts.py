@@ -70,6 +70,7 @@ class _Saying:
         self._agent = agent
         self._base = redriven * ORDINALS_APART
         self._next = 0
+        self._groups: dict[str, int] = {}
         opened = [effect.expectation for effect in effects if isinstance(effect, done.Expect)]
         self._asked = {one.id: one for one in opened if one.kind is ExpectationKind.REPLY}
 
@@ -139,7 +140,7 @@ class _Saying:
             response_topic=asked.event_topic,
             timeout=max(0.0, (asked.deadline - asked.opened_at).total_seconds()) if asked.deadline else 0.0,
             target=event.target,
-            group=None if group is None else self._ordinal(group, lambda n: self._derived("group", n)),
+            group=None if group is None else self._group(group),
             place=asked.place,
         )
 
@@ -161,14 +162,26 @@ class _Saying:
     def _derived(self, what: str, number: int) -> str:
         return derived_id(what, self._cause.id, self._agent, str(number))
 
+    def _group(self, group: str) -> int:
+        """Return the number of a group, which is made once, before all of its members."""
+        if group not in self._groups:
+            self._groups[group] = self._found(group, lambda n: self._derived("group", n))
+        return self._groups[group]
+
     def _ordinal(self, wanted: str, id_of: Callable[[int], str]) -> int:
-        """Return the number under which this handling made an id. They are made in the order of the effects, but for
-        some, and a handler that failed to say something has made one for nothing."""
+        number = self._found(wanted, id_of)
+        self._next = number + 1
+        return number
+
+    def _found(self, wanted: str, id_of: Callable[[int], str]) -> int:
+        """Return the number under which this handling made an id, looked for from the next one on to both sides. They
+        are made in the order of the effects, but for some, and a handler that failed to say something has made one for
+        nothing."""
         last = 2 * (len(self._effects) + self._next) + 10_000
-        for number in (*range(self._next, last), *range(self._next)):
-            if id_of(self._base + number) == wanted:
-                self._next = number + 1
-                return number
+        for away in range(last):
+            for number in (self._next + away, self._next - 1 - away):
+                if 0 <= number < last and id_of(self._base + number) == wanted:
+                    return number
         raise LocalProtocolError(f"the id {wanted} was made by no act of this handling")
 
 

@@ -114,6 +114,10 @@ class Plans(Protocol):
         """Open expectations of a plan, its children and their tasks, oldest first."""
         ...
 
+    async def was_answered(self, root_plan_id: str, answer_id: str) -> bool:
+        """Tell whether an answer has counted in a tree, for whatever question of it."""
+        ...
+
     async def questions(
         self, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
     ) -> list[Expectation]:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from store_kit import (
     NOW,
+    answer,
     do,
     end,
     event,
@@ -362,3 +363,10 @@ async def test_questions_are_those_of_a_user_and_those_that_name_a_role_while_th
     assert (await find(store, "bens")).user_id == "ben"
     await do(store, Close("both", ExpectationStatus.CLOSED, NOW))
     assert await ids("ann", "cfo") == ["bens", "anns"]
+
+
+async def test_an_answer_is_known_in_its_tree_by_its_id(store: Store) -> None:
+    await running(store, wait("mine", plan_id=None, root_plan_id="plan-1", task_id="t-1"), wait("other"))
+    assert await store.plans.answer("mine", answer("act-1"), event("wake", root_plan_id="plan-1"), NOW)
+    asked = [("plan-1", "act-1"), ("plan-1", "act-2"), ("plan-2", "act-1")]
+    assert [await store.plans.was_answered(*one) for one in asked] == [True, False, False]

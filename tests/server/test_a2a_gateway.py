@@ -30,7 +30,6 @@ from a2a_kit import (
     CANCELED,
     COMPLETED,
     FAILED,
-    PATIENCE,
     REJECTED,
     SUBMITTED,
     WORKING,
@@ -108,6 +107,25 @@ async def test_a_question_is_asked_of_the_caller_and_answered_by_a_message(platf
         assert [one.role for one in answered.history] == [1, 2, 1]
         with pytest.raises(UnsupportedOperationError, match="asks nothing"):
             await said(client, "approve", task_id=task.id)
+        again = await said(client, "approve", task_id=task.id, message_id="yes")
+        assert again.status.state == COMPLETED
+
+
+async def test_an_answer_that_comes_again_answers_no_other_question(platform: Platform) -> None:
+    agents = shop(CHARGE, publish("payment.charge.requested", amount=9999), DONE, approval=Approval())
+    async with served(platform, *agents, auth=KEYS) as url, speaking(url, "maria") as client:
+        task = await said(client, {"order_id": "A1"})
+        for _ in range(2):
+            asks = await said(client, "approve", task_id=task.id, message_id="yes")
+            about = MessageToDict(asks.status.message.parts[-1].data)
+            assert (asks.status.state, about["proposed_data"]) == (ASKS, {"amount": 9999})
+
+
+async def test_an_answer_that_let_a_goal_go_may_come_again(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", approval=Approval())
+    async with served(platform, *shop(goals=[goal]), auth=KEYS) as url, speaking(url, "maria") as client:
+        task = await said(client, {"order_id": "A1"})
+        await said(client, "approve", task_id=task.id, message_id="yes", at_once=True)
         again = await said(client, "approve", task_id=task.id, message_id="yes")
         assert again.status.state == COMPLETED
 
@@ -332,26 +350,6 @@ async def test_push_is_refused_in_the_protocols_words(platform: Platform) -> Non
             await client.create_task_push_notification_config(
                 TaskPushNotificationConfig(task_id="x", url="http://127.0.0.1:1/")
             )
-
-
-async def test_the_drawn_endpoint_takes_a_task_and_waits_for_its_answer(platform: Platform) -> None:
-    async with (
-        served(platform, *shop(approval=Approval()), auth=KEYS) as url,
-        httpx.AsyncClient(base_url=url, headers={"authorization": "Bearer maria"}, timeout=PATIENCE) as http,
-    ):
-
-        async def send(*parts: Any, **fields: Any) -> httpx.Response:
-            return await http.post(
-                "/tasks/send", json={"id": "t1", "message": {"role": "user", "parts": list(parts)}, **fields}
-            )
-
-        goal = {"type": "data", "data": {"order_id": "A1"}}
-        first, again = (await send(goal)).json(), (await send(goal)).json()
-        assert (first, first["status"]) == (again, "input-required")
-        ended = (await send({"type": "text", "text": "approve"})).json()
-        assert (ended["status"], ended["message"]["parts"][0]["data"]["paid"]) == ("completed", 12)
-        assert (await send({"type": "file"})).status_code == 400
-        assert (await http.post("/tasks/send", json={"id": "t1"})).status_code == 400
 
 
 async def test_a_stream_that_is_left_leaves_nothing_behind(platform: Platform) -> None:

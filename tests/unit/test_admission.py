@@ -1,9 +1,11 @@
 """What an agent elsewhere may have done: acts are its own delivery's, and nothing else can be said by them."""
 
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import count
+from types import FrameType
 from typing import Any, get_args
 
 import pytest
@@ -29,7 +31,7 @@ from soorma_ai.domain.memory import (
 )
 from soorma_ai.domain.plans import ValueKind
 from soorma_ai.domain.registry import EventDefinition
-from soorma_ai.domain.remote import Act, AnyAct
+from soorma_ai.domain.remote import Act, AnyAct, Delegating
 from soorma_ai.domain.states import HUMAN_INPUT
 from soorma_ai.domain.tasks import DelegationSpec, SubTaskInfo, TaskRecord
 from soorma_ai.domain.values import derived_id
@@ -159,6 +161,27 @@ def test_a_redriven_delivery_makes_ids_of_its_own() -> None:
     did = [told(moment(again), "sum.noted")]
     assert list(admit(acts_of(did, request(), "adder", 2), standing(redriven=2))) == did
     assert list(admit(acts_of(did, request(), "adder", 2), standing())) != did
+
+
+def test_each_member_of_a_group_is_told_at_the_same_cost() -> None:
+    at, effects, made = Moment(request(), "adder", NOW, count()), list[Effect](), 0
+    group = at.expectation_id("group")
+    spec = DelegationSpec("pay.requested", {}, "pay.done", None)
+    for place in range(100):
+        asked = replace(task(), sub_tasks=place)
+        effects += delegate(asked, spec, at, response_topic=RESULTS, timeout=timedelta(hours=1), group=group)[1]
+
+    def watch(frame: FrameType, what: str, _: object) -> None:
+        nonlocal made
+        made += what == "call" and frame.f_code is derived_id.__code__
+
+    sys.setprofile(watch)
+    try:
+        acts = acts_of(effects, request(), "adder")
+    finally:
+        sys.setprofile(None)
+    assert len({act.group for act in acts if isinstance(act, Delegating)}) == 1
+    assert made < 10 * len(acts)
 
 
 def test_the_wanted_reply_and_the_end_of_a_question_need_no_right() -> None:

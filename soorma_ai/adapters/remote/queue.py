@@ -28,17 +28,20 @@ _ACTS = TypeAdapter(list[Act])
 
 
 class RemoteQueue:
-    """`idle` tells by agent whether it has leased all that had come for it."""
+    """`idle` tells by agent whether it has leased all that had come for it, `lent` holds those that got something."""
 
     def __init__(self, door: Door) -> None:
         self._door = door
         self.idle: defaultdict[str, Event] = defaultdict(Event)
+        self.lent: set[str] = set()
 
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:
         lent = await self._door.lease(agent, {"limit": limit, "held": list(held)})
-        if not lent:
+        if lent:
+            self.lent.add(agent)
+        else:
             self.idle[agent].set()
         return [_delivery(agent, one) for one in lent]
 

@@ -274,10 +274,18 @@ class RemoteStore:
                 continue
             pause = FIRST_PAUSE
             if has_come:
-                idle.clear()
-                self._on_arrival(Arrival(agents=frozenset({agent})))
+                await self._have_leased(agent)
             elif self._clock.monotonic() - begun < FIRST_PAUSE:
                 await self._clock.sleep(FIRST_PAUSE)  # a server that ends waits for nothing
+
+    async def _have_leased(self, agent: str) -> None:
+        idle = self._queue.idle[agent]
+        idle.clear()
+        self._queue.lent.discard(agent)
+        self._on_arrival(Arrival(agents=frozenset({agent})))
+        await idle.wait()
+        if agent not in self._queue.lent:
+            await self._clock.sleep(FIRST_PAUSE)  # what has come is held here already, beyond its lease
 
     async def _register_again(self, agent: str) -> None:
         try:

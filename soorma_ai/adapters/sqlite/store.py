@@ -137,6 +137,7 @@ class SqlitePlans(Part):
     expectation = reading(expected.find)
     expectations = reading(expected.listed)
     open_in_tree = reading(expected.opened_of_tree)
+    was_answered = reading(expected.was_answered)
     questions = reading(expected.questions)
     held = reading(expected.held)
     questions_beginning = reading(expected.questions_beginning)

@@ -4,12 +4,14 @@ from a2a.types import Message, Part, Role, TaskState
 from a2a.utils.errors import ContentTypeNotSupportedError, InvalidParamsError
 from pydantic import ValidationError
 
+from soorma_ai.core.expecting.gates import gate_id
 from soorma_ai.domain.plans import plan_id_of
 from soorma_ai.domain.registry import RegisteredEvent
-from soorma_ai.domain.values import digest
+from soorma_ai.domain.values import JsonObject, digest
 from soorma_ai.errors import NotFound
 from soorma_ai.gateways.a2a.forms import A2APart, A2ATask, A2ATaskResponse, A2ATaskStatus, data_of, message_of_agent
-from soorma_ai.gateways.a2a.looking import find
+from soorma_ai.gateways.a2a.handler import WAIT_ID
+from soorma_ai.gateways.a2a.looking import find, held_by
 from soorma_ai.gateways.a2a.parts import TEXT, part_of, payload_of, read
 from soorma_ai.gateways.a2a.tasks import Standing, question_data, struct_of
 from soorma_ai.runtime.client.client import Client
@@ -50,22 +52,26 @@ async def begun_by(
 def message_of(task: A2ATask, begun: Standing | None) -> Message:
     """Return a task as a message of the protocol: a goal, or where it has begun, the answer to a question.
 
-    All messages of a task come under its one id, so an answer is known by its content.
+    All messages of a task come under its one id, so an answer is known by its content and the question that it names.
     """
+    about = task.metadata or {}
+    said: JsonObject = {"said": data_of(task.message), WAIT_ID: about.get(WAIT_ID)}
     return Message(
-        message_id=f"{task.id}:{digest(data_of(task.message))}" if begun else task.id,
+        message_id=f"{task.id}:{digest(said)}" if begun else task.id,
         task_id=begun.task_id if begun else "",
         context_id="" if begun else task.sessionId or "",
         role=Role.ROLE_USER,
         parts=[_part(one) for one in task.message.parts],
-        metadata=struct_of(task.metadata or {}),
+        metadata=struct_of(about),
     )
 
 
-def says_again(message: Message, goal: RegisteredEvent, begun: Standing) -> bool:
-    """Tell whether a message is the one that its task began with."""
+async def says_again(client: Client, message: Message, goal: RegisteredEvent, begun: Standing) -> bool:
+    """Tell whether a message is the one that its task began with, also where people have approved another goal."""
     words, data = read(message.parts)
-    return payload_of(words, data, goal.definition.payload_schema) == begun.plan.goal_data
+    held = held_by(await client.services.store.plans.expectation(gate_id(begun.plan.goal_id)))
+    sent = held.data if held else begun.plan.goal_data
+    return payload_of(words, data, goal.definition.payload_schema) == sent
 
 
 def response_of(task: A2ATask, standing: Standing) -> A2ATaskResponse:

@@ -114,8 +114,10 @@ class A2AGateway(Agent):
                 task = parse(await request.body())
                 found = await begun_by(client, await self._tasks.goals(client), task)
                 message = message_of(task, found[1] if found else None)
-                is_known = found is not None and says_again(message, *found)
-                task_id = found[1].task_id if found and is_known else await self._tasks.take(client, message)
+                if found and await says_again(client, message, *found):
+                    task_id = found[1].task_id
+                else:
+                    task_id = await self._tasks.take(client, message, names_gates=True)
                 standing = await turn_of(visit, client, task_id, self._patience)
                 told = response_of(task, standing)
         except A2AError as error:

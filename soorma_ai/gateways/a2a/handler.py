@@ -43,6 +43,7 @@ from a2a.utils.errors import (
 from a2a.utils.proto_utils import validate_proto_required_fields
 from a2a.utils.task import HistoryLengthConfig, apply_history_length, validate_history_length, validate_page_size
 
+from soorma_ai.core.expecting.gates import gate_id
 from soorma_ai.domain.expectations import Wait
 from soorma_ai.domain.people import ACCEPTED, INVALID, AnswerDecision
 from soorma_ai.domain.registry import RegisteredEvent
@@ -197,14 +198,15 @@ class PlanTasks(RequestHandler):
         known = await client.services.store.registry.known_events(client.person.tenant_id)
         return goals_of(known, self._offer.only)
 
-    async def take(self, client: Client, message: Message) -> str:
-        """Take a message: a goal, or the answer to a question of a task. Return the task's id."""
+    async def take(self, client: Client, message: Message, *, names_gates: bool = False) -> str:
+        """Take a message: a goal, or the answer to a question of a task; where it `names_gates`, none that approves
+        something without saying which question it answers. Return the task's id."""
         if message.role == Role.ROLE_AGENT:
             raise InvalidParamsError("a message to this agent is its user's: role ROLE_USER")
         words, data = read(message.parts)
         about = object_of(message.metadata)
         if message.task_id:
-            await _answer(client, message, words, data, about)
+            await _answer(client, message, words, data, about, names_gates)
             return message.task_id
         return await self._begin(client, message, words, data, about)
 
@@ -238,21 +240,24 @@ class PlanTasks(RequestHandler):
         raise InvalidParamsError(f"say in the message's metadata which {PLANNER!r} is meant: {who}")
 
 
-async def _answer(client: Client, message: Message, words: str, data: JsonObject, about: JsonObject) -> None:
-    """Answer a question of a task. The same message again is the same answer."""
+async def _answer(
+    client: Client, message: Message, words: str, data: JsonObject, about: JsonObject, names_gates: bool
+) -> None:
+    """Answer a question of a task. The same message again is the same answer, whatever is asked by then."""
     standing = await find(client, message.task_id)
     if message.context_id and message.context_id != standing.context_id:
         raise InvalidParamsError(f"contextId: the task belongs to {standing.context_id}")
     answer_id = derived_id("a2a answer", client.person.tenant_id, client.person.user_id, message.message_id)
-    named = about.get(WAIT_ID)
-    asked = [wait for wait in standing.asked if named in (None, wait.wait_id)]
-    if len(asked) != 1:
-        await _must_be_said_before(client, standing, answer_id, len(asked))
+    # After the questions were read: one that is opened by this answer is none of them.
+    if await _was_said_before(client, standing, answer_id):
         return
-    payload, decision = said(asked[0], words, data, about)
+    asked = _meant(standing, about)
+    if names_gates and asked.digest is not None and WAIT_ID not in about:
+        raise InvalidParamsError(f"this approves something: say {WAIT_ID!r} in the metadata: {asked.wait_id}")
+    payload, decision = said(asked, words, data, about)
     note = about.get(NOTE)
     outcome = await client.answer(
-        asked[0].wait_id, payload, decision=decision, note=note if isinstance(note, str) else "", answer_id=answer_id
+        asked.wait_id, payload, decision=decision, note=note if isinstance(note, str) else "", answer_id=answer_id
     )
     if outcome == INVALID:
         raise InvalidParamsError(f"the answer does not count: {outcome.detail}")
@@ -260,12 +265,21 @@ async def _answer(client: Client, message: Message, words: str, data: JsonObject
         raise UnsupportedOperationError(f"the answer came {outcome}: {outcome.detail}")
 
 
-async def _must_be_said_before(client: Client, standing: Standing, answer_id: str, asked: int) -> None:
-    """Raise why a message answers nothing, unless it is one that was taken before."""
-    plan_id = standing.plan.plan_id
-    for one in await client.services.store.plans.expectations(plan_id=plan_id, only_open=False):
-        if one.answer is not None and one.answer.answer_id == answer_id:
-            return
+async def _was_said_before(client: Client, standing: Standing, answer_id: str) -> bool:
+    """Tell whether an answer has counted: in the tree of the plan, or for the goal that people had to approve."""
+    plan, plans = standing.plan, client.services.store.plans
+    gate = await plans.expectation(gate_id(plan.goal_id))
+    if gate is not None and gate.answer is not None and gate.answer.answer_id == answer_id:
+        return True
+    return await plans.was_answered(plan.root_plan_id, answer_id)
+
+
+def _meant(standing: Standing, about: JsonObject) -> Wait:
+    """Return the question that a message answers. Raise where that is none, or could be several."""
+    named = about.get(WAIT_ID)
+    asked = [wait for wait in standing.asked if named in (None, wait.wait_id)]
+    if len(asked) == 1:
+        return asked[0]
     if asked:
         ids = ", ".join(wait.wait_id for wait in standing.asked)
         raise InvalidParamsError(f"several questions are open: say in the message's metadata which {WAIT_ID!r}: {ids}")

@@ -8,6 +8,7 @@ from a2a.types import TaskState
 from soorma_ai.core.authority import check
 from soorma_ai.core.expecting.gates import gate_id
 from soorma_ai.core.plan.lifecycle import before_it_began
+from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, ExpectationKind, ExpectationStatus, Wait
 from soorma_ai.domain.people import AnswerDecision
 from soorma_ai.domain.plans import PlanRecord, plan_id_of
@@ -63,6 +64,11 @@ async def turn_of(
     return standing or await find(client, task_id)
 
 
+def held_by(gate: Expectation | None) -> EventEnvelope | None:
+    """Return the request that a gate holds or held, as it was made."""
+    return gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
+
+
 async def _standing(client: Client, plan: PlanRecord, task_id: str) -> Standing:
     if plan.status.is_final:
         return Standing(task_id, plan)
@@ -75,7 +81,7 @@ async def _find_held(client: Client, goal_id: str) -> Standing:
     """Return how it is with a goal that people had to approve, which is known by its own id from the beginning."""
     plans, missing = client.services.store.plans, f"no task {goal_id} of {client.person.user_id}"
     reply, gate = await plans.expectation(goal_id), await plans.expectation(gate_id(goal_id))
-    goal = gate.ask.proposal.request if gate and gate.ask and gate.ask.proposal else None
+    goal = held_by(gate)
     if reply is None or reply.kind is not ExpectationKind.CLIENT or gate is None or goal is None or not goal.target:
         raise NotFound(missing)
     check(client.person, "reply", reply, missing)

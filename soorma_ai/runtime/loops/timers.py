@@ -80,7 +80,8 @@ async def keep_alive(services: Services) -> None:
 async def keep_sweeping(services: Services) -> None:
     while True:
         try:
-            await _sweep(services)
+            if not services.is_remote:  # there the process of the store does it
+                await _sweep(services)
             await hand_over(services)
         except TransientError as error:
             warn("sweep_failed", reason=error)

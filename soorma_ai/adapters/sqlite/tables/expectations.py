@@ -57,6 +57,12 @@ _HELD = """
     )
 """
 
+# By the events that answers led to: tasks that have ended are no rows any more.
+_ANSWERED = """
+    SELECT 1 FROM event CROSS JOIN expectation ON expectation.met_by = event.id
+    WHERE event.root_plan_id = ? AND iif(json_valid(answer), json_extract(answer, '$.answer_id'), '') = ? LIMIT 1
+"""
+
 _NEVER = 9e18
 
 CAME_EARLY = """
@@ -112,6 +118,10 @@ def held(db: sqlite3.Connection, tenant_id: str, user_id: str, at_most: int) -> 
 
 def opened_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[Expectation]:
     return list(_found(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
+
+
+def was_answered(db: sqlite3.Connection, root_plan_id: str, answer_id: str) -> bool:
+    return db.execute(_ANSWERED, (root_plan_id, answer_id)).fetchone() is not None
 
 
 def questions_beginning(db: sqlite3.Connection, tenant_id: str, letters: str, limit: int) -> list[Expectation]:

@@ -1,0 +1,77 @@
+"""The endpoint that the seed documents draw: a task is posted, and posted again to answer what it asks."""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+from a2a_kit import PATIENCE, served
+from http_kit import Keys, caller
+from kit import payments, planner
+
+from soorma_ai import Agent, Approval, EventDefinition, Platform
+from soorma_ai.testing.scripted import complete, publish
+
+CHARGE = publish("payment.charge.requested", amount=12)
+DONE = complete({"paid": 12})
+KEYS = Keys(maria=caller())
+
+
+def shop(*script: Any, **options: Any) -> tuple[Agent, Agent]:
+    return planner(list(script) or [CHARGE, DONE], **options), payments(Approval())
+
+
+@asynccontextmanager
+async def drawn(platform: Platform, *agents: Agent) -> AsyncGenerator[Callable[..., Awaitable[httpx.Response]]]:
+    """What posts parts of messages to the drawn endpoint, all of one task."""
+    async with (
+        served(platform, *agents, auth=KEYS) as url,
+        httpx.AsyncClient(base_url=url, headers={"authorization": "Bearer maria"}, timeout=PATIENCE) as http,
+    ):
+
+        async def send(*parts: Any, **fields: Any) -> httpx.Response:
+            message = {"role": "user", "parts": list(parts)}
+            return await http.post("/tasks/send", json={"id": "t1", "message": message, **fields})
+
+        yield send
+
+
+ORDER = {"type": "data", "data": {"order_id": "A1"}}
+YES = {"type": "text", "text": "approve"}
+
+
+def asked_in(answer: httpx.Response) -> dict[str, Any]:
+    assert answer.json()["status"] == "input-required"
+    return answer.json()["message"]["parts"][-1]["data"]
+
+
+async def test_the_drawn_endpoint_takes_a_task_and_waits_for_its_answer(platform: Platform) -> None:
+    async with drawn(platform, *shop()) as send:
+        first = await send(ORDER)
+        assert (await send(ORDER)).json() == first.json()
+        ended = (await send(YES, metadata={"wait_id": asked_in(first)["wait_id"]})).json()
+        assert (ended["status"], ended["message"]["parts"][0]["data"]["paid"]) == ("completed", 12)
+        assert (await send({"type": "file"})).status_code == 400
+        assert (await send(message=None)).status_code == 400
+
+
+async def test_the_drawn_endpoint_approves_only_what_is_named_and_once(platform: Platform) -> None:
+    agents = shop(CHARGE, publish("payment.charge.requested", amount=9999), DONE)
+    async with drawn(platform, *agents) as send:
+        first = asked_in(await send(ORDER))["wait_id"]
+        refused = await send(YES)
+        assert refused.status_code == 400
+        assert first in refused.text
+        again = [asked_in(await send(YES, metadata={"wait_id": first})) for _ in range(2)]
+        assert [one["proposed_data"] for one in again] == 2 * [{"amount": 9999}]
+        assert (await send(YES, metadata={"wait_id": again[0]["wait_id"]})).json()["status"] == "completed"
+
+
+async def test_the_drawn_endpoint_knows_a_goal_that_was_approved_with_an_edit(platform: Platform) -> None:
+    goal = EventDefinition(event_name="order.received", approval=Approval())
+    async with drawn(platform, *shop(goals=[goal])) as send:
+        asked = asked_in(await send(ORDER))
+        edit = {"type": "data", "data": {"approved": True, "data": {"order_id": "B2"}}}
+        paying = await send(edit, metadata={"wait_id": asked["wait_id"], "decision": "edit"})
+        assert asked_in(paying)["proposed_data"] == {"amount": 12}
+        assert (await send(ORDER)).json() == paying.json()

@@ -1,0 +1,52 @@
+"""What a process without a store does by itself, beside the handling of what it leased."""
+
+import asyncio
+import logging
+from typing import Any
+
+import httpx
+import pytest
+from remote_kit import PLACE, doubler, elsewhere
+
+from soorma_ai import InvocationContext, Platform, PlatformContext, RemoteAgents, Tool
+from soorma_ai.runtime.handling.hand import LEASE
+from soorma_ai.server import app
+from soorma_ai.testing.clock import VirtualClock
+
+DOUBLE = "double.requested"
+
+
+async def test_its_process_sweeps_no_store(platform: Platform, caplog: pytest.LogCaptureFixture) -> None:
+    async with elsewhere(platform, doubler()):
+        await platform.request(DOUBLE, {"number": 2}, timeout=20)
+    assert [one.getMessage() for one in caplog.records if one.levelno >= logging.WARNING] == []
+
+
+async def test_what_is_held_beyond_its_lease_is_not_asked_for_without_pause(
+    platform: Platform, clock: VirtualClock
+) -> None:
+    tool, begun, go_on, leases = Tool("slow"), asyncio.Event(), asyncio.Event(), list[str]()
+
+    @tool.on_invoke(DOUBLE)
+    async def double(request: InvocationContext, context: PlatformContext) -> dict[str, Any]:
+        begun.set()
+        await go_on.wait()
+        return {}
+
+    async def counted(scope: Any, receive: Any, send: Any) -> None:
+        leases.extend(path for path in [scope["path"]] if path.endswith("/lease"))
+        await served(scope, receive, send)
+
+    served = app(platform, rate=None)
+    await platform.start()
+    transport = httpx.ASGITransport(counted, client=("127.0.0.1", 5000))
+    async with RemoteAgents(PLACE, clock=VirtualClock(), transport=transport) as remote:
+        await remote.start(tool)
+        await platform.ask(DOUBLE, {"number": 1})
+        await begun.wait()
+        await clock.advance(LEASE.total_seconds() + 1)
+        leases.clear()
+        for _ in range(5000):
+            await asyncio.sleep(0)
+        assert len(leases) <= 2
+        go_on.set()
