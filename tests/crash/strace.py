@@ -40,6 +40,8 @@ def failed(log: Path) -> int:
 
 def calls_of(stage: Stage, program: Program, calls: Sequence[str], bug: str = "") -> dict[str, int]:
     """How many of each the busiest thread makes when nobody disturbs it."""
+    with stage.case(program, bug) as warm:
+        warm.live(under=("env",))  # what compiles the modules is no part of it
     with stage.case(program, bug) as case:
         log = case.folder / "strace"
         ended = case.live(under=("strace", *_QUIET, "-o", str(log), "-e", f"trace={','.join(calls)}"))
