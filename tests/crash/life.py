@@ -38,7 +38,7 @@ FINISHED, FAILED_CLEARLY, STUCK = 0, 3, 4
 
 # A lease of 30 s is over in 3, and timeouts in a fraction; a second of the machine is ten of the platform.
 HURRY = 10
-_START = datetime(2026, 1, 1, tzinfo=UTC)
+START = datetime(2026, 1, 1, tzinfo=UTC)
 
 _NOT_AT_REST = """
     SELECT EXISTS (SELECT 1 FROM outbox)
@@ -66,7 +66,7 @@ class HurriedClock(SystemClock):
     """Runs on over restarts, as the machine's does, only faster."""
 
     def now(self) -> datetime:
-        return _START + (super().now() - _START) * HURRY
+        return START + (super().now() - START) * HURRY
 
     def monotonic(self) -> float:
         return super().monotonic() * HURRY

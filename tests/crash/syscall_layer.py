@@ -15,19 +15,26 @@ LAYER = "system calls"
 
 # How far apart the positions are; most openat calls are Python's imports.
 CALLS = {"pwrite64": 1, "write": 1, "fdatasync": 1, "fsync": 1, "ftruncate": 1, "unlink": 1, "openat": 25}
+KINDS = [(call, apart, is_made) for call, apart in CALLS.items() for is_made in (False, True)]
 
 
 @dataclass(frozen=True)
 class Position:
+    """The n-th such call of a thread, counted from the making of the file on, or where that `is_made`: its making is
+    more calls of one thread than all commits are of another."""
+
     call: str
     n: int
+    is_made: bool = False
 
     def __str__(self) -> str:
-        return f"{self.call}:{self.n}"
+        return f"{self.call}:{self.n}{' on a made file' if self.is_made else ''}"
 
 
 def trial(stage: Stage, program: Program, expected: End, position: Position, bug: str = "") -> Trial:
     with stage.case(program, bug) as case:
+        if position.is_made:
+            case.make_store()
         case.live(under=strace.killing(position.call, position.n))
         case.last_life()
         case.judge(expected)
@@ -38,15 +45,17 @@ def run_all(stage: Stage, program: Program, expected: End, made: Mapping[str, in
     """For each call as many as were `made` when nobody disturbed it, and further until a kill happens no more."""
     one = partial(trial, stage, program, expected)
     done: list[Trial] = []
-    for call, apart in CALLS.items():
-        further = (Position(call, n) for n in count(1, apart))
+    for call, apart, is_made in KINDS:
+        further = (Position(call, n, is_made) for n in count(1, apart))
         done += stage.exhaust(one, further, made[call] // apart, lambda trial: trial.kills)
     return done
 
 
 def sample(made: Mapping[str, int], size: int, rng: random.Random) -> list[Position]:
     return one_of_each(
-        ([Position(call, n) for n in range(1, made[call] + 1, apart)] for call, apart in CALLS.items()), size, rng
+        ([Position(call, n, is_made) for n in range(1, made[call] + 1, apart)] for call, apart, is_made in KINDS),
+        size,
+        rng,
     )
 
 

@@ -1,5 +1,6 @@
 """One trial: a program lives, is killed or gets errors, lives again, and is judged."""
 
+import asyncio
 import json
 import multiprocessing
 import os
@@ -20,8 +21,10 @@ from threading import Lock
 from typing import Any, Self, TypeVar
 
 from ledger import Account, Ledger
-from life import COUNTS, FINISHED, Brief
+from life import COUNTS, FINISHED, START, STORE, Brief
 from outcome import End, broken_promises, differences, end_of, journalled
+
+from soorma_ai.adapters.sqlite.store import SqliteStore
 
 T = TypeVar("T")
 
@@ -123,6 +126,10 @@ class Case:
             self.violations.append(f"{len(again)} journalled decisions were asked again: {', '.join(again)}")
         return ended
 
+    def make_store(self) -> None:
+        """Let its first life find a file that another has made."""
+        shutil.copy(self._stage.made_store, self.folder / STORE)
+
     def last_life(self, *, patience: float | None = None) -> None:
         """The one that nobody disturbs; it must come to the end."""
         ended = self.live(patience=patience)
@@ -178,6 +185,12 @@ class Case:
         os.killpg(process, signal.SIGKILL)
 
 
+async def _make_store(path: Path) -> None:
+    store = SqliteStore(path)
+    await store.open(START)
+    await store.close()
+
+
 def _life(file: str, told: str, stderr: str) -> None:
     """Run a program in this process as a command would, in a session of its own."""
     os.setsid()
@@ -193,6 +206,8 @@ class Stage:
     def __init__(self, width: int | None = None) -> None:
         parent = IN_MEMORY if os.access(IN_MEMORY, os.W_OK) else None
         self._place = Path(tempfile.mkdtemp(prefix="crash-", dir=parent))
+        self.made_store = self._place / STORE
+        asyncio.run(_make_store(self.made_store))
         self.ledger = Ledger(self._place / "ledger.sock")
         self.cores = os.cpu_count() or 1
         self.width = width or LIVES_PER_CORE * self.cores
