@@ -143,6 +143,7 @@ CHANGES: dict[str, Callable[[Client, str], Awaitable[Any]]] = {
     "memory.store": lambda c, plan_id: c.memory.store("k", 1, plan_id),
     "cancel": lambda c, plan_id: c.cancel(plan_id),
     "registry.deregister": lambda c, plan_id: c.registry.deregister("gone"),
+    "memory.store_knowledge": lambda c, plan_id: c.memory.store_knowledge("tea is hot"),
 }
 
 

@@ -45,8 +45,8 @@ SHORTEST_REST = 0.01
 async def register(services: Services, caller: Caller, given: Sequence[Registration]) -> None:
     """Register agents that run elsewhere, all of them or none, for the tenant of who calls. Raise Forbidden for what
     their token does not allow, and ConfigError."""
-    async with changing(services, caller, "agents.register", ", ".join(one.agent for one in given)):
-        tenant_id, registry = caller.person.tenant_id, services.store.registry
+    async with changing(services, caller, "agents.register", ", ".join(one.agent for one in given)) as change:
+        tenant_id, registry = caller.person.tenant_id, change.store.registry
         known = await registry.known_events(tenant_id)
         wanted = [one if one.tenant_id else replace(one, tenant_id=tenant_id) for one in given]
         for one in wanted:
@@ -75,8 +75,8 @@ class Lending:
     async def leave(self) -> None:
         """Note that it has ended. What comes for it is kept."""
         await self._row()
-        async with changing(self._services, self._caller, "agents.leave", self._agent):
-            await self._services.store.registry.leave([self._agent])
+        async with changing(self._services, self._caller, "agents.leave", self._agent) as change:
+            await change.store.registry.leave([self._agent])
 
     async def has_come(self, seconds: float) -> bool:
         """Wait until something may be leased, for as long as so many seconds."""

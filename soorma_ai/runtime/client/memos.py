@@ -15,7 +15,7 @@ from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import json_object, must_be_text
 from soorma_ai.runtime.handling.handling import Services, must_be_outside
 from soorma_ai.runtime.handling.memos import embed, find
-from soorma_ai.runtime.views.audit import changing
+from soorma_ai.runtime.views.audit import Change, changing
 
 
 class PersonMemos:
@@ -143,27 +143,27 @@ class PersonMemos:
         check(self._person, call, owner, f"no memory of {whose!r} in tenant {self._person.tenant_id!r}")
 
     @asynccontextmanager
-    async def _on_shelf(self, call: str, shelf: Shelf, key: str) -> AsyncGenerator[None]:
-        async with changing(self._services, self._caller, call, key):
+    async def _on_shelf(self, call: str, shelf: Shelf, key: str) -> AsyncGenerator[Change]:
+        async with changing(self._services, self._caller, call, key) as change:
             if shelf.is_shared:
                 must_be_outside()
                 check(self._person, "memory.share", Owner(self._person.tenant_id), "")
             else:
                 self._check(call, shelf.user_id)
-            yield
+            yield change
 
     async def _keep(self, call: str, shelf: Shelf, key: str, content: str, about: About) -> None:
         services = self._services
         memo = make_memo(shelf, key, content, CLIENT, services.clock.now(), about)
-        async with self._on_shelf(call, shelf, key):
-            await services.store.memos.change([keep(memo, await embed(services, text_of(memo)))], memo.at)
+        async with self._on_shelf(call, shelf, key) as change:
+            await change.store.memos.change([keep(memo, await embed(services, text_of(memo)))], memo.at)
 
     async def _find(self, shelves: tuple[Shelf, ...], text: str, limit: int, given: Filter) -> list[Memo]:
         return await find(self._services, make_query(shelves, text, limit, given), text)
 
     async def _drop(self, call: str, shelf: Shelf, key: str) -> bool:
         memos, now = self._services.store.memos, self._services.clock.now()
-        async with self._on_shelf(call, shelf, key):
+        async with self._on_shelf(call, shelf, key) as change:
             existed = await memos.memo(shelf, key, now) is not None
-            await memos.change([DropMemo(shelf, key)], now)
+            await change.store.memos.change([DropMemo(shelf, key)], now)
         return existed
