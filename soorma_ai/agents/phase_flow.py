@@ -49,7 +49,7 @@ from soorma_ai.domain.registry import EventDefinition
 from soorma_ai.domain.replies import Failure, content_of, is_failure
 from soorma_ai.domain.schemas import ANY_OBJECT, schema_of
 from soorma_ai.domain.values import Json, JsonObject, clip, compact, json_object
-from soorma_ai.errors import LocalProtocolError, NotAllowed, RemoteProtocolError, Retry
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotAllowed, RemoteProtocolError, Retry
 from soorma_ai.runtime import planning
 from soorma_ai.runtime.handling.handling import Handling
 
@@ -140,6 +140,8 @@ class PhaseFlow(PhaseHooks):
         restored = goal.data.get("restored")
         rows: JsonObject | None = None
         if isinstance(restored, dict):
+            if goal.own:
+                raise Forbidden("a journey is gone on with from its exported state by an operator of the tenant only")
             try:
                 rows = read_state(restored, self.agent_type, self.graph)
                 take_rows(self._create_phase_context(), rows)

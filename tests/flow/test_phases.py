@@ -382,6 +382,15 @@ async def test_a_goal_that_holds_a_forged_state_begins_no_journey(platform: Plat
         await plan.result(timeout=5)
 
 
+async def test_only_who_steers_the_tenant_submits_a_state_to_go_on_with(platform: Platform) -> None:
+    await platform.start(Writer([]), library())
+    state = {"agent_type": "Writer", "current_phase": "FIND", "phase_context": {"phase_visits": {"FIND": 1}}}
+    ann = platform.as_user(tenant_id="default", user_id="ann")
+    plan = await ann.submit("writer.wanted", {"brief": BRIEF, "restored": state})
+    with pytest.raises(PlanFailed, match="operator"):
+        await plan.result(timeout=5)
+
+
 async def test_after_a_restart_the_journey_goes_on_in_its_phase(path: Path, clock: VirtualClock) -> None:
     stops = {Phase.FIND: QUESTIONS}
     before = open_platform(path, clock)

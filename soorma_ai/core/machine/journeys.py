@@ -20,6 +20,7 @@ MOVE, WORK, CONTEXT = "move:", "work:", "context:"
 
 # Of an imported state: each is a row that every step reads.
 MOST_ROWS = 1_000
+VISIT_DIGITS = 6
 
 _HISTORY = ("from", "to", "reason", "is_backward", "timestamp")
 
@@ -88,7 +89,7 @@ def read_state(state: JsonObject, agent_type: str, graph: Graph) -> JsonObject:
         raise LocalProtocolError("the state is that of a journey that is complete; there is nothing to go on with")
     for name in work:
         phase, _, visit = name.rpartition(":")
-        if phase not in graph.phases or not visit.isdecimal():
+        if phase not in graph.phases or not (visit.isdecimal() and len(visit) <= VISIT_DIGITS):
             raise LocalProtocolError(f"work {name!r} of the state names no phase and visit, as in 'ANSWER:0001'")
     return dict(_rows(check_standing(standing, graph), context, mode, moves))
 

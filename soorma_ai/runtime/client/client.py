@@ -75,6 +75,7 @@ class Client(Upkeep):
         given = intake.check_data(registered.definition, data)
         lineage, now = await self._lineage(session_id), self._now()
         event = intake.request_of(registered.definition, given, event_id, lineage, now, registered.agent)
+        event = self._mark(event)
         async with self._changing("submit", event.id) as change:
             await intake.take_request(change, self.person, event, registered.definition, approve=approve)
         return PlanHandle(plan_id_of(event.id, registered.agent), event.id, self)
@@ -167,8 +168,7 @@ class Client(Upkeep):
             time=self._now(),
             correlation_id=correlation_id,
         )
-        if not steers_all(self.person):
-            event = event.model_copy(update={"own": True})
+        event = self._mark(event)
         async with self._changing("publish", event.id) as change:
             await check_receiver(self.services, self.person, plan_id, correlation_id)
             if where is EventTopic.ACTION_REQUESTS:
@@ -300,8 +300,12 @@ class Client(Upkeep):
         definition = await intake.request_taken(self.services, self.person.tenant_id, event_type)
         event_id, until_then = self.event_id(event_type, key), timedelta(seconds=seconds(timeout))
         given, lineage, now = intake.check_data(definition, data), await self._lineage(session), self._now()
-        event = intake.request_of(definition, given, event_id, lineage, now, None)
+        event = self._mark(intake.request_of(definition, given, event_id, lineage, now, None))
         return event, definition, expectation_of(Waiter(CLIENT, lineage, now + until_then), intake.reply_of(event), now)
+
+    def _mark(self, event: EventEnvelope) -> EventEnvelope:
+        """Return the event as of one who does not steer the tenant, where that is so."""
+        return event if steers_all(self.person) else event.model_copy(update={"own": True})
 
     def event_id(self, event_type: str, idempotency_key: str | None) -> str:
         """Return the id of the event that this person sends under this key; without one, a new id."""
