@@ -13,7 +13,6 @@ from soorma_ai.clients.platform_client import PlanCalls, PlatformClient
 from soorma_ai.domain.events import EventTopic
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.plans import PlanStatus
-from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import DeadlineExceeded, Held, PlanFailed
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, GOOD, WAITING, Printer, print_json
@@ -126,8 +125,13 @@ def request(
         else:
             Printer().line(("asked", WAITING), f" {one_line(event)}, request {request_id}: no reply yet")
         return
-    print_json(reply) if as_json else _print_reply(event, reply)
-    if reply.get("success") is False:
+    is_good = reply.get("success") is not False
+    if as_json:
+        print_json(reply)
+    else:
+        said = reply.get("result") if is_good else reply.get("error")
+        Printer().line((one_line(event), GOOD if is_good else BAD), f" {json_line(said, RESULT)}")
+    if not is_good:
         raise click.exceptions.Exit(1)
 
 
@@ -227,12 +231,6 @@ def _within(seconds: float, look: Callable[[float], T]) -> T | None:
         except DeadlineExceeded:
             left -= _A_LOOK
     return None
-
-
-def _print_reply(event: str, reply: JsonObject) -> None:
-    is_good = reply.get("success") is not False
-    said = reply.get("result") if is_good else reply.get("error")
-    Printer().line((one_line(event), GOOD if is_good else BAD), f" {json_line(said, RESULT)}")
 
 
 def _say_nobody(runner: CommandRunner) -> None:
