@@ -28,22 +28,27 @@ _ACTS = TypeAdapter(list[Act])
 
 
 class RemoteQueue:
-    """`idle` tells by agent whether it has leased all that had come for it, `lent` holds those that got something."""
+    """`process` is an id of this one. `idle` tells by agent whether it has leased all that had come for it, `lent`
+    holds those that got something."""
 
-    def __init__(self, door: Door) -> None:
+    def __init__(self, door: Door, process: str) -> None:
         self._door = door
+        self._process = process
+        self._last: dict[str, int | None] = {}
         self.idle: defaultdict[str, Event] = defaultdict(Event)
         self.lent: set[str] = set()
 
     async def claim(
         self, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
     ) -> list[Delivery]:
-        lent = await self._door.lease(agent, {"limit": limit, "held": list(held)})
-        if lent:
+        body: JsonObject = {"limit": limit, "held": [*held], "process": self._process, "last": self._last.get(agent)}
+        loan = await self._door.lease(agent, body)
+        self._last[agent] = loan.loan
+        if loan.deliveries:
             self.lent.add(agent)
         else:
             self.idle[agent].set()
-        return [_delivery(agent, one) for one in lent]
+        return [_delivery(agent, one) for one in loan.deliveries]
 
     async def claim_suspect(
         self, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
