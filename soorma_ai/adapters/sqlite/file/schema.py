@@ -17,12 +17,15 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
+`prompt_part`: text of questions to models, of a plan or, where `plan_id` is empty, of all plans of a tenant; `used_at`
+is when such a one was in use, within a day.
+
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
 from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
 
-VERSION = 8
+VERSION = 9
 APPLICATION_ID = 0x536F6F72
 
 
@@ -317,6 +320,14 @@ CREATE TABLE journal (
 CREATE INDEX journal_plan ON journal (plan_id, seq);
 CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
     STRICT, WITHOUT ROWID;
+CREATE TABLE prompt_part (
+    plan_id TEXT NOT NULL,
+    tenant TEXT NOT NULL,
+    digest TEXT NOT NULL,
+    used_at REAL NOT NULL,
+    body TEXT NOT NULL,
+    PRIMARY KEY (plan_id, tenant, digest)
+) STRICT;
 
 CREATE TABLE budget (
     root_plan_id TEXT PRIMARY KEY,
