@@ -30,7 +30,6 @@ from soorma_ai.runtime.client.upkeep import Upkeep
 from soorma_ai.runtime.handling.handling import must_be_outside
 from soorma_ai.runtime.views import plans as reading
 from soorma_ai.runtime.views.agents import Directory
-from soorma_ai.runtime.views.prompts import prompt_of
 from soorma_ai.runtime.views.tracker import Tracker
 
 DEFAULT_TIMEOUT = 60.0
@@ -271,6 +270,9 @@ class Client(Upkeep):
     async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt:
         """Return what a model was sent for a decision of a plan, counted from 1; by default the last one. It is made
         again of what is stored, and says where it is not what was sent. Raise NotFound."""
+        # Few programs look at prompts, and what makes them is large.
+        from soorma_ai.runtime.views.prompts import prompt_of
+
         return await prompt_of(self.services, self.person, plan_id, decision)
 
     async def trace(self, plan_id: str) -> Trace:

@@ -17,13 +17,11 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
-`prompt_part`: text of questions to models, of a plan or, where `plan_id` is empty, of all plans of a tenant; `used_at`
-is when such a one was in use, within a day.
-
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
 from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
+from soorma_ai.adapters.sqlite.file.model_tables import MODEL_TABLES
 
 VERSION = 9
 APPLICATION_ID = 0x536F6F72
@@ -318,24 +316,6 @@ CREATE TABLE journal (
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;
 CREATE INDEX journal_plan ON journal (plan_id, seq);
-CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
-    STRICT, WITHOUT ROWID;
-CREATE TABLE prompt_part (
-    plan_id TEXT NOT NULL,
-    tenant TEXT NOT NULL,
-    digest TEXT NOT NULL,
-    used_at REAL NOT NULL,
-    body TEXT NOT NULL,
-    PRIMARY KEY (plan_id, tenant, digest)
-) STRICT;
-
-CREATE TABLE budget (
-    root_plan_id TEXT PRIMARY KEY,
-    actions INTEGER NOT NULL DEFAULT 0,
-    llm_calls INTEGER NOT NULL DEFAULT 0,
-    tokens INTEGER NOT NULL DEFAULT 0,
-    cost_usd REAL NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE agent (
     agent TEXT PRIMARY KEY,
@@ -397,6 +377,7 @@ CREATE TABLE audit (
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
 
+{MODEL_TABLES}
 {MEMO_TABLES}
 """)
 
