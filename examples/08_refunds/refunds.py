@@ -116,6 +116,6 @@ def make_bell(rung: list[str]) -> Agent:
 
     @bell.on_event("plan.wait.reminded", "notification-events")
     async def ring(event: EventEnvelope, context: PlatformContext) -> None:
-        rung.append(event.data["question"])
+        rung.append(str(event.data["question"]))
 
     return bell
