@@ -13,6 +13,7 @@ import json
 import os
 import re
 import runpy
+import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -186,6 +187,23 @@ _SAID = {
 }
 
 
+def refunds(told: str) -> tuple[str, dict[str, Any]]:
+    order_id = told.partition('"order_id":"')[2].partition('"')[0]
+    now = told.partition("What just happened:")[2].partition("Actions left")[0]
+    if "refund.pay.requested was answered" in now:
+        message = "Your money is on its way."
+        return "It is paid.", _complete({"order_id": order_id, "status": "refunded", "message": message})
+    if "rejected refund.pay.requested" in now or "Nobody decided" in now:
+        message = "We are sorry, this refund was not approved."
+        return "No approval, so nothing is paid.", _complete(
+            {"order_id": order_id, "status": "declined", "message": message}
+        )
+    if "order.find.requested was answered" in now:
+        price = float(now.partition('"price":')[2].partition("}")[0])
+        return "It is young enough.", _publish("refund.pay.requested", {"order_id": order_id, "amount": price})
+    return "The order comes first.", _publish("order.find.requested", {"order_id": order_id})
+
+
 def record_quickstart() -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder)
@@ -216,6 +234,15 @@ def record_research() -> None:
             assert asyncio.run(example["research"]("sqlite://", answer, Path(folder))) == 0
 
 
+def record_refunds() -> None:
+    """By the example, and by its tests, which have recordings of their own."""
+    example = _loaded("08_refunds")
+    with cassette(CASSETTES / "08_refunds", mode="record"):
+        for order_id, answer in (("A1", "none"), ("A2", "approve"), ("A2", "reject"), ("A2", "none")):
+            assert asyncio.run(example["refund"]("sqlite://", order_id, answer)) == 0
+    subprocess.run([sys.executable, "-m", "pytest", "-q", "--soorma-record", str(EXAMPLES / "08_refunds")], check=True)
+
+
 def _loaded(name: str) -> dict[str, Any]:
     """What the main module of an example defines. Each has an `agents` of its own."""
     sys.modules.pop("agents", None)
@@ -236,6 +263,7 @@ def main() -> None:
             (record_orders, orders),
             (record_advice, advice),
             (record_research, owls),
+            (record_refunds, refunds),
         ):
             if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))

@@ -182,6 +182,7 @@ class Client(Blocking[AsyncClient]):
     cancel = blocking(AsyncClient.cancel)
     plans = blocking(AsyncClient.plans)
     plan = blocking(AsyncClient.plan)
+    prompt = blocking(AsyncClient.prompt)
     trace = blocking(AsyncClient.trace)
     follow = following(AsyncClient.follow)
     events = blocking(AsyncClient.events)

@@ -12,6 +12,7 @@ from typing_extensions import TypeVar, Unpack
 from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.expectations import Untaken, Wait
+from soorma_ai.domain.history import SentPrompt
 from soorma_ai.domain.letters import Letter
 from soorma_ai.domain.memory import PlanSummary, SessionSummary
 from soorma_ai.domain.memos import About, Filter, Memo
@@ -261,6 +262,8 @@ class PlatformClient(Protocol):
     ) -> list[PlanRecord]: ...
 
     async def plan(self, plan_id: str) -> PlanDetails: ...
+
+    async def prompt(self, plan_id: str, decision: int | None = None) -> SentPrompt: ...
 
     async def trace(self, plan_id: str) -> Trace: ...
 

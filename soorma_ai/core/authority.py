@@ -139,6 +139,7 @@ CALLS: Mapping[str, Act] = {
     "plan": Act.SEE,
     "plans": Act.SEE,
     "trace": Act.SEE,
+    "prompt": Act.STEER,
     "follow": Act.SEE,
     "events": Act.SEE,
     "sessions": Act.SEE,

@@ -6,7 +6,7 @@ from datetime import datetime
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.effects import Disposition, Effect
 from soorma_ai.domain.events import EventEnvelope
-from soorma_ai.domain.history import JournalEntry
+from soorma_ai.domain.history import JournalEntry, Kept
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.domain.letters import LetterStatus
 from soorma_ai.domain.limits import Charge
@@ -39,13 +39,14 @@ class Delivery:
 
 @dataclass(frozen=True)
 class Settlement:
-    """Replacement of a reservation by what was used, with the answer that it was for and what of the offer that answer
-    was given to."""
+    """Replacement of a reservation by what was used, with the answer that it was for, what of the offer that answer
+    was given to, and the texts that its question was made of."""
 
     reserved: Charge
     actual: Charge
     entry: JournalEntry | None = None
     showing: Showing | None = None
+    kept: tuple[Kept, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,10 @@ class Plans(Protocol):
         """What a model was shown last in a plan by this prompt, before the handling of this event."""
         ...
 
+    async def prompt_parts(self, tenant_id: str, plan_id: str, digests: Collection[str]) -> dict[str, str]:
+        """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
+        ...
+
     async def settle(self, one: Settlement) -> None:
         """Replace a reservation by what the call cost, and write the answer into the journal, together."""
         ...

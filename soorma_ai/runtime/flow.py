@@ -70,8 +70,10 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
             handling = await _go_on(hand, handling, found)
     except Exception as error:
         disposal = _dispose(handling, found, error)
+        # What its author said may happen, or is known to, is no bug as long as it is tried again.
+        is_tried_again = isinstance(disposal.disposition, RetryAfter) and not handling.is_in_doubt
         handling = handling.anew()
-        expected = isinstance(error, SoormaError | Retry | Reject)
+        expected = is_tried_again or isinstance(error, SoormaError | Retry | Reject)
         warn("delivery_failed", bug=None if expected else error, **_fields(delivery, error))
     disposal = await last_word(handling, disposal)
     try:

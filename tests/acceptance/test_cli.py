@@ -7,10 +7,11 @@ import re
 import shlex
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import chdir
+from contextlib import chdir, closing
 from pathlib import Path
 
 import pytest
@@ -162,6 +163,23 @@ def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) ->
             assert part in told
     assert "refusal   event 'payment.chrage' is not offered" in told
     assert f"{entries[0]['prompt_tokens']:,}+{entries[0]['completion_tokens']:,} tokens, $0.00" in told
+
+
+def test_why_shows_what_was_sent_for_a_decision_and_what_is_not_there_any_more(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    shown = shop("why", plan_id, "--prompt")
+    assert (shown.exit_code, "decision 3 of 3, planner/decide version" in shown.stderr) == (DONE, True)
+    assert shown.stdout.startswith("--- system ---\nYou are ") and "--- assistant ---" in shown.stdout
+    assert "event 'payment.chrage' is not offered" in shown.stdout
+    first = shop.json("why", plan_id, "--prompt", "--decision", "1")
+    assert [one["role"] for one in first["messages"]] == ["system", "user"] and first["faults"] == []
+    assert shop("why", plan_id, "--decision", "1").exit_code == USAGE
+    assert "has no decision 4; it has 1 to 3" in shop("why", plan_id, "--prompt", "--decision", "4").stderr
+    with closing(sqlite3.connect(shop.store, isolation_level=None)) as db:
+        db.execute("DELETE FROM prompt_part WHERE body LIKE '%Answer again, with one step%'")
+    partly = shop("why", plan_id, "--prompt")
+    assert (partly.exit_code, partly.stdout) == (ERROR, "")
+    assert "not as it was sent: the template by which a refusal is told is not kept any more" in partly.stderr
 
 
 # Ids

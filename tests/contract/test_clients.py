@@ -314,6 +314,8 @@ async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platfo
     plan_id = await finished(platform, client)
     assert await client.plan(plan_id) == await platform.plan(plan_id)
     assert await client.trace(plan_id) == await platform.trace(plan_id)
+    assert await client.prompt(plan_id) == await platform.prompt(plan_id)
+    assert await client.prompt(plan_id, 1) == await platform.prompt(plan_id, 1)
     assert await client.tracker.plan_progress(plan_id) == await platform.tracker.plan_progress(plan_id)
     assert await client.tracker.actions(plan_id) == await platform.tracker.actions(plan_id)
     assert await client.tracker.timeline(plan_id) == await platform.tracker.timeline(plan_id)
@@ -495,6 +497,7 @@ async def test_an_agent_that_lives_is_not_deregistered_and_a_shared_one_by_nobod
 CALLS: dict[str, Callable[[PlatformClient, str], Awaitable[object]]] = {
     "plan": lambda client, name: client.plan(name),
     "trace": lambda client, name: client.trace(name),
+    "prompt": lambda client, name: client.prompt(name, 1),
     "follow": lambda client, name: client.follow(name),
     "cancel": lambda client, name: client.cancel(name),
     "events": lambda client, name: client.events(plan_id=name),

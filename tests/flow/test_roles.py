@@ -177,6 +177,7 @@ SEEING: dict[str, Call] = {
 }
 # In an order in which none takes from the next what it needs.
 STEERING: dict[str, Call] = {
+    "prompt": lambda c, t: c.prompt(t.plan_id),
     "memory.store": lambda c, t: c.memory.store("k", 2, t.plan_id),
     "memory.store_plan_context": lambda c, t: c.memory.store_plan_context(t.plan_id, None, {"k": 3}),
     "memory.increment": lambda c, t: c.memory.increment("k", 1, t.plan_id),

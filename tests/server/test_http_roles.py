@@ -68,6 +68,7 @@ ROWS: dict[str, Row] = {
     f"GET {PLAN}/result": Row("see"),
     f"GET {PLAN}/events": Row("see"),
     f"GET {PLAN}/trace": Row("see"),
+    f"GET {PLAN}/prompt": Row("steer"),
     # What it answers is a question, which is asked of nobody here.
     f"POST {PLAN}/resume": Row("see", nothing),
     "POST /v1/requests": Row("begin", lambda t: REQUEST),

@@ -64,7 +64,8 @@ class Database:
             self.routes.forget()
             connection = files.open_writer(self._path)
             on_disk = self._path is not None
-            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=self.routes.forget)
+            forget = partial(self._forget, connection)
+            self._writer = Writer(connection, on_disk=on_disk, on_commit=self.on_commit, forget=forget)
         try:
             if self._writer is not None:
                 await self._writer.do(recover)
@@ -73,6 +74,11 @@ class Database:
         except SoormaError:
             await self.close()
             raise
+
+    def _forget(self, connection: Connection) -> None:
+        """Keep nothing that was derived from what is undone now."""
+        self.routes.forget()
+        connection.parts.clear()
 
     async def close(self) -> None:
         reader, writer = self.reader, self._writer

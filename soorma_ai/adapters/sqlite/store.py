@@ -5,6 +5,7 @@ from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
@@ -43,6 +44,8 @@ from soorma_ai.ports import (
     Upkeep,
     Work,
 )
+
+T = TypeVar("T")
 
 # Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
 MOST_ON_THE_LOOP = 256
@@ -151,6 +154,7 @@ class SqlitePlans(Part):
     journal = reading(budget.journal)
     decisions = reading(budget.decisions)
     shown = reading(budget.shown)
+    prompt_parts = reading(budget.prompt_parts)
     shown_before = reading(budget.shown_before)
     spent = reading(budget.spent)
     reserve = writing(budget.reserve)
@@ -243,7 +247,7 @@ class SqliteUpkeep(Part):
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
-        return await self.database.write(batch, is_long=True)
+        return await self.database.write(lambda db: _removing(db, batch), is_long=True)
 
     async def tenants(self) -> list[str]:
         return await self.database.read(retention.tenants)
@@ -262,7 +266,14 @@ class SqliteUpkeep(Part):
         old = retention.Old(tenant_id, before, statuses, now)
         if dry_run:
             return await self.database.read(lambda db: retention.prune(db, old, limit, after, dry_run=True))
-        return await self.write(lambda db: retention.prune(db, old, limit, after, dry_run=False), is_long=True)
+        batch = partial(retention.prune, old=old, limit=limit, after=after, dry_run=False)
+        return await self.write(lambda db: _removing(db, batch), is_long=True)
+
+
+def _removing(db: Connection, batch: Callable[[Connection], T]) -> T:
+    """Remove; of parts of prompts nobody knows any more which are stored."""
+    db.parts.clear()
+    return batch(db)
 
 
 class SqliteStore:

@@ -149,11 +149,12 @@ class _Subject:
         inputs = decide_inputs(
             self.occasion, self.offer, view, instructions=settings.instructions, strategy=settings.strategy
         )
-        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs)
+        prompt = self.handling.services.prompts.render(settings.step_prompt, inputs.values)
         refers = self.occasion.told.has_outlines
         form = form_of(self.offer, view.showing, plan.limits.max_parallel, refers=refers)
         return Inquiry(
             prompt,
+            inputs,
             REASK,
             form,
             digest_of(form),
@@ -230,9 +231,9 @@ async def draft(
         spent=occasion.spent,
         today=settings.today(services.clock.now()),
     )
-    prompt = services.prompts.render(PLAN, inputs)
+    prompt = services.prompts.render(PLAN, inputs.values)
     handling.apply(Outcome(replace(plan, prompt=services.prompts.label(PLAN))))
-    inquiry = Inquiry(prompt, REPLAN, shown.schema, shown.digest, review_now)
+    inquiry = Inquiry(prompt, inputs, REPLAN, shown.schema, shown.digest, review_now)
     return await ask_model(handling, settings.must_have_model(), inquiry, plan.payer)
 
 

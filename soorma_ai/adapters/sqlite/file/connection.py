@@ -1,6 +1,7 @@
 """The connection that writes, with what its transaction leads to beside rows."""
 
 import sqlite3
+from collections import OrderedDict
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import timedelta
@@ -9,6 +10,9 @@ from typing import Any
 from soorma_ai.ports import Delivery, Hands, StoredEvent
 
 BUSY_MS = 5000
+# Parts of prompts that are known to be stored, and the seconds after which one that is in use is written again.
+MOST_PARTS = 4_096
+PARTS_IN_USE = 24 * 3600.0
 
 
 class Connection(sqlite3.Connection):
@@ -18,7 +22,8 @@ class Connection(sqlite3.Connection):
     What still has to arrive in this transaction: `published` are new events, `brought` those that a bus has brought,
     `untaken` requests that nobody took so far. `taken` is what it leased to a free hand; `queued` are agents for whom
     there is something to claim. `is_leaving`: something stands in the outbox that the relay was not told of.
-    `is_careful`: one operation, or one event, may be undone by itself.
+    `is_careful`: one operation, or one event, may be undone by itself. `parts` are those of prompts that are known to
+    be stored, by this transaction or an earlier one, with when they were written.
     """
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
@@ -33,6 +38,16 @@ class Connection(sqlite3.Connection):
         self.queued: set[str] = set()
         self.is_leaving = False
         self.is_careful = False
+        self.parts: OrderedDict[tuple[str, str, str], float] = OrderedDict()
+
+    def has_part(self, part: tuple[str, str, str], at: float) -> bool:
+        """Tell whether a part need not be written at this moment; if it must, it counts as stored from now on."""
+        written = self.parts.pop(part, None)
+        is_stored = written is not None and (bool(part[0]) or at - written < PARTS_IN_USE)
+        self.parts[part] = written if is_stored and written is not None else at
+        if len(self.parts) > MOST_PARTS:
+            self.parts.popitem(last=False)
+        return is_stored
 
     def take_hand(self, agent: str, *, freed: bool = False) -> bool:
         """Reserve a free hand, which the loop's thread alone may do."""

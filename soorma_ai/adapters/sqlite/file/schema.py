@@ -21,8 +21,9 @@ here. `journal.is_raw`: the value is what the raw text says.
 """
 
 from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
+from soorma_ai.adapters.sqlite.file.model_tables import MODEL_TABLES
 
-VERSION = 8
+VERSION = 9
 APPLICATION_ID = 0x536F6F72
 
 
@@ -315,16 +316,6 @@ CREATE TABLE journal (
     UNIQUE (agent, cause_id, ordinal)
 ) STRICT;
 CREATE INDEX journal_plan ON journal (plan_id, seq);
-CREATE TABLE shown (plan_id TEXT NOT NULL, digest TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (plan_id, digest))
-    STRICT, WITHOUT ROWID;
-
-CREATE TABLE budget (
-    root_plan_id TEXT PRIMARY KEY,
-    actions INTEGER NOT NULL DEFAULT 0,
-    llm_calls INTEGER NOT NULL DEFAULT 0,
-    tokens INTEGER NOT NULL DEFAULT 0,
-    cost_usd REAL NOT NULL DEFAULT 0
-) STRICT, WITHOUT ROWID;
 
 CREATE TABLE agent (
     agent TEXT PRIMARY KEY,
@@ -386,6 +377,7 @@ CREATE TABLE audit (
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
 
+{MODEL_TABLES}
 {MEMO_TABLES}
 """)
 
