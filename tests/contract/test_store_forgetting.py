@@ -5,17 +5,19 @@ from pathlib import Path
 
 import pytest
 from prune_kit import registered
-from store_kit import NOW, Backend, do, event, expectation, later, plan, step
+from store_kit import NOW, Backend, claimed, do, entry, event, expectation, later, plan, planner, step
 
 from soorma_ai.core.memos import keep, make_memo, own_shelf, shared_shelf
-from soorma_ai.domain.effects import AppendStep, Expect, Publish, SavePlan, Schedule
-from soorma_ai.domain.events import EventEnvelope, Lineage
+from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
+from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.expectations import ExpectationKind
 from soorma_ai.domain.identity import ApiKey, AuditEntry
+from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.domain.memos import MemoKind
 from soorma_ai.domain.people import NO_USER
-from soorma_ai.ports import Forgotten, Store
+from soorma_ai.errors import LeaseLost
+from soorma_ai.ports import Forgotten, Settlement, Store, Work
 
 WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
 ANN = WHO[0]
@@ -164,3 +166,33 @@ async def test_no_byte_of_it_is_left_in_the_file(lasting: Backend, tmp_path: Pat
     await store.close()
     assert SECRET.encode() not in file.read_bytes()
     assert b"wake-default-ann" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("is_begun", [True, False], ids=["of a plan", "of a goal that is being begun"])
+async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_begun: bool) -> None:
+    """A model answers, and an agent speaks, when all that this was about is gone."""
+    await store.registry.register([planner()], NOW)
+    goal = of(ANN, event("goal", "goal.given"))
+    await store.queue.arrive([goal], NOW)
+    (in_hand,) = await claimed(store, "planner")
+    about = plan(in_hand.owner, lineage=replace(goal.lineage, plan_id=in_hand.owner), goal_id="goal")
+    if is_begun:
+        await do(store, SavePlan(about, None))
+    call = Charge(about.plan_id, llm_calls=1, tokens=100, cost_usd=0.5)
+    said = replace(entry(cause="goal", plan_id=about.plan_id, raw=SECRET), root_plan_id=about.plan_id)
+    earlier = replace(said, key=replace(said.key, ordinal=1))
+    told = of(ANN, event("thought", "agent.thinking", EventTopic.PLAN_EVENTS, plan_id=about.plan_id))
+    await store.plans.reserve(call, Limits(), in_hand)
+    await store.plans.settle(Settlement(call, call, earlier), in_hand)
+    await forget(store, ANN)
+    for write in (
+        store.plans.settle(Settlement(call, call, said), in_hand),
+        store.plans.reserve(call, Limits(), in_hand),
+        store.queue.send([told], None, NOW, delivery=in_hand),
+        store.queue.commit(Work(in_hand, Ack(), (), (Settlement(call, call, said),)), NOW),
+    ):
+        with pytest.raises(LeaseLost, match="removed"):
+            await write
+    assert await store.plans.decisions(about.plan_id) == []
+    assert await store.plans.spent(about.plan_id) == Spent()
+    assert await told_of(store, ANN) == {}

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from store_kit import entry
+from store_kit import entry, settle
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.limits import Charge
@@ -27,7 +27,7 @@ async def write(
     made = replace(entry(ordinal, cause=cause, plan_id=plan_id), prompt_id=prompt_id)
     charge = Charge("plan-1", 1, 10, 0.0)
     made = replace(made, shown=showing.digest) if showing else made
-    await store.plans.settle(Settlement(charge, charge, made, showing))
+    await settle(store, Settlement(charge, charge, made, showing))
 
 
 async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store) -> None:

@@ -5,6 +5,7 @@ from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
@@ -18,6 +19,7 @@ from soorma_ai.adapters.sqlite.tables import timers as timer_rows
 from soorma_ai.domain.effects import Declare, Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
+from soorma_ai.domain.limits import Charge, Limits
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
@@ -26,6 +28,7 @@ from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
     Audit,
     DeadLetters,
+    Delivery,
     EventLog,
     Forgotten,
     Hands,
@@ -37,12 +40,15 @@ from soorma_ai.ports import (
     Pruned,
     Queue,
     Registry,
+    Settlement,
     Store,
     StoredEvent,
     Swept,
     Upkeep,
     Work,
 )
+
+T = TypeVar("T")
 
 # Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
 MOST_ON_THE_LOOP = 256
@@ -80,10 +86,11 @@ class SqliteQueue(Part):
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
         sending = partial(effects.send, events=events, expect=expect, session=session)
-        _, arrival = await self.publish(sending, now, is_long=is_long)
+        _, arrival = await self.publish(_standing(delivery, sending), now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
@@ -153,8 +160,6 @@ class SqlitePlans(Part):
     shown = reading(budget.shown)
     shown_before = reading(budget.shown_before)
     spent = reading(budget.spent)
-    reserve = writing(budget.reserve)
-    settle = writing(budget.settle)
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
@@ -163,6 +168,12 @@ class SqlitePlans(Part):
     async def answer(self, wait_id: str, answer: Answer, wake: EventEnvelope, now: datetime) -> bool:
         is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
         return is_first
+
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        await self.write(_standing(delivery, lambda db: budget.reserve(db, charge, limits)))
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        await self.write(_standing(delivery, lambda db: budget.settle(db, one)))
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
@@ -303,6 +314,17 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _standing(delivery: Delivery | None, operation: Callable[[Connection], T]) -> Callable[[Connection], T]:
+    """Return an operation that raises LeaseLost where this delivery was removed."""
+
+    def operate(db: Connection) -> T:
+        if delivery is not None:
+            inbox.must_stand(db, delivery)
+        return operation(db)
+
+    return operate
 
 
 def _recover(db: Connection, now: datetime) -> None:

@@ -112,7 +112,7 @@ async def _ask(
     handling: Handling, reasoner: Reasoner, inquiry: Inquiry[T], payer: Payer, key: JournalKey, question: ModelQuestion
 ) -> tuple[JournalEntry, T | Further[T] | _Refusal]:
     """Charged on disk before it is sent; judged when the answer is there, and settled and journalled together."""
-    store, root = handling.services.store, payer.root_plan_id
+    store, root, delivery = handling.services.store, payer.root_plan_id, handling.delivery
     held = _most(reasoner, question)
     if held.cost_usd is None and payer.limits.max_cost_usd is not None:
         raise ConfigError(f"the tree's budget is in US dollars, and the price of {reasoner.model} is not known")
@@ -124,13 +124,13 @@ async def _ask(
         nothing = ModelAnswer("", None, declined.code, reasoner.model, *spent[:3], 0.0)
         entry = _entry(handling, inquiry, payer, key, replace(nothing, cached_tokens=spent.cached_tokens))
         entry = replace(entry, verdict=Verdict.DECLINED, refusal=str(declined))
-        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown))
+        await store.plans.settle(Settlement(reserved, _charge(root, spent), entry, inquiry.shown), delivery)
         return entry, declined
     except SoormaError as fault:
-        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))))
+        await store.plans.settle(Settlement(reserved, _charge(root, fill_in(fault.paid, held))), delivery)
         raise
     except Exception:
-        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)))
+        await store.plans.settle(Settlement(reserved, replace(reserved, tokens=0, cost_usd=0.0)), delivery)
         raise
     spent = fill_in(answer.paid, held)
     entry = _entry(handling, inquiry, payer, key, replace(answer, **spent._asdict()))
@@ -139,7 +139,7 @@ async def _ask(
         judged = await _judge(inquiry, answer.value, answer.fault)
     except Exception:
         # It is paid, and is judged when this is handled again.
-        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown))
+        await store.plans.settle(Settlement(reserved, used, entry, inquiry.shown), delivery)
         raise
     entry = _with_verdict(entry, judged)
     settlement = Settlement(reserved, used, entry, inquiry.shown)
@@ -147,7 +147,7 @@ async def _ask(
         handling.bill.owe(settlement)
     else:
         # With its entry it can be written twice: the journal has room for one. Without, it would be given back twice.
-        await patiently(handling.services.clock, lambda: store.plans.settle(settlement))
+        await patiently(handling.services.clock, lambda: store.plans.settle(settlement, delivery))
     return entry, judged
 
 
@@ -159,7 +159,7 @@ async def _reserve(handling: Handling, payer: Payer, needed: Charge) -> Charge:
     if more is None:
         return held or needed
     try:
-        await handling.services.store.plans.reserve(more, payer.limits)
+        await handling.services.store.plans.reserve(more, payer.limits, handling.delivery)
     except BaseException:
         handling.bill.hold = held
         raise
