@@ -320,8 +320,7 @@ def _standing(delivery: Delivery | None, operation: Callable[[Connection], T]) -
     """Return an operation that raises LeaseLost where this delivery was removed."""
 
     def operate(db: Connection) -> T:
-        if delivery is not None:
-            inbox.must_stand(db, delivery)
+        inbox.must_stand(db, delivery)
         return operation(db)
 
     return operate
