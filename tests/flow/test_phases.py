@@ -486,6 +486,10 @@ async def test_a_message_that_comes_before_the_journey_has_begun_is_not_lost(
     await platform.start(agent, library())
     journey = await agent.initialize(BRIEF)
     await platform.publish("notification-events", agent.message_event, {"text": "early"}, plan_id=journey.plan_id)
+    for _ in range(100):  # of seconds
+        await clock.advance(1)
+        await asyncio.sleep(0)
+    assert await platform.dead_letters() == []
     plain.set()
 
     async def is_kept() -> bool:
