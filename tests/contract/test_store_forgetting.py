@@ -1,11 +1,28 @@
 """Forgetting a user: all that is theirs goes, done or not, and nothing of anybody else's."""
 
+from collections.abc import Coroutine
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prune_kit import registered
-from store_kit import NOW, Backend, claimed, do, entry, event, expectation, later, plan, planner, step
+from store_kit import (
+    NOW,
+    Backend,
+    awaiting_payment,
+    claimed,
+    do,
+    entry,
+    event,
+    expectation,
+    fact,
+    later,
+    plan,
+    planner,
+    step,
+    wait,
+)
 
 from soorma_ai.core.memos import keep, make_memo, own_shelf, shared_shelf
 from soorma_ai.domain.effects import Ack, AppendStep, Expect, Publish, SavePlan, Schedule
@@ -16,7 +33,7 @@ from soorma_ai.domain.limits import Charge, Limits, Spent
 from soorma_ai.domain.memory import MemoryKey, OpenSession, SessionSummary, StoreMemory
 from soorma_ai.domain.memos import MemoKind
 from soorma_ai.domain.people import NO_USER
-from soorma_ai.errors import LeaseLost
+from soorma_ai.errors import LeaseLost, TransientError
 from soorma_ai.ports import Forgotten, Settlement, Store, Work
 
 WHO = (("default", "ann"), ("default", "ben"), ("other", "ann"), ("default", NO_USER))
@@ -196,3 +213,55 @@ async def test_what_is_still_said_about_it_is_written_nowhere(store: Store, is_b
     assert await store.plans.decisions(about.plan_id) == []
     assert await store.plans.spent(about.plan_id) == Spent()
     assert await told_of(store, ANN) == {}
+
+
+def what_they_begin(store: Store, user: tuple[str, str], number: int) -> list[Coroutine[Any, Any, Any]]:
+    """An event, a request that people have to let go, a memo and a session."""
+    tenant, name = user
+    asked = of(user, event(f"new-{name}-{number}"))
+    gate = replace(expectation(f"gate-{name}-{number}", ExpectationKind.GATE), plan_id=None, user_id=name)
+    memo = make_memo(own_shelf(tenant, name, MemoKind.KNOWLEDGE), f"new-{number}", SECRET, "bot", NOW, {})
+    session = OpenSession(tenant, SessionSummary(f"new-{name}-{number}", 0, NOW, NOW, name, None, {}))
+    return [
+        store.queue.send([asked], None, NOW),
+        store.queue.send_once([Expect(gate), Publish(of(user, event(f"held-{name}-{number}")))], NOW),
+        store.memos.change([keep(memo)], NOW),
+        store.memory.memorize([session], NOW),
+    ]
+
+
+async def test_what_they_begin_meanwhile_is_refused_until_they_are_forgotten(store: Store) -> None:
+    await registered(store)
+    for user in WHO[:3]:
+        await everything(store, user)
+    await store.upkeep.begin_forgetting(*ANN, NOW)
+    for user in WHO[1:3]:
+        for begun in what_they_begin(store, user, 0):
+            await begun
+    for number in range(10):
+        for begun in what_they_begin(store, ANN, number):
+            with pytest.raises(TransientError, match="'ann' is being forgotten"):
+                await begun
+        assert not (await store.upkeep.forget(1, *ANN)).is_done
+    await forget(store, ANN)
+    assert await told_of(store, ANN) == {}
+    for begun in what_they_begin(store, ANN, 999):
+        await begun
+    assert (await store.upkeep.forget(5)).is_done
+    assert await store.memos.memo(own_shelf(*ANN, MemoKind.KNOWLEDGE), "new-999", NOW) is not None, "they may come back"
+
+
+async def test_what_others_sent_into_their_plans_stays_and_nothing_says_into_which(store: Store) -> None:
+    ben = WHO[1]
+    await store.registry.register([awaiting_payment()], NOW)
+    await everything(store, ANN)
+    waiting = wait("open", plan_id="p-default-ann", root_plan_id="p-default-ann", user_id="ann")
+    await do(store, Expect(waiting))
+    paid = of(ben, fact("paid")).model_copy(update={"data": {"order_id": "o-1"}})
+    await store.queue.arrive([paid], NOW)
+    (delivery,) = await claimed(store, "planner")
+    assert (delivery.event.id, delivery.owner) == ("paid", "p-default-ann")
+    await forget(store, ANN)
+    assert await store.events.event("paid") is not None
+    assert await store.events.handed(["paid"]) == []
+    assert await claimed(store, "planner") == []

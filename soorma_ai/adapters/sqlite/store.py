@@ -1,11 +1,10 @@
 """The embedded store: what is asked of it, by port, and where that is done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
 
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
@@ -16,11 +15,12 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
 from soorma_ai.adapters.sqlite.tables import timers as timer_rows
-from soorma_ai.domain.effects import Declare, Effect, Schedule
+from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.limits import Charge, Limits
-from soorma_ai.domain.memory import OpenSession
+from soorma_ai.domain.memory import MemoryChange, OpenSession
+from soorma_ai.domain.memos import KeepMemo, MemoChange
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -47,8 +47,6 @@ from soorma_ai.ports import (
     Upkeep,
     Work,
 )
-
-T = TypeVar("T")
 
 # Events of a transaction that may run on the loop; one of more is left to the helper. A request is three effects or so.
 MOST_ON_THE_LOOP = 256
@@ -89,12 +87,25 @@ class SqliteQueue(Part):
         delivery: Delivery | None = None,
     ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        sending = partial(effects.send, events=events, expect=expect, session=session)
-        _, arrival = await self.publish(_standing(delivery, sending), now, is_long=is_long)
+
+        def sending(db: Connection) -> None:
+            if delivery is None:
+                forgetting.must_not_be_forgotten(db, _users_of(events))
+            else:
+                inbox.must_stand(db, delivery)
+            effects.send(db, events, expect, session)
+
+        _, arrival = await self.publish(sending, now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
-        is_new, _ = await self.publish(lambda db: effects.send_once(db, changes, now), now)
+        users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
+
+        def sending(db: Connection) -> bool:
+            forgetting.must_not_be_forgotten(db, users)
+            return effects.send_once(db, changes, now)
+
+        is_new, _ = await self.publish(sending, now)
         return is_new
 
     async def fire(self, now: datetime, limit: int) -> int:
@@ -170,10 +181,18 @@ class SqlitePlans(Part):
         return is_first
 
     async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
-        await self.write(_standing(delivery, lambda db: budget.reserve(db, charge, limits)))
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving)
 
     async def settle(self, one: Settlement, delivery: Delivery) -> None:
-        await self.write(_standing(delivery, lambda db: budget.settle(db, one)))
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling)
 
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
@@ -183,9 +202,17 @@ class SqlitePlans(Part):
 class SqliteMemory(Part):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
-    memorize = writing(effects.apply)
     session = reading(memory.session)
     sessions = reading(memory.sessions)
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
+
+        def memorizing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, users)
+            effects.apply(db, changes, now)
+
+        await self.write(memorizing)
 
 
 class SqliteMemos(Part):
@@ -194,7 +221,15 @@ class SqliteMemos(Part):
     signs = reading(memos.signs)
     numbers = reading(memos.numbers)
     memos_at = reading(memos.memos_at)
-    change = writing(effects.apply)
+
+    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
+        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
+
+        def changing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
+            effects.apply(db, changes, now)
+
+        await self.write(changing)
 
 
 class SqliteRegistry(Part):
@@ -316,14 +351,8 @@ class SqliteStore:
         await self.database.close()
 
 
-def _standing(delivery: Delivery | None, operation: Callable[[Connection], T]) -> Callable[[Connection], T]:
-    """Return an operation that raises LeaseLost where this delivery was removed."""
-
-    def operate(db: Connection) -> T:
-        inbox.must_stand(db, delivery)
-        return operation(db)
-
-    return operate
+def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
+    return {(event.tenant_id, event.user_id) for event in events}
 
 
 def _recover(db: Connection, now: datetime) -> None:

@@ -137,9 +137,9 @@ def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
         raise lost(delivery)
 
 
-def must_stand(db: sqlite3.Connection, delivery: Delivery | None) -> None:
+def must_stand(db: sqlite3.Connection, delivery: Delivery) -> None:
     """Raise LeaseLost for a delivery that was removed, with all that it is about."""
-    if delivery and db.execute("SELECT 1 FROM inbox WHERE seq = ?", (delivery.seq,)).fetchone() is None:
+    if db.execute("SELECT 1 FROM inbox WHERE seq = ?", (delivery.seq,)).fetchone() is None:
         raise lost(delivery)
 
 
