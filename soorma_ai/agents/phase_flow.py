@@ -141,8 +141,11 @@ class PhaseFlow(PhaseHooks):
         restored = goal.data.get("restored")
         rows: JsonObject | None = None
         if isinstance(restored, dict):
-            if goal.own:
-                raise Forbidden("a journey is gone on with from its exported state by an operator of the tenant only")
+            if goal.own or goal.source != CLIENT:
+                raise Forbidden(
+                    f"{goal.source} gave a journey's exported state as `restored`; only an operator of the tenant goes "
+                    "on from one, by restore_state(): leave it out to begin anew"
+                )
             try:
                 rows = read_state(restored, self.agent_type, self.graph)
                 take_rows(self._create_phase_context(), rows)
