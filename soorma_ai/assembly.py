@@ -18,6 +18,7 @@ from soorma_ai.domain.values import Frozen
 from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
+from soorma_ai.runtime.handling.process.embedding import Embedding
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
 from soorma_ai.settings import Settings, sqlite_path
@@ -50,7 +51,7 @@ async def assemble(
         signals,
         max_backlog=settings.max_backlog,
         make_reasoner=make_reasoner,
-        embedder=given.embedder,
+        embedding=Embedding(given.embedder) if given.embedder else None,
     )
     supervisor = Supervisor(services, given.bus or LocalBus())
     store.notify(signals.committed, supervisor.arrived)

@@ -257,13 +257,17 @@ class LeaseLost(VersionConflict):
 
 
 class Retry(Exception):
-    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off)."""
+    """Raised by a handler to get this delivery again, `after` that long (or by the usual back-off). Where it waits for
+    what surely comes, that `counts` as no attempt."""
 
-    def __init__(self, reason: str = "the handler asked for another try", *, after: timedelta | None = None) -> None:
+    def __init__(
+        self, reason: str = "the handler asked for another try", *, after: timedelta | None = None, counts: bool = True
+    ) -> None:
         if not isinstance(cast("object", after), timedelta | None):
             raise LocalProtocolError(f"Retry(after={after!r}): give a timedelta, or nothing for the usual back-off")
         super().__init__(reason)
         self.after = after
+        self.counts = counts
 
 
 class Reject(Exception):

@@ -114,10 +114,12 @@ class Queue(Protocol):
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
-        """A client's own publish, with the reply it expects and the session that it opens, if any. An event sent before
-        is not sent again; the same id with other content is a LocalProtocolError. Raise VersionConflict for a session
-        that is another user's by now."""
+        """A client's own publish, with the reply it expects and the session that it opens, if any; or what a handler
+        tells at once, of this `delivery`. An event sent before is not sent again; the same id with other content is a
+        LocalProtocolError. Raise VersionConflict for a session that is another user's by now, LeaseLost for a
+        delivery that was removed, and TransientError for a user who is just being forgotten."""
         ...
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:

@@ -18,7 +18,7 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, EventPage, Note, Settlement, StoredEvent
+from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, Delivery, EventPage, Note, Settlement, StoredEvent
 from soorma_ai.ports.upkeep import Upkeep
 
 
@@ -167,8 +167,9 @@ class Plans(Protocol):
 
     async def spent(self, root_plan_id: str) -> Spent: ...
 
-    async def reserve(self, charge: Charge, limits: Limits) -> None:
-        """Reserve on disk before the call is sent. Raise LimitExceeded, and then nothing is reserved."""
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        """Reserve on disk before the call is sent. Raise LimitExceeded, and LeaseLost where the delivery that it is for
+        was removed; then nothing is reserved."""
         ...
 
     async def shown(self, plan_id: str) -> dict[str, Showing]:
@@ -183,8 +184,9 @@ class Plans(Protocol):
         """Return texts of questions to models by their digests, those of this plan and those of all of its tenant."""
         ...
 
-    async def settle(self, one: Settlement) -> None:
-        """Replace a reservation by what the call cost, and write the answer into the journal, together."""
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        """Replace a reservation by what the call cost, and write the answer into the journal, together. Raise LeaseLost
+        where the delivery that it was for was removed, as a user's are who is forgotten; then nothing is written."""
         ...
 
 

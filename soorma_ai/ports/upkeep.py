@@ -33,7 +33,8 @@ class Upkeep(Protocol):
         ...
 
     async def begin_forgetting(self, tenant_id: str, user_id: str, now: datetime) -> int:
-        """Write down that a user is to be forgotten, and revoke their keys; return how many."""
+        """Write down that a user is to be forgotten, and revoke their keys; return how many. Until nothing of theirs is
+        left, what they send, keep and open is refused with a TransientError."""
         ...
 
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:

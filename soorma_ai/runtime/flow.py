@@ -80,10 +80,10 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
     except LeaseLost as lost:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         warn("lease_lost", **_fields(delivery, lost))
     except VersionConflict as conflict:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         await execute(handling.anew(), RetryAfter(timedelta(0), str(conflict), counts=conflict.counts))
     except (ProtocolError, ConfigError) as refused:
         if len(handling.deliveries) > 1:
@@ -93,7 +93,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         warn("effects_refused", **_fields(delivery, refused))
         await _give_up(handling, found, refused)
     except TransientError:
-        await settle_alone(services, hand.bill)
+        await settle_alone(services, hand.bill, delivery)
         raise
 
 

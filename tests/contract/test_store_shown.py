@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from prune_kit import ended, prune, registered
-from store_kit import NOW, entry
+from store_kit import NOW, entry, settle
 
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import Kept
@@ -31,7 +31,7 @@ async def write(
     made = replace(entry(ordinal, cause=cause, plan_id=plan_id), prompt_id=prompt_id)
     charge = Charge("plan-1", 1, 10, 0.0)
     made = replace(made, shown=showing.digest) if showing else made
-    await store.plans.settle(Settlement(charge, charge, made, showing))
+    await settle(store, Settlement(charge, charge, made, showing))
 
 
 async def test_what_was_shown_is_found_by_its_digest_and_kept_once(store: Store) -> None:
@@ -65,7 +65,7 @@ BOTH = ["c", "o"]
 
 async def tell(store: Store, cause: str, *kept: Kept, at: datetime = NOW) -> None:
     charge = Charge("plan-1", 1, 10, 0.0)
-    await store.plans.settle(Settlement(charge, charge, replace(entry(cause=cause), at=at), None, kept))
+    await settle(store, Settlement(charge, charge, replace(entry(cause=cause), at=at), None, kept))
 
 
 async def test_texts_of_questions_are_found_by_the_plan_that_they_are_of_or_by_any_of_the_tenant(store: Store) -> None:

@@ -92,9 +92,10 @@ class RemoteQueue:
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
         """Tell how far a task is, which is all that a handler sends at once."""
-        delivery = delivery_in_hand()
+        delivery = delivery or delivery_in_hand()
         for event in events:
             if event.type != PROGRESS:
                 raise LocalProtocolError(f"{event.type!r} is published by the context of a handler only")

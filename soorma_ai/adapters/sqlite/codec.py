@@ -84,6 +84,10 @@ def add_row(db: sqlite3.Connection, table: str, conflict: str = "", /, **row: ob
     return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
 
 
+# A moment, in seconds, of what is not due before it is moved.
+FAR_AWAY = 9e9
+
+
 def epoch(moment: datetime) -> float:
     return moment.timestamp()
 

@@ -174,14 +174,17 @@ REMOVE_SOME = tuple(
 
 _SEQS = "(SELECT value FROM json_each(:seqs))"
 _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
-# Handlings, by the names under which those outside of any plan pay for their calls of a model.
-_HANDLINGS = f"""(
+# Payers that go with an event: handlings outside of any plan, by their names, and plans that it never came to begin.
+_PAYERS = f"""(
     SELECT inbox.agent || ':' || event.id FROM inbox JOIN event ON event.seq = inbox.event_seq
     WHERE inbox.event_seq IN {_SEQS}
+    UNION ALL
+    SELECT owner FROM inbox
+    WHERE event_seq IN {_SEQS} AND NOT EXISTS (SELECT 1 FROM plan WHERE plan.plan_id = inbox.owner)
 )"""
 REMOVE_EVENTS = (
-    *(f"DELETE FROM {table} WHERE plan_id IN {_HANDLINGS}" for table in ("journal", "shown", "prompt_part")),
-    f"DELETE FROM budget WHERE root_plan_id IN {_HANDLINGS}",
+    *(f"DELETE FROM {table} WHERE plan_id IN {_PAYERS}" for table in ("journal", "shown", "prompt_part")),
+    f"DELETE FROM budget WHERE root_plan_id IN {_PAYERS}",
     f"DELETE FROM inbox WHERE event_seq IN {_SEQS}",
     f"DELETE FROM early WHERE event_seq IN {_SEQS}",
     f"DELETE FROM untaken WHERE event_seq IN {_SEQS}",

@@ -1,6 +1,6 @@
 """The embedded store: what is asked of it, by port, and where that is done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from copy import copy
 from datetime import datetime, timedelta
 from functools import partial
@@ -16,10 +16,12 @@ from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
 from soorma_ai.adapters.sqlite.tables import plans as pursued
 from soorma_ai.adapters.sqlite.tables import timers as timer_rows
-from soorma_ai.domain.effects import Declare, Effect, Schedule
+from soorma_ai.domain.effects import Declare, Effect, Publish, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
-from soorma_ai.domain.memory import OpenSession
+from soorma_ai.domain.limits import Charge, Limits
+from soorma_ai.domain.memory import MemoryChange, OpenSession
+from soorma_ai.domain.memos import KeepMemo, MemoChange
 from soorma_ai.domain.people import Answer
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -27,6 +29,7 @@ from soorma_ai.domain.tasks import SubTaskInfo
 from soorma_ai.ports import (
     Audit,
     DeadLetters,
+    Delivery,
     EventLog,
     Forgotten,
     Hands,
@@ -38,6 +41,7 @@ from soorma_ai.ports import (
     Pruned,
     Queue,
     Registry,
+    Settlement,
     Store,
     StoredEvent,
     Swept,
@@ -83,14 +87,28 @@ class SqliteQueue(Part):
         now: datetime,
         *,
         session: OpenSession | None = None,
+        delivery: Delivery | None = None,
     ) -> Arrival:
         is_long = len(events) > MOST_ON_THE_LOOP
-        sending = partial(effects.send, events=events, expect=expect, session=session)
+
+        def sending(db: Connection) -> None:
+            if delivery is None:
+                forgetting.must_not_be_forgotten(db, _users_of(events))
+            else:
+                inbox.must_stand(db, delivery)
+            effects.send(db, events, expect, session)
+
         _, arrival = await self.publish(sending, now, is_long=is_long)
         return arrival
 
     async def send_once(self, changes: Sequence[Effect], now: datetime) -> bool:
-        is_new, _ = await self.publish(lambda db: effects.send_once(db, changes, now), now)
+        users = _users_of(effect.event for effect in changes if isinstance(effect, Publish))
+
+        def sending(db: Connection) -> bool:
+            forgetting.must_not_be_forgotten(db, users)
+            return effects.send_once(db, changes, now)
+
+        is_new, _ = await self.publish(sending, now)
         return is_new
 
     async def fire(self, now: datetime, limit: int) -> int:
@@ -157,8 +175,6 @@ class SqlitePlans(Part):
     prompt_parts = reading(budget.prompt_parts)
     shown_before = reading(budget.shown_before)
     spent = reading(budget.spent)
-    reserve = writing(budget.reserve)
-    settle = writing(budget.settle)
 
     async def cancel(self, plan_id: str, reason: str, now: datetime) -> bool:
         is_new, _ = await self.publish(lambda db: consequences.stop(db, plan_id, reason, now), now)
@@ -168,6 +184,20 @@ class SqlitePlans(Part):
         is_first, _ = await self.publish(lambda db: consequences.answer(db, wait_id, answer, wake, now), now)
         return is_first
 
+    async def reserve(self, charge: Charge, limits: Limits, delivery: Delivery) -> None:
+        def reserving(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.reserve(db, charge, limits)
+
+        await self.write(reserving)
+
+    async def settle(self, one: Settlement, delivery: Delivery) -> None:
+        def settling(db: Connection) -> None:
+            inbox.must_stand(db, delivery)
+            budget.settle(db, one)
+
+        await self.write(settling)
+
     async def sub_tasks_later(self, agent: str, task_id: str) -> Callable[[], list[SubTaskInfo]]:
         texts = await self.database.read_later(lambda db: tasks.sub_task_texts(db, agent, task_id))
         return lambda: tasks.parsed(texts())
@@ -176,9 +206,17 @@ class SqlitePlans(Part):
 class SqliteMemory(Part):
     recall = reading(memory.recall)
     memory_keys = reading(memory.keys)
-    memorize = writing(effects.apply)
     session = reading(memory.session)
     sessions = reading(memory.sessions)
+
+    async def memorize(self, changes: Sequence[MemoryChange | OpenSession], now: datetime) -> None:
+        users = [(one.tenant_id, one.session.user_id) for one in changes if isinstance(one, OpenSession)]
+
+        def memorizing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, users)
+            effects.apply(db, changes, now)
+
+        await self.write(memorizing)
 
 
 class SqliteMemos(Part):
@@ -187,7 +225,15 @@ class SqliteMemos(Part):
     signs = reading(memos.signs)
     numbers = reading(memos.numbers)
     memos_at = reading(memos.memos_at)
-    change = writing(effects.apply)
+
+    async def change(self, changes: Sequence[MemoChange], now: datetime) -> None:
+        shelves = [one.memo.shelf for one in changes if isinstance(one, KeepMemo)]
+
+        def changing(db: Connection) -> None:
+            forgetting.must_not_be_forgotten(db, [(one.tenant_id, one.user_id) for one in shelves if not one.is_shared])
+            effects.apply(db, changes, now)
+
+        await self.write(changing)
 
 
 class SqliteRegistry(Part):
@@ -314,6 +360,10 @@ class SqliteStore:
 
     async def close(self) -> None:
         await self.database.close()
+
+
+def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
+    return {(event.tenant_id, event.user_id) for event in events}
 
 
 def _recover(db: Connection, now: datetime) -> None:

@@ -140,7 +140,7 @@ class TaskContext(Generic[T]):
         now, said = services.clock.now(), json_object("progress", {"share": progress, "message": message})
         told = progress, str(said["message"])
         event = progress_of(self.in_hand.record, services.clock.new_id(), handling.event.id, told, now)
-        await services.store.queue.send([event], None, now)
+        await services.store.queue.send([event], None, now, delivery=handling.delivery)
 
     @property
     def has_ended(self) -> bool:

@@ -59,6 +59,8 @@ def dispose(error: Exception, attempt: int, tries: Tries = USUAL) -> Disposal:
     """`attempt` counts from 1."""
     said = message_of(error)
     match error:
+        case Retry(counts=False):
+            return Disposal(RetryAfter(_delay(error.after, attempt), said, undone=True, counts=False))
         case Retry():
             return _again(said, error.after, attempt, tries.attempts, "spent", undone=True)
         case VersionConflict():

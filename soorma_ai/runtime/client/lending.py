@@ -145,7 +145,7 @@ class Lending:
             raise LocalProtocolError(f"{self._agent} has no task in hand by this delivery to report of")
         now, event_id = self._services.clock.now(), derived_id("report", self._agent, delivery.event.id, report_id)
         event = progress_of(task, event_id, delivery.event.id, (share, message), now)
-        await self._queue.send([event], None, now)
+        await self._queue.send([event], None, now, delivery=delivery)
 
     async def delivery(self, lease: Lease) -> Delivery:
         """Return what is lent. Raise LeaseLost."""

@@ -13,7 +13,7 @@ from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, Reject, StoreUnavailable, TransientError
-from soorma_ai.ports import Clock, Work
+from soorma_ai.ports import Clock, Delivery, Work
 from soorma_ai.runtime.handling.bill import Bill
 from soorma_ai.runtime.handling.handling import Handling, Services
 from soorma_ai.runtime.handling.logs import warn
@@ -93,13 +93,13 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
         services.signals.timers.set()
 
 
-async def settle_alone(services: Services, bill: Bill) -> None:
+async def settle_alone(services: Services, bill: Bill, delivery: Delivery) -> None:
     """Write down what models have answered where the commit that acts on it was not made, before anything runs again.
     What was reserved for calls without an answer stays spent: whether that commit was made may not be known."""
     for settlement in bill.take_owed():
         if settlement.entry is not None:
             with suppress(TransientError):
-                await services.store.plans.settle(settlement)
+                await services.store.plans.settle(settlement, delivery)
 
 
 async def patiently(clock: Clock, write: Callable[[], Awaitable[object]]) -> None:

@@ -175,7 +175,7 @@ class JourneyInHand:
             time=now,
             causation_id=cause.id,
         )
-        await services.store.queue.send([told], None, now)
+        await services.store.queue.send([told], None, now, delivery=self.handling.delivery)
 
     async def decide(self, settings: PlannerSettings, frame: Frame, trigger: Trigger) -> Judged:
         """Ask the model for one step of the phase. Raise Parked where nobody takes what the phase asks, else as

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.codec import FAR_AWAY, epoch
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations
 from soorma_ai.domain.effects import Schedule
@@ -46,11 +46,11 @@ def unschedule(db: sqlite3.Connection, timer_id: str) -> bool:
     return db.execute("DELETE FROM timer WHERE id = ?", (timer_id,)).rowcount == 1
 
 
-def put_off(db: sqlite3.Connection, guards: str, before: datetime, later: datetime) -> None:
-    """Move the timer of a deadline, and none of a series."""
+def put_off(db: sqlite3.Connection, guards: str, before: datetime, later: datetime | None) -> None:
+    """Move the timer of a deadline, and none of a series; to None it stays, and is not due before it is moved again."""
     db.execute(
-        "UPDATE timer SET due = ? WHERE guards = ? AND due = ? AND series IS NULL",
-        (epoch(later), guards, epoch(before)),
+        "UPDATE timer SET due = ? WHERE guards = ? AND due IN (?, ?) AND series IS NULL",
+        (epoch(later) if later else FAR_AWAY, guards, epoch(before), FAR_AWAY),
     )
 
 
@@ -67,4 +67,4 @@ def is_overtaken(db: sqlite3.Connection, guards: str | None, series: str, now: d
 
 
 def next_due(db: sqlite3.Connection) -> float | None:
-    return db.execute("SELECT min(due) FROM timer").fetchone()[0]
+    return db.execute("SELECT min(due) FROM timer WHERE due < ?", (FAR_AWAY,)).fetchone()[0]

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sqlite.codec import FAR_AWAY, epoch
 from soorma_ai.adapters.sqlite.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
 
@@ -41,6 +41,14 @@ def was_kept(db: sqlite3.Connection, event_seq: int) -> bool:
 
 def drop_expired(db: sqlite3.Connection, now: datetime) -> None:
     db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
+
+
+def put_off(db: sqlite3.Connection, request_id: str, later: datetime | None) -> None:
+    """Move the end of a request that waits for a taker, if it does; None: until it is moved again."""
+    db.execute(
+        "UPDATE untaken SET expires = ? WHERE is_over = 0 AND event_seq = (SELECT seq FROM event WHERE id = ?)",
+        (epoch(later) if later else FAR_AWAY, request_id),
+    )
 
 
 def drop(db: sqlite3.Connection, event_seq: int) -> None:
