@@ -10,7 +10,7 @@ from soorma_ai.core.report.trace import Trace
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
-from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset, portion, short_id, span, spending
+from soorma_ai.terminal.wording import call_facts, json_line, local_time, offset_cell, portion, short_id, span, spending
 
 PAYLOAD = 240
 RESULTS = 480
@@ -37,7 +37,7 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"and {len(trace.untaken) - MOST_UNTAKEN} more that nobody takes", WAITING))
     printer.line()
     for line in trace.lines:
-        printer.tree(_tree(line, (f"{offset(line.time):<9} ", DIM)))
+        printer.tree(_tree(line, (offset_cell(line.time), DIM)))
 
 
 def _tree(line: Line, *before: Part) -> Tree:

@@ -1,0 +1,58 @@
+"""Records of the log, as lines for people or as JSON objects for machines."""
+
+import logging
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import cast
+
+from soorma_ai.domain.values import JsonObject
+from soorma_ai.terminal.escapes import one_line, printable
+from soorma_ai.terminal.wording import short_id
+
+
+def describe(message: str, fields: Mapping[str, object]) -> str:
+    """Return in words what a record says; the message itself, where its name is none that newcomers meet."""
+    name = message.partition(" ")[0]
+    match name:
+        case "delivery_failed" if "then" in fields:
+            attempt = f", attempt {fields['attempt']}" if fields.get("attempt") != 1 else ""
+            return f"{fields['agent']} failed at {fields['event_type']}{attempt}: {fields['reason']}; {fields['then']}"
+        case "event_set_aside" if "event_type" in fields:
+            event_type, reason = fields["event_type"], fields["reason"]
+            return f"{event_type} is a dead letter: {reason} (soorma dead-letters ls)"
+        case "event_not_taken" if fields.get("reason") == "untaken":
+            return f"no agent takes {fields['event_type']} yet; it waits for one (soorma events untaken)"
+        case "plan_parked":
+            plan = short_id(str(fields["plan_id"]))
+            return f"plan {plan} of {fields['agent']} is parked: {fields['reason']} (soorma plans show {plan})"
+        case _:
+            return message
+
+
+class ForPeople(logging.Formatter):
+    """Format each record as one line, but for the traceback of a bug."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:
+        return one_line(f"{record.levelname.lower()}: {describe(record.message, fields_of(record))}")
+
+    def format(self, record: logging.LogRecord) -> str:
+        return printable(super().format(record))
+
+
+def record_as_json(record: logging.LogRecord) -> JsonObject:
+    message, fields = record.getMessage(), fields_of(record)
+    found: JsonObject = {
+        "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
+        "kind": "log",
+        "level": record.levelname.lower(),
+        "what": message.partition(" ")[0],
+        "note": describe(message, fields),
+        "fields": {name: one if isinstance(one, int | float) else str(one) for name, one in fields.items()},
+    }
+    if record.exc_info:
+        found["traceback"] = logging.Formatter().formatException(record.exc_info)
+    return found
+
+
+def fields_of(record: logging.LogRecord) -> Mapping[str, object]:
+    return cast("Mapping[str, object]", vars(record).get("fields") or {})
