@@ -22,6 +22,10 @@ def describe(message: str, fields: Mapping[str, object]) -> str:
             return f"{event_type} is a dead letter: {reason} (soorma dead-letters ls)"
         case "event_not_taken" if fields.get("reason") == "untaken":
             return f"no agent takes {fields['event_type']} yet; it waits for one (soorma events untaken)"
+        case "model_away":
+            return f"{fields['reason']} (it is tried again)"
+        case "embedder_away":
+            return f"{fields['reason']} (what is looked for is found by words alone)"
         case "plan_parked":
             plan = short_id(str(fields["plan_id"]))
             return f"plan {plan} of {fields['agent']} is parked: {fields['reason']} (soorma plans show {plan})"
