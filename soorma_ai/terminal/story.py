@@ -7,6 +7,7 @@ from rich.tree import Tree
 
 from soorma_ai.core.report.lines import Asked, Line, LineKind
 from soorma_ai.core.report.trace import Trace
+from soorma_ai.core.report.waiting import describe_state
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part, Printer, status_part, text_of
@@ -30,6 +31,8 @@ def print_trace(trace: Trace, printer: Printer | None = None) -> None:
         printer.line((f"state {one_line(trace.current_state)}, results {json_line(trace.results, RESULTS)}", DIM))
     if trace.rest:
         printer.line((f"sleeps until {local_time(trace.rest.until)}: {one_line(trace.rest.reason)}", WAITING))
+    if state := _state(trace):
+        printer.line((one_line(state), WAITING))
     for one in trace.untaken[:MOST_UNTAKEN]:
         since, until = local_time(one.since), local_time(one.until)
         printer.line((f"nobody takes {one_line(one.event_type)} yet; waits since {since}, until {until}", WAITING))
@@ -117,6 +120,13 @@ def _note(line: Line) -> Part:
 
 def _took(line: Line) -> Part:
     return (f" after {span(line.took)}", DIM) if line.took is not None else ""
+
+
+def _state(trace: Trace) -> str:
+    """Say what a plan waits for besides what stands below: what nobody takes, and until when it sleeps."""
+    unheard = {one.request_id for one in trace.untaken}
+    waits = [one for one in trace.expectations if one.id not in unheard]
+    return describe_state(trace.status, waits, ()).partition("; ")[2]
 
 
 def _shares(trace: Trace) -> str:

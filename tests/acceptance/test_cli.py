@@ -107,6 +107,8 @@ def test_plans_are_listed_the_newest_first_as_lines_that_a_script_can_cut_and_ch
     assert [row[2] for row in rows] == ["order.deliver", "order.break", "order.place", "order.check"]
     assert all(len(row[0]) == 36 for row in rows)
     assert "not offered" in rows[1][5]
+    assert rows[2][5].startswith("people have to approve 'payment.charge' (soorma approve "), "why it sleeps"
+    assert rows[0][5].startswith("it waits for 'slot.chosen', for which people are asked (soorma answer ")
     paused = shop("plans", "ls", "--status", "paused").stdout.splitlines()
     assert len(paused) == 2
     assert shop("plans", "ls", "--status", "paused", "--limit", "1").stdout.splitlines() == paused[:1]
@@ -123,6 +125,7 @@ def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
     shown = shop("plans", "show", shop.plan("order.place")["plan_id"][:8]).stdout
     for told in (
         "order.place paused",
+        "people have to approve 'payment.charge' (soorma approve ",
         'order.place came from local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
         "Nothing can be sold before it is reserved.",
         '  published stock.reserve  {"sku": "A-1"}\n    stock published stock.low',
