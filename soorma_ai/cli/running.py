@@ -36,4 +36,5 @@ def log_to_stderr() -> None:
 def log_by(voice: Voice, level: str) -> None:
     """Have a voice tell what is logged; of libraries warnings only, whatever the level."""
     logging.basicConfig(level=logging.WARNING, handlers=[Spoken(voice)])
-    logging.getLogger("soorma_ai").setLevel(level.upper())
+    if level.upper() != logging.getLevelName(logging.WARNING):
+        logging.getLogger("soorma_ai").setLevel(level.upper())
