@@ -172,9 +172,11 @@ class Agent:
         import_module("soorma_ai.platform").run(self, url=url, token=token)
 
     def routes(self) -> Sequence[Route]:
+        """Return its handlers, as the platform that runs it calls them."""
         return tuple(self._routes)
 
     def registration(self) -> Registration:
+        """Return what the registry is told of it."""
         made = [(EventRole.MAKES, definition) for definition in self._made]
         return Registration(
             agent=self.name,
@@ -203,11 +205,13 @@ class Agent:
             )
 
     async def started(self, services: Services) -> None:
+        """Run the hooks of `on_startup`; the platform calls it before the first event."""
         self._services = services
         for hook in self._on_startup:
             await self._threads.call(hook)
 
     async def stopped(self) -> None:
+        """Run the hooks of `on_shutdown`; the platform calls it after the last event."""
         self._services = None
         try:
             for hook in self._on_shutdown:

@@ -324,6 +324,7 @@ class BasePlanner(Agent):
         return {**json_object("the custom context", given), **kept}
 
     def first_step(self, handling: Handling, goal: EventEnvelope) -> Coroutine[Any, Any, None] | None:
+        """Return the call of the handler that begins plans of this goal; None for a goal that begins by itself."""
         handler = self.goal_handlers.get(goal.type)
         if handler is None:
             return None

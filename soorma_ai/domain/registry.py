@@ -285,6 +285,7 @@ class DiscoveredAgent:
     meets: tuple[str, ...] = ()
 
     def has(self, capability: str) -> bool:
+        """Tell whether the agent registered a capability of this name."""
         return capability in map(name_of, self.capabilities)
 
     @property
