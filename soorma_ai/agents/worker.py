@@ -29,7 +29,7 @@ from soorma_ai.runtime.handling.task import TaskInHand
 
 
 class Worker(Agent):
-    """Takes tasks, has others do parts of them, and says when they are done. Between handlers a task is rows on disk."""
+    """Takes tasks, has others do parts of them, says when they are done. Between handlers a task is rows on disk."""
 
     kind = AgentKind.WORKER
 
