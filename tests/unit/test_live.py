@@ -1,5 +1,6 @@
 """What happens is told once, in order, in columns that hold, however long it took."""
 
+import logging
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -8,7 +9,7 @@ import pytest
 
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.view.live import json_of, label_of, words_of
-from soorma_ai.cli.view.logs import describe
+from soorma_ai.cli.view.logs import describe, frames_of
 from soorma_ai.core.expecting.wakeups import ANSWERED, CANCEL_REQUESTED, EXPIRED, STRANDED
 from soorma_ai.core.report.lines import LineKind
 from soorma_ai.core.report.live import Found, Told, lines_of, news, wanted
@@ -183,6 +184,19 @@ def test_the_columns_hold_however_long_somebody_was_waited_for(waited: timedelta
 
 
 # The log
+
+
+def test_a_bug_is_shown_from_its_authors_first_frame_on() -> None:
+    def author() -> None:
+        raise RuntimeError("the drawer is stuck")
+
+    with pytest.raises(RuntimeError) as raised:
+        author()
+    bug = (RuntimeError, raised.value, raised.value.__traceback__)
+    shown = frames_of(logging.LogRecord("soorma_ai", logging.ERROR, "", 0, "x", None, bug))
+    assert shown[0].lstrip().startswith("File ") and "in author" in shown[-2]
+    assert frames_of(logging.LogRecord("soorma_ai", logging.ERROR, "", 0, "x", None, None)) == []
+
 
 FAILED = {
     "agent": "till",

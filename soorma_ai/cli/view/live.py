@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime
 
 from soorma_ai.adapters.clock import SystemClock
 from soorma_ai.cli.options import Access
-from soorma_ai.cli.view.logs import describe, fields_of, record_as_json
+from soorma_ai.cli.view.logs import describe, fields_of, frames_of, record_as_json
 from soorma_ai.cli.view.waits import commands, print_commands, print_wait
 from soorma_ai.core.report.lines import LineKind
 from soorma_ai.core.report.live import Told
@@ -88,9 +88,8 @@ class Voice:
         words = describe(record.getMessage(), fields_of(record))
         style = BAD if record.levelno >= logging.WARNING else DIM
         self.printer.line((f"{record.levelname.lower()}: {one_line(words)}", style), label=label)
-        if record.exc_info:
-            for line in logging.Formatter().formatException(record.exc_info).splitlines():
-                self.printer.line(printable(line))
+        for line in frames_of(record):
+            self.printer.line(printable(line), indent=len(label))
 
     def tell(self, told: Told, start: datetime | None = None) -> None:
         """Tell one thing: of a plan that began at `start`, or of all that happens, by the time of day."""

@@ -3,11 +3,15 @@
 import logging
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from pathlib import Path
+from traceback import StackSummary, TracebackException
 from typing import cast
 
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.wording import short_id
+
+_PACKAGE = str(Path(__file__).parents[2])
 
 
 def describe(message: str, fields: Mapping[str, object]) -> str:
@@ -41,6 +45,17 @@ class ForPeople(logging.Formatter):
 
     def format(self, record: logging.LogRecord) -> str:
         return printable(super().format(record))
+
+
+def frames_of(record: logging.LogRecord) -> list[str]:
+    """Return the lines of a bug's traceback, from the first frame on that is the author's: what stands before is how
+    the platform got there, and the line of the log has said what was raised."""
+    if not record.exc_info or record.exc_info[1] is None:
+        return []
+    told = TracebackException.from_exception(record.exc_info[1])
+    own = [number for number, frame in enumerate(told.stack) if not frame.filename.startswith(_PACKAGE)]
+    frames = told.stack[own[0] :] if own else told.stack
+    return "".join(StackSummary.from_list(frames).format()).splitlines()
 
 
 def record_as_json(record: logging.LogRecord) -> JsonObject:
