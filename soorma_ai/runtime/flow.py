@@ -80,9 +80,7 @@ async def handle(hand: Hand, routes: Sequence[Route], services: Services) -> Non
         handling = handling.anew()
     disposal = await last_word(handling, disposal)
     if failed is not None:
-        expected = isinstance(failed, SoormaError | Retry | Reject)
-        then = outlook(disposal.disposition, delivery.seq)
-        warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
+        _report(delivery, failed, disposal)
     try:
         await _tell(handling, found, disposal)
         await execute(handling, disposal.disposition)
@@ -171,6 +169,13 @@ async def _give_up(handling: Handling, found: Route | None, refused: Exception) 
         await execute(telling, disposal.disposition)
     except (ProtocolError, ConfigError):
         await execute(handling.anew(), disposal.disposition)
+
+
+def _report(delivery: Delivery, failed: Exception, disposal: Disposal) -> None:
+    """Log a failure, with what comes of it."""
+    expected = isinstance(failed, SoormaError | Retry | Reject)
+    then = outlook(disposal.disposition, delivery.seq)
+    warn("delivery_failed", bug=None if expected else failed, **_fields(delivery, failed), then=then)
 
 
 def _fields(delivery: Delivery, error: Exception) -> dict[str, Any]:
