@@ -66,6 +66,8 @@ class SoormaError(Exception):
 
 
 class ConfigError(SoormaError):
+    """What was set up cannot work. Raised before anything runs; the message says what to give instead."""
+
     code = "config"
 
 
@@ -74,6 +76,8 @@ class ProtocolError(SoormaError):
 
 
 class LocalProtocolError(ProtocolError):
+    """A call that the rules of the conversation do not allow, made by this program."""
+
     code = "local_protocol"
 
 
@@ -82,10 +86,14 @@ class IllegalTransition(LocalProtocolError):
 
 
 class InvalidResult(LocalProtocolError):
+    """A result that is off the schema which its maker promised."""
+
     code = "invalid_result"
 
 
 class RemoteProtocolError(ProtocolError):
+    """What another program sent is no event, or is off its schema."""
+
     code = "remote_protocol"
 
 
@@ -118,11 +126,15 @@ class InvalidPlan(DecisionError):
 
 
 class ModelRefused(SoormaError):
+    """The model said that it will not answer. It is not asked again."""
+
     code = "model_refused"
     paid = Paid(uncounted=1)
 
 
 class ContentFiltered(SoormaError):
+    """The provider kept back the question or its answer. It is not asked again."""
+
     code = "content_filtered"
     paid = Paid(uncounted=1)
 
@@ -159,6 +171,8 @@ class Held(SoormaError):
 
 
 class NotFound(SoormaError):
+    """What was named is not there, or not for who asks."""
+
     code = "not_found"
 
 
@@ -175,6 +189,8 @@ class Forbidden(SoormaError):
 
 
 class DeadlineExceeded(SoormaError):
+    """What was waited for has not come in time; it may come yet."""
+
     code = "deadline_exceeded"
 
 
@@ -193,6 +209,8 @@ class PlanFailed(SoormaError):
 
 
 class PlanCancelled(PlanFailed):
+    """What `result()` raises for a plan that was asked to stop."""
+
     code = "plan_cancelled"
 
 
@@ -207,10 +225,14 @@ class TransientError(SoormaError):
 
 
 class BusUnavailable(TransientError):
+    """The bus did not take an event; it may the next time."""
+
     code = "bus_unavailable"
 
 
 class StoreUnavailable(TransientError):
+    """The store could not be read or written; it may be the next time."""
+
     code = "store_unavailable"
 
 
@@ -221,10 +243,14 @@ class ServerUnavailable(TransientError):
 
 
 class ModelUnavailable(TransientError):
+    """No usable answer came from a model; one may the next time."""
+
     code = "model_unavailable"
 
 
 class RateLimited(ModelUnavailable):
+    """The provider wants fewer calls; `retry_after` is how long it asks to wait."""
+
     code = "rate_limited"
 
 
@@ -235,6 +261,8 @@ class Outage(ModelUnavailable):
 
 
 class Overloaded(TransientError):
+    """Too much is waiting already; it may be given again later."""
+
     code = "overloaded"
 
 

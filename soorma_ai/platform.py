@@ -8,6 +8,7 @@ from functools import partial
 from typing import Self
 
 from soorma_ai.agents.agent import Agent
+from soorma_ai.agents.given import must_have
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import clip
 from soorma_ai.errors import ConfigError, LocalProtocolError
@@ -40,6 +41,10 @@ class Platform(Client):
         retention: timedelta | None = None,
         purpose: str = "an application",
     ) -> None:
+        must_have("Platform", "store", store, "notify", "a Store; the place of one is store_url=")
+        must_have("Platform", "bus", bus, "subscribe", "a Bus; the place of one is bus_url=")
+        must_have("Platform", "clock", clock, "now", "a Clock, as soorma_ai.testing.VirtualClock is")
+        must_have("Platform", "embedder", embedder, "embed", "an Embedder")
         self.person = Person()
         self._open_services = None
         self._settings = read_settings(store_url, bus_url)

@@ -91,6 +91,7 @@ class Plan(Blocking[AsyncPlan]):
     events = streaming(AsyncPlan.events)
     next_wait = blocking(AsyncPlan.next_wait)
     untaken = blocking(AsyncPlan.untaken)
+    describe = blocking(AsyncPlan.describe)
 
 
 class Memory(Blocking[AsyncMemory]):

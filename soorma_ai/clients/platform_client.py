@@ -47,6 +47,8 @@ class PlanCalls(Protocol):
 
     async def untaken(self) -> list[Untaken]: ...
 
+    async def describe(self) -> str: ...
+
 
 class MemoryCalls(Protocol):
     """The working memory of plans, and what outlives them."""

@@ -8,13 +8,19 @@ from soorma_ai.domain.events import EventEnvelope
 
 
 class Clock(Protocol):
+    """The time by which everything here goes; tests have one that they move."""
+
     def now(self) -> datetime:
         """The moment. It may jump forward, and never goes back while the process lives."""
         ...
 
-    def monotonic(self) -> float: ...
+    def monotonic(self) -> float:
+        """Return seconds since some moment, which only grow."""
+        ...
 
-    async def sleep(self, seconds: float) -> None: ...
+    async def sleep(self, seconds: float) -> None:
+        """Return so many seconds later."""
+        ...
 
     def call_later(self, seconds: float, call: Callable[[], None]) -> Callable[[], None]:
         """Call it so many seconds later; return what forgets it."""
@@ -44,4 +50,6 @@ class Bus(Protocol):
         """`receive` returning is the ack; raising means: bring these again."""
         ...
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """Bring and take nothing any more."""
+        ...

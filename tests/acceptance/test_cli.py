@@ -108,6 +108,8 @@ def test_plans_are_listed_the_newest_first_as_lines_that_a_script_can_cut_and_ch
     assert [row[2] for row in rows] == ["order.deliver", "order.break", "order.place", "order.check"]
     assert all(len(row[0]) == 36 for row in rows)
     assert "not offered" in rows[1][5]
+    assert rows[2][5].startswith("people have to approve 'payment.charge' (soorma approve "), "why it sleeps"
+    assert rows[0][5].startswith("it waits for 'slot.chosen', for which people are asked (soorma answer ")
     paused = shop("plans", "ls", "--status", "paused").stdout.splitlines()
     assert len(paused) == 2
     assert shop("plans", "ls", "--status", "paused", "--limit", "1").stdout.splitlines() == paused[:1]
@@ -124,6 +126,7 @@ def test_a_plan_is_shown_as_who_did_what_because_of_what(shop: Shop) -> None:
     shown = shop("plans", "show", shop.plan("order.place")["plan_id"][:8]).stdout
     for told in (
         "order.place paused",
+        "people have to approve 'payment.charge' (soorma approve ",
         'order.place came from local  {"order_id": "o-order.place"}\n  decided publish:stock.reserve',
         "Nothing can be sold before it is reserved.",
         '  published stock.reserve  {"sku": "A-1"}\n    stock published stock.low',
@@ -413,8 +416,8 @@ def test_a_plan_that_failed_ends_with_3_and_says_why_on_stderr(empty: Shop) -> N
     assert "Traceback" not in run.stderr
 
 
-def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Shop) -> None:
-    run = empty.run("order.place", "--json")
+def test_off_a_terminal_nobody_is_asked_and_without_waiting_a_question_ends_with_4(empty: Shop) -> None:
+    run = empty.run("order.place", "--no-wait", "--json")
     told = json.loads(run.stdout)
     assert (run.exit_code, told["status"], told["result"]) == (WAITS, "paused", None)
     assert [wait["proposed_data"] for wait in told["waits"]] == [{"amount": 120.5}]
@@ -422,7 +425,7 @@ def test_off_a_terminal_nobody_is_asked_and_a_waiting_plan_ends_with_4(empty: Sh
 
 
 def test_the_same_key_finds_the_same_plan_and_goes_on_with_it(empty: Shop) -> None:
-    first = empty.run("order.place", "--key", "k-1", "--json")
+    first = empty.run("order.place", "--key", "k-1", "--no-wait", "--json")
     empty("approve", empty.wait("payment.charge"))
     second = empty.run("order.place", "--key", "k-1", "--json")
     assert json.loads(first.stdout)["plan_id"] == json.loads(second.stdout)["plan_id"]
@@ -490,20 +493,14 @@ def test_a_question_answered_elsewhere_is_taken_back(empty: Shop) -> None:
     assert b"bob said reject" in told
 
 
-def test_no_wait_submits_and_leaves_the_rest_to_the_agents(empty: Shop) -> None:
-    run = empty.run("order.place", "--no-wait", "--key", "k-2")
-    assert run.exit_code == DONE
-    plan_id = run.stdout.strip()
-    assert len(plan_id) == 36
-    again = empty.run("order.place", "--key", "k-2", "--answer", "approve", "--json")
-    assert json.loads(again.stdout)["plan_id"] == plan_id
-
-
 @pytest.mark.parametrize("name", [signal.SIGTERM, signal.SIGINT])
 def test_agents_run_until_they_are_told_to_stop_and_that_is_no_failure(empty: Shop, name: signal.Signals) -> None:
     with empty.background(*SOORMA, "run", "orders:shop", ready="orders, stock, till on sqlite:///") as process:
         process.send_signal(name)
+        assert process.stdout is not None
+        told = process.stdout.read()
         assert process.wait() == DONE
+        assert told.startswith("stopping: what is in hand is finished first") and "\nstopped; " in told
 
 
 def test_an_app_that_cannot_be_had_is_an_error_that_says_what_was_looked_for(empty: Shop) -> None:

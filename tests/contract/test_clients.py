@@ -101,6 +101,10 @@ async def test_who_waits_in_vain_is_told_what_the_plan_waits_for(platform: Platf
     await sleeps(platform, plan.plan_id)
     with pytest.raises(DeadlineExceeded, match="it is paused; it is parked: no live agent offers any event"):
         await plan.result(timeout=0)
+    assert await plan.describe() == "it is paused; it is parked: no live agent offers any event"
+    await client.cancel(plan.plan_id)
+    await ended(platform, plan.plan_id)
+    assert await plan.describe() == "it is cancelled"
 
 
 async def test_the_same_key_is_the_same_plan_and_no_key_another(platform: Platform, client: PlatformClient) -> None:

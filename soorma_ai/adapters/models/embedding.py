@@ -79,7 +79,8 @@ class LiteLLMEmbedder:
             return [row["embedding"] for row in sorted(rows, key=lambda row: row["index"])]
         except libs.faults as error:
             secrets = find_secrets(cast("str | None", self._options.get("api_key")))
-            raise _known(translate(describe_fault(error), self.name, secrets), self.name) from None
+            failed = describe_fault(error, cast("str | None", self._options.get("api_base")))
+            raise _known(translate(failed, self.name, secrets), self.name) from None
 
 
 def _known(fault: Exception, model: str) -> Exception:

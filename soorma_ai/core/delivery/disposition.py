@@ -107,6 +107,19 @@ def dispose_of_spent(attempt: int, *, in_doubt: bool) -> Disposal:
     return _hopeless("spent", what, "it may be what kills the agent; do not ask for it again")
 
 
+def outlook(disposition: Disposition, seq: int) -> str:
+    """Say what comes of a delivery that failed, in words for whoever runs the agent; `seq` is its number."""
+    match disposition:
+        case RetryAfter():
+            return f"it is tried again in {disposition.delay.total_seconds():g} s"
+        case DeadLetter():
+            return f"it is a dead letter (soorma dead-letters show {seq})"
+        case InDoubt():
+            return "people are asked what became of it (soorma inbox)"
+        case Ack():
+            return "whoever asked is told"
+
+
 def hindrance(unreadable: str | None, plan_id: str | None, plan_status: PlanStatus | None) -> str | None:
     """Say why handling a dead letter again would be in vain; None: nothing hinders it. The plan is that it came for."""
     if unreadable is not None:

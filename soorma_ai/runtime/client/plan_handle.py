@@ -70,7 +70,9 @@ class PlanHandle:
                     return read_as(f"the result of plan {plan.plan_id}", as_, _result_of(plan))
                 left = POLL_SECONDS if until_when is None else min(POLL_SECONDS, until_when - clock.monotonic())
                 if left <= 0:
-                    raise DeadlineExceeded(f"plan {self.plan_id} has no result after {timeout} s; {await self._say()}")
+                    raise DeadlineExceeded(
+                        f"plan {self.plan_id} has no result after {timeout} s; {await self.describe()}"
+                    )
                 await until(ended, clock, left)
 
     async def events(self) -> AsyncIterator[EventEnvelope]:
@@ -122,8 +124,8 @@ class PlanHandle:
             )
         return plan
 
-    async def _say(self) -> str:
-        """Say how it is with a plan that has not ended."""
+    async def describe(self) -> str:
+        """Return in words how it is with the plan, and what it waits for or why it sleeps."""
         store, now = self._services.store, self._services.clock.now()
         plan = await store.plans.plan(self.plan_id)
         open_now = await store.plans.expectations(plan_id=self.plan_id)

@@ -7,8 +7,9 @@ from itertools import count
 
 from soorma_ai.core.expecting.gates import approval_for, hold_recorded
 from soorma_ai.core.expecting.opening import LONGEST_WAIT, Moment, Waiter
-from soorma_ai.domain.effects import Disposition, Expect, Publish, RetryAfter, Schedule
+from soorma_ai.domain.effects import AppendStep, Disposition, Expect, Publish, RetryAfter, Schedule
 from soorma_ai.domain.events import EventTopic
+from soorma_ai.domain.history import StepKind
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.schemas import describe, violations
 from soorma_ai.domain.values import JsonObject
@@ -89,6 +90,9 @@ async def execute(handling: Handling, disposition: Disposition) -> None:
         services.signals.happened([handling.plan.plan_id])
     opened = [effect.expectation for effect in handling.effects if isinstance(effect, Expect)]
     services.signals.happened(questions_of(one.root_plan_id) for one in opened if one.ask and one.root_plan_id)
+    for effect in handling.effects:
+        if isinstance(effect, AppendStep) and effect.step.kind is StepKind.PARKED:
+            warn("plan_parked", plan_id=effect.step.plan_id, agent=handling.agent, reason=effect.step.note)
     if isinstance(disposition, RetryAfter) or any(isinstance(effect, Schedule) for effect in handling.effects):
         services.signals.timers.set()
 

@@ -68,8 +68,11 @@ class End(Made):
 
 
 class NotEnded(Made):
+    """`state` says in words what the plan waits for, or why it sleeps."""
+
     plan_id: str
     status: Literal["active"] = ACTIVE
+    state: str
 
 
 class OfPlan(Form):
@@ -159,7 +162,7 @@ async def show_result(call: Call[EndOfPlan, Nothing]) -> Answer:
     plan = await call.client.follow(call.asked.plan_id)
     end = await _end(call.surroundings, plan, call.asked.wait)
     if end is None:
-        return Answer(NotEnded(plan_id=plan.plan_id), _OPEN)
+        return Answer(NotEnded(plan_id=plan.plan_id, state=await plan.describe()), _OPEN)
     return Answer(end, _ENDED)
 
 
