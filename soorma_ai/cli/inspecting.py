@@ -1,9 +1,11 @@
 """The facts that `soorma doctor` judges, looked up without disturbing anybody."""
 
+import asyncio
 import os
 import platform
 import sqlite3
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -15,7 +17,7 @@ from soorma_ai.adapters.sqlite.file.files import schema_of
 from soorma_ai.adapters.sqlite.file.schema import VERSION
 from soorma_ai.cli.options import Access
 from soorma_ai.cli.options import Server as Asked
-from soorma_ai.cli.store_access import read_only_client, server_client
+from soorma_ai.cli.store_access import PAUSE_SECONDS, read_only_client, server_client
 from soorma_ai.clients.platform_client import PlatformClient
 from soorma_ai.core.report.diagnosis import Facts, Life, Origin, Server, Setting, StoreFile
 from soorma_ai.domain.limits import MAX_BACKLOG
@@ -36,6 +38,7 @@ from soorma_ai.settings import (
 
 MOST = 1_000
 OWNER_SECONDS = 3.0
+OWNER_TRIES = 20
 SERVER_SECONDS = 5.0
 _KEY_ENDING = "_API_KEY"
 # The extras, and the distribution by which one tells that it is installed.
@@ -134,14 +137,16 @@ def _named(owner: OwnerInfo | None) -> str | None:
 
 
 async def _answers(owner: OwnerInfo) -> bool:
+    """Tell whether the owner takes calls; one that has just begun is given some time."""
     from soorma_ai.clients.owner import OwnerClient
 
-    try:
-        async with OwnerClient(owner.socket, Person(), timeout=OWNER_SECONDS) as client:
-            await client.waits(limit=1)
-    except SoormaError:
-        return False
-    return True
+    for _ in range(OWNER_TRIES):
+        with suppress(SoormaError):
+            async with OwnerClient(owner.socket, Person(), timeout=OWNER_SECONDS) as client:
+                await client.waits(limit=1)
+                return True
+        await asyncio.sleep(PAUSE_SECONDS)
+    return False
 
 
 async def _life_of_store(access: Access) -> Life:
