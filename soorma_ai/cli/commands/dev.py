@@ -1,7 +1,9 @@
 """`soorma dev`: agents, their platform over HTTP with its pages, and a live log, begun anew when a source changes."""
 
 import asyncio
+import json
 import os
+import shlex
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -20,7 +22,7 @@ from soorma_ai.cli.running import log_to_stderr
 from soorma_ai.cli.shipped import shipped
 from soorma_ai.cli.watching import Times, look, next_change
 from soorma_ai.domain.people import Person
-from soorma_ai.errors import SoormaError
+from soorma_ai.errors import NotFound, SoormaError
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.terminal.escapes import one_line
@@ -95,13 +97,18 @@ async def _dev(access: Access, hosted: Hosted, port: int, before: Times | None, 
 
     async def beside(platform: Platform, url: str) -> None:
         client = Client(platform.services, Person(access.tenant_id, LOCAL_USER))
-        _tell_start(access, hosted, url, is_demo=is_demo)
-        async with asyncio.TaskGroup() as tasks:
-            tasks.create_task(follow_log(client))
-            if before is not None:
-                tasks.create_task(watch(before))
-            if is_demo:
-                await client.submit(DEMO_GOAL, DEMO_ORDER, idempotency_key="the first order")
+        running = ", ".join(one_line(agent.name) for agent in hosted.agents)
+        printer = Printer(stderr=True)
+        printer.line((url, BOLD), (f"  {running} on {access.store_url}; Ctrl-C stops", DIM))
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                tasks.create_task(follow_log(client))
+                if before is not None:
+                    tasks.create_task(watch(before))
+                if is_demo:
+                    printer.line(await _order(client, access.flags))
+        except ExceptionGroup as several:
+            raise several.exceptions[0] from several
 
     listener = listen(DEFAULT_HOST, port, is_open=True)
     try:
@@ -118,12 +125,14 @@ async def follow_log(client: Client) -> None:
         print_event(printer, event)
 
 
-def _tell_start(access: Access, hosted: Hosted, url: str, *, is_demo: bool) -> None:
-    printer = Printer(stderr=True)
-    running = ", ".join(one_line(agent.name) for agent in hosted.agents)
-    printer.line((url, BOLD), (f"  {running} on {access.store_url}; Ctrl-C stops", DIM))
-    if is_demo:
-        printer.line(f"An order of $12,000 asks its manager, who is you: there, or by `soorma inbox{access.flags}`.")
+async def _order(client: Client, flags: str) -> str:
+    """Give the shop its first order, once for a store, and return what there is to do about it."""
+    plan = await client.submit(DEMO_GOAL, DEMO_ORDER, idempotency_key="the first order")
+    with suppress(NotFound):  # it has not begun
+        if (await plan.status()).is_final:
+            another = shlex.quote(json.dumps({**DEMO_ORDER, "order_id": "A2"}))
+            return f"The first order has ended; another: soorma submit {DEMO_GOAL} --data {another}{flags}"
+    return f"An order of $12,000 asks its manager, who is you: there, or by `soorma inbox{flags}`."
 
 
 def _tell_change(paths: Sequence[str]) -> None:
