@@ -65,6 +65,7 @@ async def test_the_shop_without_a_model_takes_orders_of_any_kind(
     assert (end["order_id"], end["status"]) == (order["order_id"], status)
 
 
+@pytest.mark.timeout(300)
 def test_dev_begins_anew_when_a_source_changes_and_waits_for_one_that_is_broken_to_be_mended(tmp_path: Path) -> None:
     shop, source, told = Shop(tmp_path / "echo.db"), tmp_path / "talk.py", list[str]()
     source.write_text(AGENT)

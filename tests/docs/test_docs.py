@@ -82,6 +82,8 @@ def commands(page: Path) -> list[Block]:
     return [one for one in blocks(page) if one.is_run and (one.language == "console" or one.file)]
 
 
+# On a busy machine its processes take their time.
+@pytest.mark.timeout(400)
 def test_the_tutorial_goes_as_it_is_written(session: Session) -> None:
     for page in (DOCS / "index.md", DOCS / "tutorial.md"):
         for block in commands(page):
