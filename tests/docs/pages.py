@@ -50,14 +50,10 @@ This page is made of `soorma_ai/errors.py` by `python tests/docs/pages.py`, and 
 {tree}
 ```
 
-| code | class | cause | what to do |
-|---|---|---|---|
-{rows}
+{classes}
 
 ## Codes without a class
 
-| code | cause | what to do |
-|---|---|---|
 {others}
 """
 
@@ -90,14 +86,14 @@ def pages() -> dict[Path, str]:
 
 def errors_page() -> str:
     drawn = (errors.__doc__ or "").partition("SoormaError\n")
-    rows = [
-        f"| `{kind.code}` | `{kind.__name__}` | {cause} | {remedy} |"
-        for kind in kinds()
-        for cause, remedy in [cause_and_remedy(kind)]
-    ]
-    others = [f"| `{code}` | {cause} | {remedy} |" for code, (cause, remedy) in OTHER_CODES.items()]
+    classes = [_entry(kind.code, *cause_and_remedy(kind), f" (`{kind.__name__}`)") for kind in kinds()]
+    others = [_entry(code, cause, remedy) for code, (cause, remedy) in OTHER_CODES.items()]
     tree = f"{drawn[1]}{drawn[2]}".strip()
-    return _ERRORS.format(tree=tree, rows="\n".join(rows), others="\n".join(others))
+    return _ERRORS.format(tree=tree, classes="\n\n".join(classes), others="\n\n".join(others))
+
+
+def _entry(code: str, cause: str, remedy: str, named: str = "") -> str:
+    return f"### {code}{named}\n\n{cause}\n\n**To do**: {remedy}"
 
 
 def kinds(kind: type[SoormaError] = SoormaError) -> Iterator[type[SoormaError]]:
