@@ -36,7 +36,7 @@ from soorma_ai.settings import (
     sqlite_path,
 )
 
-MOST = 1_000
+MOST = 100
 OWNER_SECONDS = 3.0
 OWNER_TRIES = 20
 SERVER_SECONDS = 5.0
