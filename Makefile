@@ -42,7 +42,7 @@ endef
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash crash-remote bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash crash-remote bench docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -97,6 +97,13 @@ crash-remote: .make/dev ## kill the process of the store or that of its agents, 
 bench: .make/dev $(if $(findstring --plots,$(ARGS)),.make/bench) ## what it costs, beside rivals; ARGS="--ours", "--rows step,parked", "--rounds 3", "--plots"
 	@$(PYTHON) -m bench.run $(ARGS)
 
+docs: .make/docs ## the site of the documents, in .make/site; warnings are errors, and every link within it is looked at
+	@$(PYTHON) tests/docs/pages.py >/dev/null
+	@.venv/bin/zensical build --strict --clean
+	@cp -R docs/. .make/site/
+	@grep -q doc-heading .make/site/reference/api.html || { echo "the names were not written: is mkdocstrings there?" >&2; exit 1; }
+	@echo "open .make/site/index.html"
+
 clean: ## everything that was made
 	rm -rf .venv .make dist .pytest_cache .ruff_cache .import_linter_cache .hypothesis bench/.rivals bench/.runs bench/plots
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -109,6 +116,9 @@ clean: ## everything that was made
 
 .make/bench: .make/dev
 	@$(call set_up,--group dev --group bench,--group dev --group bench)
+
+.make/docs: .make/dev
+	@$(call set_up,--group dev --group docs,--group dev --group docs)
 
 renew:
 	@test ! -e .make/place || rm -rf .venv

@@ -1,4 +1,4 @@
-"""Record the cassettes of the examples anew.
+"""Record the cassettes of the examples anew, and that of the project which `soorma init` writes.
 
     python examples/record.py           from a scripted server on this machine: no key, no model
     python examples/record.py --live    from the models that the examples name, whose key is in the environment
@@ -26,6 +26,7 @@ from soorma_ai.testing.model_server import ModelServer, Reply
 
 EXAMPLES = Path(__file__).parent
 CASSETTES = EXAMPLES.parent / "cassettes"
+TEMPLATE = EXAMPLES.parent / "template"
 
 Rules = Callable[[str], tuple[str, dict[str, Any]]]
 
@@ -39,32 +40,6 @@ def picnic(told: str) -> tuple[str, dict[str, Any]]:
         question = "Saturday will be clear and 24 degrees. Shall I book a table in the park?"
         return "The weather is fine; I must ask before booking.", _wait("user.replied", question)
     return "I need the weather first.", _publish("forecast.requested", {"day": "Saturday"})
-
-
-def orders(told: str) -> tuple[str, dict[str, Any]]:
-    history, _, now = told.partition("What just happened:")
-    amount = json.loads(told.partition('{"amount":')[2].partition(",")[0])
-    order: dict[str, Any] = {"order_id": "A1"}
-    now = now.partition("Events you can publish now")[0]
-    if "shipment.requested was answered" in now:
-        message = "Paid and on its way with northbound."
-        return "Everything is done.", _complete({**order, "status": "shipped", "message": message})
-    if "payment.charge.requested was answered" in now:
-        speed = "express" if amount > 5000 else "standard"
-        return "Paid, so it can be shipped.", _publish("shipment.requested", {**order, "speed": speed})
-    if "inventory.release.requested was answered" in now:
-        message = "The payment was not approved; nothing was charged and the goods are free again."
-        return "The reservation is released.", _complete({**order, "status": "rejected", "message": message})
-    if "rejected payment.charge.requested" in now or "Nobody decided" in now:
-        reservation = {**order, "reservation": "R-A1"}
-        return "No approval, so the goods go back.", _publish("inventory.release.requested", reservation)
-    if "inventory.reserve.requested was answered" in now:
-        return "The goods are set aside; now the payment.", _publish(
-            "payment.charge.requested", {**order, "amount": amount}
-        )
-    assert not history.partition("What has happened so far")[2], "the rules do not know what to do next"
-    goods = {**order, "sku": "lathe", "quantity": 1}
-    return "The goods come first.", _publish("inventory.reserve.requested", goods)
 
 
 def advice(told: str) -> tuple[str, dict[str, Any]]:
@@ -243,9 +218,20 @@ def record_refunds() -> None:
     subprocess.run([sys.executable, "-m", "pytest", "-q", "--soorma-record", str(EXAMPLES / "08_refunds")], check=True)
 
 
+def first_project(told: str) -> tuple[str, dict[str, Any]]:
+    decided = runpy.run_path(str(TEMPLATE / "first_project" / "script.py"))["decide"](told)
+    return decided["reasoning"], decided["step"]
+
+
+def record_template() -> None:
+    command = (sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", "recorded", "--soorma-record")
+    subprocess.run(command, check=True, cwd=TEMPLATE)
+
+
 def _loaded(name: str) -> dict[str, Any]:
-    """What the main module of an example defines. Each has an `agents` of its own."""
-    sys.modules.pop("agents", None)
+    """What the main module of an example defines. Each has modules of its own by the same names."""
+    for module in ("agents", "planner"):
+        sys.modules.pop(module, None)
     sys.path.insert(0, str(EXAMPLES / name))
     try:
         return runpy.run_path(str(EXAMPLES / name / "main.py"))
@@ -260,10 +246,11 @@ def main() -> None:
     with ExitStack() as stack:
         for record, rules in (
             (record_quickstart, picnic),
-            (record_orders, orders),
+            (record_orders, runpy.run_path(str(EXAMPLES / "02_order_approval" / "script.py"))["decide"]),
             (record_advice, advice),
             (record_research, owls),
             (record_refunds, refunds),
+            (record_template, first_project),
         ):
             if not live:
                 server = stack.enter_context(ModelServer(_answering(rules)))

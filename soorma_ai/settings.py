@@ -20,6 +20,27 @@ DEFAULT_BUS_URL = "local:"
 
 
 @dataclass(frozen=True)
+class Variable:
+    """A variable of the environment, as people are told of it."""
+
+    name: str
+    default: str
+    meaning: str
+
+
+VARIABLES = (
+    Variable(STORE_URL, DEFAULT_STORE_URL, "Where everything is kept: `sqlite:///FILE`, or `sqlite://` for memory."),
+    Variable(BUS_URL, DEFAULT_BUS_URL, "What carries events between processes; this version knows only its own."),
+    Variable(
+        PROMPTS_DIR, "", "Folders, apart by the system's sign for lists, whose prompts go before the package's own."
+    ),
+    Variable(BACKLOG, str(MAX_BACKLOG), "How many deliveries may wait before new goals are refused as overloaded."),
+    Variable(SERVER_URL, "", "The server that commands and agents without a store call."),
+    Variable(TOKEN, "", "Who calls it; better here than on a command line, which others of the machine can read."),
+)
+
+
+@dataclass(frozen=True)
 class Settings:
     """`prompts_dirs` are looked in before the packaged prompts."""
 

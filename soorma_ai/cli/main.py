@@ -11,6 +11,8 @@ from soorma_ai.terminal.escapes import one_line
 
 # The module of `commands`, and the line of help, for each.
 _COMMANDS = {
+    "init": ("init", "Write a small project to begin with, which runs and passes its tests offline."),
+    "dev": ("dev", "Run agents while you write them, with pages and a live log; without any, a shop to try."),
     "run": ("run", "Run agents, and pursue a goal with them if one is given."),
     "serve": ("serve", "Run agents, and serve their platform over HTTP."),
     "submit": ("work", "Give a goal to agents that run in another process."),
@@ -29,7 +31,10 @@ _COMMANDS = {
     "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),
     "registry": ("registry", "Check whether planners will find what agents registered."),
+    "doctor": ("doctor", "Say what is set up, where from, who is alive, and what to do about what is wrong."),
+    "completion": ("completion", "Print what makes a shell complete these commands."),
 }
+PROGRAM = "soorma"
 
 
 class LazyGroup(click.Group):
@@ -55,18 +60,18 @@ class LazyGroup(click.Group):
 
 
 cli = LazyGroup(
-    "soorma",
+    PROGRAM,
     commands={name: click.Command(name, short_help=line) for name, (_, line) in _COMMANDS.items()},
     help="""Run agents, see what their plans do and why, and answer what they ask.
 
     Exit codes: 0 done, 1 error, 2 wrong usage, 3 the plan failed or was cancelled, 4 it waits for a person.
     """,
 )
-cli = click.version_option(package_name="soorma-ai", prog_name="soorma")(cli)
+cli = click.version_option(package_name="soorma-ai", prog_name=PROGRAM)(cli)
 
 
 def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    cli.main(prog_name="soorma")
+    cli.main(prog_name=PROGRAM)
