@@ -6,6 +6,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soorma_ai.domain.values import clip
+from soorma_ai.terminal.escapes import printable
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
@@ -35,7 +38,7 @@ def static_path(name: str) -> str:
 def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -43,3 +46,11 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.filters["seen"] = seen
+    return made
+
+
+def seen(text: object, size: int = 200) -> str:
+    """Return text of others as it is shown: of a bounded length, with what would not be seen, or would turn around what
+    follows, spelled out."""
+    return printable(clip(str(text), size))

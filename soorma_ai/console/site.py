@@ -92,8 +92,13 @@ class _Door:
         caller = await self._admit(request)
         surroundings = self._desk.surroundings
         sent = await self._read_form(request, browser) if route.method == "POST" else ()
-        client = surroundings.client_of(caller)
-        return await route.handle(Visitor(request, client, _with_caller(browser.frame, caller), surroundings, sent))
+        frame = _with_caller(browser.frame, caller)
+        try:
+            return await route.handle(Visitor(request, surroundings.client_of(caller), frame, surroundings, sent))
+        except Unauthenticated:
+            raise
+        except SoormaError as error:
+            return _error_page(frame, problem_of(error) or report_error(error, route.path))
 
     async def _go_home(self, request: Request, browser: _Browser) -> ASGIApp:
         return browser.frame.see_other(HOME)

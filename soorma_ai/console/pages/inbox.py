@@ -1,6 +1,7 @@
 """The inbox: what people are asked, one question in full, and their answers."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from datetime import datetime
 from http import HTTPStatus
@@ -27,6 +28,7 @@ MOST_SHOWN = 20_000
 LONGEST_LINE = 160
 LONGEST_NAME = 60
 LONGEST_TEXT = 4_000
+_UNSEEN = re.compile(r"[^ -~]")
 TOO_LATE = "Your answer was not taken:"
 
 
@@ -141,12 +143,14 @@ def _question_values(visitor: Visitor, details: QuestionDetails, shown: Shown) -
     assert ask is not None  # it is a question
     sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
     payload = _pretty(held.data) if held else ""
+    who = f"{asked.agent} for {asked.user_id}" if asked.user_id else asked.agent
     return {
         "asked": asked,
         "ask": ask,
         "held": held,
         "sentence": _lines(ask.message) or f"{asked.event_type} is asked for",
         "details": details,
+        "who": who,
         "left": time_left(asked.deadline, now),
         "urgency": urgency(asked.opened_at, asked.deadline, now),
         "asked_ago": ago(asked.opened_at, now),
@@ -201,11 +205,20 @@ def _changes(since: Difference | None) -> list[tuple[str, str, str]]:
 
 
 def _pretty(value: Json) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """Return JSON in which everything is seen: what would turn text around is spelled out, as JSON allows."""
+    return _show(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def _spell_out(found: re.Match[str]) -> str:
+    return found[0] if found[0].isprintable() or found[0] == "\n" else json.dumps(found[0])[1:-1]
 
 
 def _value(value: Found) -> str:
-    return "" if isinstance(value, Absent) else clip(json.dumps(value, ensure_ascii=False), LONGEST_LINE)
+    return "" if isinstance(value, Absent) else clip(_show(json.dumps(value, ensure_ascii=False)), LONGEST_LINE)
+
+
+def _show(text: str) -> str:
+    return _UNSEEN.sub(_spell_out, text)
 
 
 def _lines(text: str) -> str:

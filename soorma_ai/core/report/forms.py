@@ -24,6 +24,7 @@ from soorma_ai.core.report.shapes import (
     item_count,
     members_of,
     origin_of,
+    plain_lines,
     plain_schema,
     shape_of,
     text_of,
@@ -105,11 +106,10 @@ class _Maker:
     def make(self, schema: Json, value: Found, place: _Place) -> Field:
         shape = shape_of(schema, value, place.level)
         self.left -= 1
-        title, hint = shape.schema.get("title"), shape.schema.get("description")
-        label = place.label or (title if isinstance(title, str) else "")
+        hint = shape.schema.get("description")
         made = Field(
             place.name,
-            clip(label, _LONG),
+            clip(place.label, _LONG),
             shape.kind if self.left > 0 else "kept",
             hint=clip(hint, SHOWN_CHARS) if isinstance(hint, str) else "",
             fault=self.faults.get(place.name, ""),
@@ -128,11 +128,11 @@ class _Maker:
             case "choice":
                 choices = tuple(Choice(json.dumps(one), _label_of(one)) for one in shape.values)
                 none = () if place.is_required and not isinstance(value, Absent) else (Choice("", "choose"),)
-                text = self.typed.get(place.name, text_of(value, made.kind))
+                text = plain_lines(self.typed.get(place.name, text_of(value, made.kind)))
                 return replace(made, text=text, choices=(*none, *choices))
             case "text" | "lines" | "number" | "date" | "json":
-                hint = made.hint or _bounds(shape)
-                return replace(made, text=self.typed.get(place.name, text_of(value, made.kind)), hint=hint)
+                hint = ", ".join(filter(None, (made.hint, _bounds(shape))))
+                return replace(made, text=plain_lines(self.typed.get(place.name, text_of(value, made.kind))), hint=hint)
 
     def _members(self, schema: JsonObject, value: Found, place: _Place) -> Sequence[Field]:
         members, needed = members_of(schema)

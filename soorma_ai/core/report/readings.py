@@ -19,6 +19,7 @@ from soorma_ai.core.report.shapes import (
     item_count,
     members_of,
     origin_of,
+    plain_lines,
     plain_schema,
     shape_of,
     text_of,
@@ -47,14 +48,14 @@ def read_form(document: JsonObject, base: Found, typed: Typed) -> Reading:
     reader = _Reader(typed)
     found = reader.read(plain_schema(document), base, ROOT, 0, is_required=True)
     value: Json = {} if isinstance(found, Absent) else found
-    if reader.faults:
-        return Reading(value, reader.faults)
-    faults, others = dict[str, str](), list[str]()
+    faults, others = dict(reader.faults), list[str]()
     for one in violations(document, value):
+        if reader.faults and one.rule == "required":
+            continue  # what could not be read is told already
         if one.path in reader.seen:
             faults.setdefault(one.path, one.message)
-        else:
-            others.append(f"{one.path.removeprefix('$.')}: {one.message}" if one.path != ROOT else one.message)
+        elif not reader.faults:
+            others.append(f"{one.path.removeprefix('$.')}: {one.message}")
     return Reading(value, faults, tuple(others))
 
 
@@ -78,7 +79,7 @@ class _Reader:
         text = self.typed.get(name)
         if text is None:
             return base
-        if not isinstance(base, Absent) and _plain_lines(text) == _plain_lines(text_of(base, shape.kind)):
+        if not isinstance(base, Absent) and plain_lines(text) == plain_lines(text_of(base, shape.kind)):
             return base
         is_empty = not text or (shape.kind not in ("text", "lines") and not text.strip())
         if is_empty:
@@ -113,7 +114,7 @@ class _Reader:
             case "json":
                 return self._json(text, name, base)
             case _:
-                return _plain_lines(text)
+                return plain_lines(text)
 
     def _json(self, text: str, name: str, base: Found) -> Found:
         try:
@@ -157,11 +158,6 @@ def _number(text: str, *, is_integer: bool) -> int | float | None:
         return int(text)
     found = float(text)
     return None if is_integer or not math.isfinite(found) else found
-
-
-def _plain_lines(text: str) -> str:
-    """Return text with the line breaks that it had before a browser sent it."""
-    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def _refuse(name: str) -> Json:

@@ -20,6 +20,7 @@ MOST_CHARS = 20_000  # of a text that can be edited
 MOST_NODES = 3_000
 MOST_FIELDS = 300
 LONG_TEXT = 240
+_SAFE = 1e15
 
 Kind = Literal["group", "list", "text", "lines", "number", "choice", "date", "json", "kept"]
 Typed = Mapping[str, str]
@@ -53,6 +54,8 @@ def shape_of(schema: Json, value: Found, level: int) -> Shape:
     if isinstance(value, Absent | None):
         return shape
     if isinstance(value, str) and len(value) > MOST_CHARS:
+        return Shape("kept", plain)
+    if shape.kind == "json" and len(json.dumps(value)) > MOST_CHARS:
         return Shape("kept", plain)
     fitting = {
         "group": isinstance(value, dict),
@@ -125,7 +128,14 @@ def text_of(value: Found, kind: Kind) -> str:
         return value
     if kind == "json":
         return json.dumps(value, indent=2, ensure_ascii=False)
+    if isinstance(value, float) and value.is_integer() and abs(value) < _SAFE:
+        return str(int(value))
     return json.dumps(value)
+
+
+def plain_lines(text: str) -> str:
+    """Return text with the line breaks that it had before a browser sent it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")
 
 
 def is_same(one: Json, other: Json) -> bool:
