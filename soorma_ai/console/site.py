@@ -4,8 +4,10 @@ import secrets
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from functools import partial
 from http import HTTPStatus
+from typing import Protocol
 from urllib.parse import parse_qsl
 
 from starlette.requests import ClientDisconnect, Request
@@ -19,7 +21,8 @@ from soorma_ai.console.rendering import STATIC, static_file
 from soorma_ai.console.sessions import Sessions
 from soorma_ai.console.visitor import HEADERS, Frame, PageRoute, Visitor
 from soorma_ai.domain.identity import Caller
-from soorma_ai.errors import Forbidden, LocalProtocolError, SoormaError, Unauthenticated
+from soorma_ai.domain.people import Person
+from soorma_ai.errors import Forbidden, LocalProtocolError, NotFound, SoormaError, Unauthenticated
 from soorma_ai.server.application import Desk, Refused, report_error
 from soorma_ai.server.entrance import name_of
 from soorma_ai.server.problems import Problem, problem_of
@@ -27,20 +30,31 @@ from soorma_ai.server.streams import EventStream
 
 MOST_FIELDS = 5_000
 FORM_TOKEN = "form_token"
+BY_LINK = "link"  # the key of the audit for who answered by a link
 HOME = "inbox"
 
 
-class Console:
-    """`secret` seals the sessions of browsers; without one, they end with the process."""
+class ReadsLinks(Protocol):
+    def read(self, token: str, now: datetime) -> tuple[str, Person]:
+        """Return the question that a link opens, and for whom. Raise Unauthenticated."""
+        ...
 
-    def __init__(self, *, secret: str | None = None) -> None:
+
+class Console:
+    """`secret` seals the sessions of browsers; without one, they end with the process. `links` are those by which one
+    person answers one question, without a session."""
+
+    def __init__(self, *, secret: str | None = None, links: ReadsLinks | None = None) -> None:
         self._sessions = Sessions(secret or secrets.token_urlsafe())
+        self._links = links
 
     def routes(self, desk: Desk) -> Sequence[Route]:
         """Return what is served beside the API."""
-        door = _Door(desk, self._sessions)
+        door = _Door(desk, self._sessions, self._links)
         by_path: defaultdict[str, dict[str, Answering]] = defaultdict(dict)
         for route in ROUTES:
+            if route.by_link and self._links is None:
+                continue
             by_path[route.path][route.method] = partial(door.show, route)
         return [
             Route("/", _Place(GET=door.go_home)),
@@ -65,9 +79,10 @@ class _Browser:
 class _Door:
     """Lets browsers in by their session, and answers them with pages, also where something is wrong."""
 
-    def __init__(self, desk: Desk, sessions: Sessions) -> None:
+    def __init__(self, desk: Desk, sessions: Sessions, links: ReadsLinks | None) -> None:
         self._desk = desk
         self._sessions = sessions
+        self._links = links
         self._cookies = CookieNames(f"soorma_{sessions.label}", f"soorma_visit_{sessions.label}")
 
     async def show(self, route: PageRoute, request: Request) -> ASGIApp:
@@ -89,16 +104,33 @@ class _Door:
         return await self._answer(request, self._follow)
 
     async def _show(self, route: PageRoute, request: Request, browser: _Browser) -> ASGIApp:
-        caller = await self._admit(request)
+        link = ""
+        if route.by_link:
+            link, caller = self._open_link(request)
+            frame = replace(browser.frame, is_open=False)
+        else:
+            caller = await self._admit(request)
+            frame = _with_caller(browser.frame, caller)
         surroundings = self._desk.surroundings
         sent = await self._read_form(request, browser) if route.method == "POST" else ()
-        frame = _with_caller(browser.frame, caller)
         try:
-            return await route.handle(Visitor(request, surroundings.client_of(caller), frame, surroundings, sent))
+            return await route.handle(Visitor(request, surroundings.client_of(caller), frame, surroundings, sent, link))
         except Unauthenticated:
             raise
         except SoormaError as error:
             return _error_page(frame, problem_of(error) or report_error(error, route.path))
+
+    def _open_link(self, request: Request) -> tuple[str, Caller]:
+        """Return the question of a link, and whom it is for."""
+        entrance, clock = self._desk.entrance, self._desk.surroundings.services.clock
+        entrance.let_by_link(request, clock)
+        if self._links is None:
+            raise NotFound("no links are made here")
+        try:
+            wait_id, person = self._links.read(str(request.path_params["token"]), clock.now())
+        except Unauthenticated as error:
+            raise Forbidden(str(error)) from error
+        return wait_id, Caller(person, key_id=BY_LINK)
 
     async def _go_home(self, request: Request, browser: _Browser) -> ASGIApp:
         return browser.frame.see_other(HOME)

@@ -76,13 +76,15 @@ class Frame:
 
 @dataclass(frozen=True)
 class Visitor:
-    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order."""
+    """Somebody who was let in. `client` has their calls; `sent` are the fields of a form, in their order; `link` is the
+    one question that they may open, where they came by a link to it."""
 
     request: Request
     client: Client
     frame: Frame
     surroundings: Surroundings
     sent: Sequence[tuple[str, str]] = field(default=())
+    link: str = ""
 
     @property
     def now(self) -> datetime:
@@ -106,9 +108,12 @@ Handler = Callable[[Visitor], Awaitable[ASGIApp]]
 
 @dataclass(frozen=True)
 class PageRoute:
+    """One page, for who has a session, or who comes `by_link`: then the path has the link's `{token}`."""
+
     method: Literal["GET", "POST"]
     path: str
     handle: Handler
+    by_link: bool = False
 
 
 def get(path: str, handle: Handler) -> PageRoute:
@@ -117,3 +122,7 @@ def get(path: str, handle: Handler) -> PageRoute:
 
 def post(path: str, handle: Handler) -> PageRoute:
     return PageRoute("POST", path, handle)
+
+
+def by_link(method: Literal["GET", "POST"], path: str, handle: Handler) -> PageRoute:
+    return PageRoute(method, path, handle, by_link=True)

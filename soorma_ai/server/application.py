@@ -109,7 +109,8 @@ def assemble(
         Route("/readyz", partial(_is_ready, surroundings)),
         Route("/v1/openapi.json", _show_document),
     ]
-    routes += [Route(inlet.path, Opening(desk, inlet)) for inlet in inlets]
+    # By another method, a page may be at the same path.
+    routes += [Route(inlet.path, Opening(desk, inlet), methods=["POST"]) for inlet in inlets]
     for door in doors:
         routes += [Route(path, Doorway(desk, door)) for path in door.paths]
         routes += [Route(path, Doorway(desk, door, is_public=True)) for path in door.public_paths]
@@ -269,11 +270,7 @@ class Opening:
         self._inlet = inlet
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        method = str(scope["method"])
-        if method == "POST":
-            answer = await self._desk.take(self._inlet, Request(scope, receive))
-        else:
-            answer = _problem_response(_wrong_method(method), {"allow": "POST"})
+        answer = await self._desk.take(self._inlet, Request(scope, receive))
         await answer(scope, receive, send)
 
 
@@ -368,7 +365,8 @@ async def _refuse(request: Request, error: Exception) -> Response:
     """Answer what belongs to no operation, such as a path that does not exist."""
     status = HTTPStatus(error.status_code) if isinstance(error, HTTPException) else HTTPStatus.NOT_FOUND
     if status is HTTPStatus.METHOD_NOT_ALLOWED:
-        return _problem_response(_wrong_method(request.method))
+        headers = error.headers if isinstance(error, HTTPException) else None
+        return _problem_response(_wrong_method(request.method), {k.lower(): v for k, v in (headers or {}).items()})
     return _problem_response(problem(status, status.phrase.lower().replace(" ", "_"), "there is nothing at this path"))
 
 

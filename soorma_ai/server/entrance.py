@@ -52,10 +52,14 @@ class Entrance:
         if wait is not None:
             raise Overloaded("too many posts from this address: post again later", retry_after=wait)
 
-    async def sign_in(self, request: Request, clock: Clock, token: str) -> Caller:
-        """Return whom a token stands for that a page sent. Raise as `admit` does, and Overloaded by the address."""
+    def let_by_link(self, request: Request, clock: Clock) -> None:
+        """Raise as `let_post` does, and Forbidden for what a page of another site asks for."""
         self.let_post(request, clock)
         self._check_origin(request)
+
+    async def sign_in(self, request: Request, clock: Clock, token: str) -> Caller:
+        """Return whom a token stands for that a page sent. Raise as `admit` does, and Overloaded by the address."""
+        self.let_by_link(request, clock)
         return await self._caller(request, lambda _: token)
 
     async def is_still_in(self, request: Request, token_of: TokenOf | None = None) -> bool:

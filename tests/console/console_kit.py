@@ -8,12 +8,15 @@ from html.parser import HTMLParser
 from typing import Any, Literal
 
 import httpx
+import pytest
 from pydantic import BaseModel, Field
 from starlette.applications import Starlette
 
 from soorma_ai import Approval, ChoreographyPlanner, InvocationContext, Platform, PlatformContext, Tool
 from soorma_ai.adapters.tokens import ApiKeys, new_key
 from soorma_ai.console import Console
+from soorma_ai.errors import Held
+from soorma_ai.gateways.user_agent import Links
 from soorma_ai.ports import ModelQuestion
 from soorma_ai.server import app
 from soorma_ai.testing.scripted import ScriptedReasoner, complete, publish
@@ -68,9 +71,17 @@ async def key_for(platform: Platform, user: str, *roles: str) -> str:
     return token
 
 
-def site(platform: Platform, *, is_open: bool = False, **options: Any) -> Starlette:
+def site(platform: Platform, *, is_open: bool = False, links: Links | None = None, **options: Any) -> Starlette:
     auth = None if is_open else ApiKeys(platform)
-    return app(platform, auth=auth, site=Console(secret=SECRET), **options)
+    return app(platform, auth=auth, site=Console(secret=SECRET, links=links), **options)
+
+
+async def ask(platform: Platform, **data: Any) -> str:
+    """Hold a payment that eve asks for, and return the id of its question."""
+    eve = platform.as_user(tenant_id="default", user_id="eve")
+    with pytest.raises(Held) as held:
+        await eve.request("payment.charge.requested", {**ORDER, **data}, timeout=1)
+    return held.value.wait_id
 
 
 @dataclass

@@ -1,24 +1,13 @@
 """The inbox, by forms and redirects alone."""
 
 from datetime import timedelta
-from typing import Any
 
-import pytest
-from console_kit import ORDER, Browser, browsing, key_for, shop, site
+from console_kit import ORDER, Browser, ask, browsing, key_for, shop, site
 
 from soorma_ai import Platform
-from soorma_ai.errors import Held
 from soorma_ai.testing.clock import VirtualClock
 
 NOTE = "the invoice has another total"
-
-
-async def ask(platform: Platform, **data: Any) -> str:
-    """Hold a payment that eve asks for, and return the id of its question."""
-    eve = platform.as_user(tenant_id="default", user_id="eve")
-    with pytest.raises(Held) as held:
-        await eve.request("payment.charge.requested", {**ORDER, **data}, timeout=1)
-    return held.value.wait_id
 
 
 async def signed_in(browser: Browser, platform: Platform, user: str = "maria", *roles: str) -> Browser:

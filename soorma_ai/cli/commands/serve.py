@@ -65,6 +65,7 @@ async def _serve(
 ) -> None:
     from soorma_ai.console import Console
     from soorma_ai.console.secret import kept_secret
+    from soorma_ai.gateways.user_agent import UserAgent
     from soorma_ai.server import Options, app
     from soorma_ai.server.serving import serve as serve_http
     from soorma_ai.server.serving import url_of
@@ -75,7 +76,8 @@ async def _serve(
         await platform.start(*agents)
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
-        site = Console(secret=kept_secret(sqlite_path(access.store_url)))
+        links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
+        site = Console(secret=kept_secret(sqlite_path(access.store_url)), links=links)
         options, auth = (
             Options(roles=roles, inlets=inlets, doors=doors, site=site),
             find_out(platform) if find_out else None,
