@@ -58,8 +58,8 @@ async def test_the_next_question_tells_how_it_differs_from_what_was_let_go_last(
             await browser.open(f"/inbox/{await ask(platform, amount=amount)}")
             await browser.press(do, note="no")
         await browser.open(f"/inbox/{await ask(platform, amount=2500.0, payee='ACME Ltd')}")
-        assert "payee " in browser.text
-        assert 'by maria now payee "ACME Tools" "ACME Ltd" amount 1840.0 2500.0' in browser.text
+        assert "Compared with what maria let go" in browser.text
+        assert 'payee "ACME Tools" "ACME Ltd" amount 1840.0 2500.0' in browser.text
         assert "1 approved, 0 changed, 1 rejected" in browser.text
 
 
