@@ -9,8 +9,9 @@ from soorma_ai.server.streams import HEARTBEAT_SECONDS
 from soorma_ai.server.surroundings import Surroundings
 from soorma_ai.server.tail import tenant_key, tree_key
 
-# A page is read anew no oftener than this, in seconds.
+# A page is read anew no oftener than this, in seconds; where something comes all the time, than the longest.
 PAUSE = 1.0
+LONGEST_PAUSE = 5.0
 HELLO = b"retry: 2000\n\n"
 # Also at the beginning, for what came since the page was made, and at each beat of the heart, since times on it pass.
 CHANGED = b"event: changed\ndata:\n\n"
@@ -28,7 +29,9 @@ async def follow(client: Client, surroundings: Surroundings, key: str) -> AsyncI
     clock, tail = client.services.clock, surroundings.tail
     with tail.follow(key, client.services) as woken:
         yield HELLO
+        pause = PAUSE
         while not surroundings.is_ending and not tail.is_broken:
             yield CHANGED
-            await clock.sleep(PAUSE)
+            await clock.sleep(pause)
+            pause = min(2 * pause, LONGEST_PAUSE) if woken.is_set() else PAUSE
             await until(woken, clock, HEARTBEAT_SECONDS)
