@@ -5,8 +5,12 @@ from base64 import urlsafe_b64encode
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from soorma_ai.errors import ConfigError, Unauthenticated
+
+if TYPE_CHECKING:
+    from cryptography.fernet import Fernet
 
 SHORTEST_SECRET = 32
 LONGEST_TOKEN = 2_800  # sealed, it fits into the 4 kB of a cookie
@@ -35,21 +39,18 @@ class Sessions:
 
     def seal(self, token: str, now: datetime) -> str:
         """Return what a cookie holds. Raise Unauthenticated for a token that is too long for one."""
-        from cryptography.fernet import Fernet
-
         if len(token) > LONGEST_TOKEN:
             raise Unauthenticated(f"the token is longer than the {LONGEST_TOKEN} characters that a session holds")
-        return Fernet(urlsafe_b64encode(self._key("session"))).encrypt_at_time(token.encode(), _second(now)).decode()
+        return _fernet(self._key("session")).encrypt_at_time(token.encode(), _second(now)).decode()
 
     def open(self, sealed: str, now: datetime) -> str:
         """Return the token. Raise Unauthenticated for what is not ours, or has ended."""
-        from cryptography.fernet import Fernet, InvalidToken
-
-        fernet = Fernet(urlsafe_b64encode(self._key("session")))
-        try:
-            return fernet.decrypt_at_time(sealed.encode(), int(SESSION.total_seconds()), _second(now)).decode()
-        except InvalidToken as error:
-            raise Unauthenticated("the session has ended: sign in") from error
+        if not sealed:
+            raise Unauthenticated("sign in first")
+        found = _unseal(_fernet(self._key("session")), sealed, now)
+        if found is None:
+            raise Unauthenticated("the session has ended: sign in")
+        return found
 
     def form_token(self, visit: str, session: str) -> str:
         """Return what every form carries: only who has both cookies of this browser gets it."""
@@ -65,3 +66,20 @@ class Sessions:
 
 def _second(now: datetime) -> int:
     return int(now.timestamp())
+
+
+def _fernet(key: bytes) -> "Fernet":
+    try:
+        from cryptography.fernet import Fernet
+    except ImportError as error:
+        raise ConfigError("to sign in needs cryptography: pip install 'soorma-ai[server]'") from error
+    return Fernet(urlsafe_b64encode(key))
+
+
+def _unseal(fernet: "Fernet", sealed: str, now: datetime) -> str | None:
+    from cryptography.fernet import InvalidToken
+
+    try:
+        return fernet.decrypt_at_time(sealed.encode(), int(SESSION.total_seconds()), _second(now)).decode()
+    except InvalidToken:
+        return None

@@ -161,6 +161,8 @@ class _Door:
 
     async def _follow(self, request: Request, browser: _Browser) -> ASGIApp:
         caller, desk = await self._admit(request), self._desk
+        if request.method == "HEAD":
+            return Response(None, HTTPStatus.OK, HEADERS, "text/event-stream")
         client, name = desk.surroundings.client_of(caller), name_of(caller)
         key = await live.key_of(client, request.query_params.get("plan"))
         desk.streams.take(name)

@@ -49,6 +49,17 @@ async def test_a_session_ends_with_its_key_with_its_time_and_when_one_signs_out(
         assert (await second.open("/inbox")).page.url.path == "/sign-in"
 
 
+async def test_a_cookie_that_was_changed_is_no_session(platform: Platform) -> None:
+    async with browsing(site(platform)) as browser:
+        await browser.sign_in(await key_for(platform, "maria"))
+        [name] = [name for name in browser.client.cookies if not name.startswith("soorma_visit")]
+        sealed = browser.client.cookies[name].strip('"')
+        for changed in (f"{sealed[:20]}x{sealed[21:]}", sealed[:-4], "x", "\u00e4"):
+            headers = {b"cookie": f"{name}={changed}".encode("latin-1")}
+            answer = await browser.client.get("/inbox", headers=headers, follow_redirects=False)
+            assert answer.headers["location"] == "/sign-in?next=%2Finbox"
+
+
 async def test_a_form_of_another_session_changes_nothing(platform: Platform) -> None:
     served = site(platform)
     async with browsing(served) as maria, browsing(served) as mallory:
@@ -104,7 +115,8 @@ async def test_the_api_is_where_it_was_beside_the_pages(platform: Platform) -> N
         assert (await browser.open("/v1/waits")).page.json() == {"items": [], "next": None}
         assert (await browser.open("/healthz")).page.json() == {"status": "alive"}
         assert (await browser.client.post("/inbox")).status_code == 405
-        assert (await browser.client.head("/inbox")).status_code == 200
+        for path in ("/inbox", "/live"):
+            assert (await browser.client.head(path)).status_code == 200
 
 
 async def test_a_session_opens_nothing_of_the_api(platform: Platform) -> None:

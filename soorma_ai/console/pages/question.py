@@ -76,7 +76,7 @@ async def answer(visitor: Visitor, around: Around, wait_id: str) -> Response:
         wait_id, given.payload, decision=given.decision, note=given.note, answer_id=visitor.said("answer_id") or None
     )
     if outcome == ACCEPTED:
-        return visitor.frame.see_other(*around.path, said="accepted", **around.asked)
+        return visitor.frame.see_other(*around.path, said=ACCEPTED, **around.asked)
     after, status = await load(visitor, wait_id), STATUS[str(outcome)]
     if outcome == INVALID:
         return show(visitor, around, after, Shown(sheet, Refusal(outcome.detail), status=status))
@@ -101,13 +101,15 @@ def _question_values(visitor: Visitor, details: QuestionDetails, around: Around,
     sheet, refusal, held = shown.sheet, shown.refusal, ask.proposal
     payload = _pretty(held.data) if held else ""
     who = f"{asked.agent} for {asked.user_id}" if asked.user_id else asked.agent
-    frame = visitor.frame
+    frame, answered = visitor.frame, asked.answer
     return {
         "action": frame.path(*around.path, **around.asked),
         "payload_path": frame.path(*around.path, "payload"),
         "plan_path": frame.path("plans", details.plan.plan_id) if details.plan and frame.user else "",
         "back": around.back,
-        "said": shown.said,
+        "is_done": shown.said == ACCEPTED
+        and answered is not None
+        and answered.user_id == visitor.client.person.user_id,
         "asked": asked,
         "ask": ask,
         "held": held,

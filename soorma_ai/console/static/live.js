@@ -39,6 +39,7 @@
     for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     fresh.scrollTop = top;
     if (focused) document.getElementById(focused)?.focus({ preventScroll: true });
+    document.dispatchEvent(new CustomEvent("soorma:fresh", { detail: fresh }));
   }
 
   function follow() {
