@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Browser, ConsoleMessage, Page, async_playwright
 
 NAMES = ("chromium", "chromium-browser", "google-chrome")
-PATIENCE = 10_000  # milliseconds
+PATIENCE = 30_000  # milliseconds
 
 
 def find_chromium() -> str:

@@ -207,5 +207,13 @@ def test_a_hostile_schema_makes_no_endless_form(schema: Any) -> None:
     assert read_form(schema, value, {}).value == value
 
 
+def test_of_endless_text_so_much_can_be_changed_and_the_rest_is_kept() -> None:
+    schema = {"type": "object", "properties": {f"f{n}": {"type": "string"} for n in range(60)}}
+    value: Any = {f"f{n}": "W" * 19_000 for n in range(60)}
+    shown = form_of(schema, value)
+    assert sum(len(one.text) for one in shown.fields) < 250_000
+    assert read_form(schema, value, sent(shown) | {"$.f0": "x"}).value == value | {"f0": "x"}
+
+
 def test_names_of_fields_are_the_paths_of_violations() -> None:
     assert below(below("$", "a b"), 0) == '$["a b"][0]'

@@ -32,6 +32,7 @@ from soorma_ai.core.report.shapes import (
 from soorma_ai.domain.values import Json, JsonObject, clip
 
 SHOWN_CHARS = 300
+MOST_TEXT = 200_000  # of all fields that can be changed
 _LONG = 80
 
 
@@ -102,6 +103,7 @@ class _Maker:
     typed: Typed
     faults: Mapping[str, str]
     left: int = MOST_FIELDS
+    room: int = MOST_TEXT
 
     def make(self, schema: Json, value: Found, place: _Place) -> Field:
         shape = shape_of(schema, value, place.level)
@@ -131,8 +133,11 @@ class _Maker:
                 text = plain_lines(self.typed.get(place.name, text_of(value, made.kind)))
                 return replace(made, text=text, choices=(*none, *choices))
             case "text" | "lines" | "number" | "date" | "json":
-                hint = ", ".join(filter(None, (made.hint, _bounds(shape))))
-                return replace(made, text=plain_lines(self.typed.get(place.name, text_of(value, made.kind))), hint=hint)
+                text = plain_lines(self.typed.get(place.name, text_of(value, made.kind)))
+                self.room -= len(text)
+                if self.room < 0:
+                    return replace(made, kind="kept", text=clip(text, SHOWN_CHARS))
+                return replace(made, text=text, hint=", ".join(filter(None, (made.hint, _bounds(shape)))))
 
     def _members(self, schema: JsonObject, value: Found, place: _Place) -> Sequence[Field]:
         members, needed = members_of(schema)
