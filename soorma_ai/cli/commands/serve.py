@@ -15,6 +15,7 @@ from soorma_ai.cli.running import log_to_stderr, open_platform
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
+from soorma_ai.settings import sqlite_path
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
@@ -62,6 +63,8 @@ async def _serve(
     listener: socket.socket,
     called: tuple[tuple[str, ...], tuple[str, ...]],
 ) -> None:
+    from soorma_ai.console import Console
+    from soorma_ai.console.secret import kept_secret
     from soorma_ai.server import Options, app
     from soorma_ai.server.serving import serve as serve_http
     from soorma_ai.server.serving import url_of
@@ -72,7 +75,11 @@ async def _serve(
         await platform.start(*agents)
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
-        options, auth = Options(roles=roles, inlets=inlets, doors=doors), find_out(platform) if find_out else None
+        site = Console(secret=kept_secret(sqlite_path(access.store_url)))
+        options, auth = (
+            Options(roles=roles, inlets=inlets, doors=doors, site=site),
+            find_out(platform) if find_out else None,
+        )
         if names:
             options["hosts"] = names
         running = ", ".join(one_line(agent.name) for agent in agents)
