@@ -16,6 +16,7 @@ import test_store_hands
 import test_store_identity
 import test_store_inbox
 import test_store_letters
+import test_store_listing
 import test_store_log
 import test_store_memory
 import test_store_registry
@@ -74,6 +75,7 @@ SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_identity,
+    test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
     test_store_waits,
 )
