@@ -6,11 +6,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from soorma_ai.console.words import FILTERS
+
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
-STATIC: Mapping[str, str] = {"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
+_CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
+STATIC: Mapping[str, str] = {"style.css": _CSS, "plans.css": _CSS, "live.js": _SCRIPT, "copy.js": _SCRIPT}
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
@@ -35,7 +38,7 @@ def static_path(name: str) -> str:
 def _environment() -> "Environment":
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    return Environment(
+    made = Environment(
         loader=FileSystemLoader(FOLDER / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -43,3 +46,5 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
+    made.filters.update(FILTERS)
+    return made

@@ -5,7 +5,7 @@ a layer is by the neighbours' mean place, and places are as near to the neighbou
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import pairwise
@@ -15,10 +15,11 @@ from soorma_ai.core.drawing.graph import Edge, Graph, Node, label_of, width_of
 CHARACTER = 7.3
 PADDING = 22.0
 NARROWEST = 56.0
-LOW, HIGH = 28.0, 44.0
-APART, LAYER_APART = 18.0, 40.0
+LOW, HIGH, LABEL_HIGH = 28.0, 44.0, 12.0
+APART, LAYER_APART = 18.0, 28.0
+LABEL, SMALL_CHARACTER = 30, 6.4
 _BEND_WIDTH = 8.0
-_MOST_BENDS = 3_000
+_MOST_BENDS = 2_000
 _SWEEPS = 6
 
 
@@ -43,10 +44,11 @@ class Box:
 
 @dataclass(frozen=True)
 class Path:
-    """An edge, and the points that it goes through, from its source to its target."""
+    """An edge, and the points that it goes through, from its source to its target. Its label stands at `middle`."""
 
     edge: Edge
     points: tuple[Point, ...]
+    middle: Point
 
 
 @dataclass(frozen=True)
@@ -58,20 +60,23 @@ class Drawing:
 
 
 def lay_out(graph: Graph, direction: Direction = Direction.DOWN) -> Drawing:
-    sizes = {node.id: _size_of(node) for node in graph.nodes}
-    forward = _without_circles(graph)
-    layers = _layers(graph, forward)
-    chains = _chains(forward, layers)
-    ordered = _order(layers, chains)
     is_down = direction is Direction.DOWN
-    across = _across(ordered, chains, {id: width if is_down else height for id, (width, height) in sizes.items()})
-    along = _along(ordered, {id: height if is_down else width for id, (width, height) in sizes.items()}, direction)
+    links = _without_circles(graph)
+    layers = _layers(graph, links)
+    chains = _chains(links, layers)
+    sizes = {node.id: _size_of(node) for node in graph.nodes} | dict(_labels(chains))
+    ordered = _order(layers, [chain.ids for chain in chains])
+    across = _across(ordered, [chain.ids for chain in chains], {id: size[not is_down] for id, size in sizes.items()})
+    along = _along(ordered, {id: size[is_down] for id, size in sizes.items()}, direction)
     places = {id: (across[id], along[id]) if is_down else (along[id], across[id]) for id in across}
     boxes = tuple(Box(node, *places[node.id], *sizes[node.id]) for node in graph.nodes)
-    paths = _paths(graph, forward, chains, {box.node.id: box for box in boxes}, places, is_down=is_down)
-    width = max([box.x + box.width / 2 for box in boxes] + [x for path in paths for x, _ in path.points], default=0.0)
-    height = max([box.y + box.height / 2 for box in boxes] + [y for path in paths for _, y in path.points], default=0.0)
-    return Drawing(boxes, paths, width + PADDING, height + PADDING)
+    by_id = {box.node.id: box for box in boxes}
+    paths = [_path(chain, by_id, places, is_down=is_down) for chain in chains]
+    paths += [_around(edge, by_id[edge.source]) for edge in graph.edges if edge.source == edge.target]
+    ends = [(box.x + box.width / 2, box.y + box.height / 2) for box in boxes]
+    ends += [(x + _width_of_label(path.edge) / 2, y) for path in paths for x, y in (path.middle, *path.points)]
+    width, height = max((x for x, _ in ends), default=0.0), max((y for _, y in ends), default=0.0)
+    return Drawing(boxes, tuple(paths), width + PADDING, height + PADDING)
 
 
 def _size_of(node: Node) -> tuple[float, float]:
@@ -79,8 +84,38 @@ def _size_of(node: Node) -> tuple[float, float]:
     return max(NARROWEST, columns * CHARACTER + PADDING), HIGH if node.note else LOW
 
 
-def _without_circles(graph: Graph) -> list[tuple[str, str]]:
-    """Return (earlier, later) for each edge between two nodes, so that nothing runs in circles."""
+def _width_of_label(edge: Edge) -> float:
+    return width_of(label_of(edge.label, LABEL)) * SMALL_CHARACTER
+
+
+@dataclass(frozen=True)
+class _Link:
+    """An edge as it is drawn: from `first` to `last`, which is turned around where it closes a circle. Where it has a
+    label, there is a layer between for that."""
+
+    edge: Edge
+    first: str
+    last: str
+
+    @property
+    def length(self) -> int:
+        return 2 if self.edge.label else 1
+
+
+@dataclass(frozen=True)
+class _Chain:
+    """A link with the ids that it goes through, which has a bend in each layer between."""
+
+    link: _Link
+    ids: tuple[str, ...]
+
+    @property
+    def middle(self) -> str | None:
+        """The bend at which the label stands."""
+        return self.ids[len(self.ids) // 2] if len(self.ids) > 2 else None
+
+
+def _without_circles(graph: Graph) -> list[_Link]:
     onward = defaultdict[str, list[str]](list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
@@ -100,52 +135,53 @@ def _without_circles(graph: Graph) -> list[tuple[str, str]]:
             elif target not in state:
                 state[target] = 1
                 ahead.append((target, iter(onward[target])))
-    pairs = ((e.source, e.target) for e in graph.edges if e.source != e.target)
-    return list(dict.fromkeys((b, a) if (a, b) in back else (a, b) for a, b in pairs))
+    ends = ((edge, edge.source, edge.target) for edge in graph.edges if edge.source != edge.target)
+    return [_Link(edge, b, a) if (a, b) in back else _Link(edge, a, b) for edge, a, b in ends]
 
 
-def _layers(graph: Graph, forward: Sequence[tuple[str, str]]) -> dict[str, int]:
-    """Return the layer of each node: one behind the last of those that lead to it. What nothing leads to stands right
+def _layers(graph: Graph, links: Iterable[_Link]) -> dict[str, int]:
+    """Return the layer of each node: behind the last of those that lead to it. What nothing leads to stands right
     before the first that it leads to."""
-    onward, before = defaultdict[str, list[str]](list), defaultdict[str, int](int)
-    for a, b in forward:
-        onward[a].append(b)
-        before[b] += 1
+    onward, before = defaultdict[str, list[_Link]](list), defaultdict[str, int](int)
+    for link in links:
+        onward[link.first].append(link)
+        before[link.last] += 1
     layer = {node.id: 0 for node in graph.nodes}
     ready = [node.id for node in graph.nodes if not before[node.id]]
     sources, left = tuple(ready), dict(before)
     while ready:
-        here = ready.pop()
-        for target in onward[here]:
-            layer[target] = max(layer[target], layer[here] + 1)
-            left[target] -= 1
-            if not left[target]:
-                ready.append(target)
+        for link in onward[ready.pop()]:
+            layer[link.last] = max(layer[link.last], layer[link.first] + link.length)
+            left[link.last] -= 1
+            if not left[link.last]:
+                ready.append(link.last)
     for one in sources:
         if onward[one]:
-            layer[one] = min(layer[target] for target in onward[one]) - 1
+            layer[one] = min(layer[link.last] - link.length for link in onward[one])
     return layer
 
 
-_Chain = tuple[str, ...]
-
-
-def _chains(forward: Sequence[tuple[str, str]], layers: dict[str, int]) -> dict[tuple[str, str], _Chain]:
-    """Return each edge as the ids that it goes through, with a bend in each layer between; the layers get the bends."""
-    chains: dict[tuple[str, str], _Chain] = {}
-    count = 0
-    for a, b in forward:
-        between = range(layers[a] + 1, layers[b])
+def _chains(links: Iterable[_Link], layers: dict[str, int]) -> list[_Chain]:
+    """Return the chains; the layers get their bends."""
+    chains, count = list[_Chain](), 0
+    for link in links:
+        between = range(layers[link.first] + 1, layers[link.last])
         if count + len(between) > _MOST_BENDS:
             between = range(0)
         bends = [f"\0{count + number}" for number in range(len(between))]
         count += len(bends)
         layers |= dict(zip(bends, between, strict=True))
-        chains[a, b] = (a, *bends, b)
+        chains.append(_Chain(link, (link.first, *bends, link.last)))
     return chains
 
 
-def _links(chains: Iterable[_Chain]) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
+def _labels(chains: Iterable[_Chain]) -> Iterator[tuple[str, tuple[float, float]]]:
+    for chain in chains:
+        if chain.middle and chain.link.edge.label:
+            yield chain.middle, (_width_of_label(chain.link.edge), LABEL_HIGH)
+
+
+def _links(chains: Iterable[tuple[str, ...]]) -> tuple[Mapping[str, list[str]], Mapping[str, list[str]]]:
     """Return what stands before and behind each id, one layer away."""
     before, behind = defaultdict[str, list[str]](list), defaultdict[str, list[str]](list)
     for chain in chains:
@@ -155,11 +191,11 @@ def _links(chains: Iterable[_Chain]) -> tuple[Mapping[str, list[str]], Mapping[s
     return before, behind
 
 
-def _order(layers: Mapping[str, int], chains: Mapping[tuple[str, str], _Chain]) -> list[list[str]]:
+def _order(layers: Mapping[str, int], chains: Iterable[tuple[str, ...]]) -> list[list[str]]:
     ordered: list[list[str]] = [[] for _ in range(max(layers.values(), default=-1) + 1)]
     for id, layer in layers.items():
         ordered[layer].append(id)
-    before, behind = _links(chains.values())
+    before, behind = _links(chains)
     for sweep in range(_SWEEPS):
         neighbours = before if sweep % 2 == 0 else behind
         place = {id: number for row in ordered for number, id in enumerate(row)}
@@ -171,10 +207,10 @@ def _order(layers: Mapping[str, int], chains: Mapping[tuple[str, str], _Chain]) 
 
 
 def _across(
-    ordered: Sequence[Sequence[str]], chains: Mapping[tuple[str, str], _Chain], sizes: Mapping[str, float]
+    ordered: Sequence[Sequence[str]], chains: Iterable[tuple[str, ...]], sizes: Mapping[str, float]
 ) -> dict[str, float]:
     """Return the place of each within its layer: as near to the mean of its neighbours as the others leave room."""
-    before, behind = _links(chains.values())
+    before, behind = _links(chains)
     place = dict[str, float]()
     for row in ordered:
         place |= _spread(row, [0.0] * len(row), sizes)
@@ -220,26 +256,14 @@ def _along(ordered: Sequence[Sequence[str]], sizes: Mapping[str, float], directi
     return place
 
 
-def _paths(
-    graph: Graph,
-    forward: Iterable[tuple[str, str]],
-    chains: Mapping[tuple[str, str], _Chain],
-    boxes: Mapping[str, Box],
-    places: Mapping[str, Point],
-    *,
-    is_down: bool,
-) -> tuple[Path, ...]:
-    known, made = set(forward), list[Path]()
-    for edge in graph.edges:
-        if edge.source == edge.target:
-            made.append(Path(edge, _around(boxes[edge.source])))
-            continue
-        is_turned = (edge.source, edge.target) not in known
-        a, b = (edge.target, edge.source) if is_turned else (edge.source, edge.target)
-        bends = [places[id] for id in chains[a, b][1:-1]]
-        points = (_leaving(boxes[a], is_down=is_down), *bends, _entering(boxes[b], is_down=is_down))
-        made.append(Path(edge, points[::-1] if is_turned else points))
-    return tuple(made)
+def _path(chain: _Chain, boxes: Mapping[str, Box], places: Mapping[str, Point], *, is_down: bool) -> Path:
+    link = chain.link
+    first, last = boxes[link.first], boxes[link.last]
+    bends = (places[id] for id in chain.ids[1:-1])
+    points = (_leaving(first, is_down=is_down), *bends, _entering(last, is_down=is_down))
+    (x1, y1), (x2, y2) = points[0], points[-1]
+    middle = places[chain.middle] if chain.middle else ((x1 + x2) / 2, (y1 + y2) / 2)
+    return Path(link.edge, points if link.first == link.edge.source else points[::-1], middle)
 
 
 def _leaving(box: Box, *, is_down: bool) -> Point:
@@ -250,10 +274,11 @@ def _entering(box: Box, *, is_down: bool) -> Point:
     return (box.x, box.y - box.height / 2) if is_down else (box.x - box.width / 2, box.y)
 
 
-def _around(box: Box) -> tuple[Point, ...]:
-    """Return the points of an edge from a box to itself, beside it."""
+def _around(edge: Edge, box: Box) -> Path:
+    """Return an edge from a box to itself, beside it."""
     side, up = box.x + box.width / 2, box.height / 4
-    return ((side, box.y - up), (side + PADDING, box.y), (side, box.y + up))
+    middle = (side + PADDING, box.y)
+    return Path(edge, ((side, box.y - up), middle, (side, box.y + up)), middle)
 
 
 def _mean(values: Sequence[float], otherwise: float) -> float:

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from xml.sax.saxutils import escape, quoteattr
 
 from soorma_ai.core.drawing.graph import Graph, label_of, title_of
-from soorma_ai.core.drawing.layout import Box, Direction, Path, Point, lay_out
+from soorma_ai.core.drawing.layout import LABEL, Box, Direction, Path, Point, lay_out
 
-_LABEL = 24
 _HEAD = "M0 0 L8 4 L0 8 z"
 
 
@@ -32,8 +31,8 @@ def _edge(path: Path, direction: Direction) -> str:
     line = f'<path class="edge {path.edge.kind}" d="{_curve(path.points, direction)}" marker-end="url(#head)"/>'
     if not path.edge.label:
         return line
-    x, y = _middle(path.points)
-    text = f'<text class="on-edge" x="{x:.1f}" y="{y:.1f}">{escape(label_of(path.edge.label, _LABEL))}</text>'
+    x, y = path.middle
+    text = f'<text class="on-edge" x="{x:.1f}" y="{y + 4:.1f}">{escape(label_of(path.edge.label, LABEL))}</text>'
     return f"<g><title>{escape(title_of(path.edge.label))}</title>{line}{text}</g>"
 
 
@@ -71,11 +70,3 @@ def _steps(here: Point, rest: list[Point], direction: Direction) -> Iterator[str
             half = (x1 + x2) / 2
             yield f" C{half:.1f} {y1:.1f} {half:.1f} {y2:.1f} {x2:.1f} {y2:.1f}"
         here = there
-
-
-def _middle(points: tuple[Point, ...]) -> Point:
-    half = len(points) // 2
-    if len(points) % 2:
-        return points[half]
-    (x1, y1), (x2, y2) = points[half - 1], points[half]
-    return (x1 + x2) / 2, (y1 + y2) / 2

@@ -56,7 +56,7 @@ class DrawnBar(Bar):
 
 @dataclass(frozen=True)
 class Fold:
-    """A stretch of `length` that is drawn shorter than it was."""
+    """A stretch of `length` that is drawn at less than half of it."""
 
     x: float
     width: float
@@ -134,7 +134,7 @@ class _Scale:
         self.folds = tuple(
             Fold(self._at[number], shown * unit, timedelta(seconds=length))
             for number, (length, shown) in enumerate(zip(lengths, folded, strict=True))
-            if shown < length
+            if shown < length / 2
         )
 
     def at(self, moment: timedelta) -> float:

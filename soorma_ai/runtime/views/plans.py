@@ -12,7 +12,8 @@ from soorma_ai.domain import tracking
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation, Untaken
 from soorma_ai.domain.people import Person
-from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, ValueKind
+from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus, PlanValue, ValueKind
+from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import PlanFilter
 from soorma_ai.runtime.handling.handling import Services
@@ -121,10 +122,15 @@ async def _details(services: Services, plan: PlanRecord, untaken: Sequence[Untak
         current_state=plan.current_state,
         results={value.key: value.value for value in values if value.kind is ValueKind.RESULT},
         phases={value.key: value.value for value in values if value.kind is ValueKind.PHASE},
-        machine=next((v.value for v in values if v.kind is ValueKind.MACHINE and isinstance(v.value, dict)), {}),
+        machine=_machine_in(values),
         rest=await store.queue.resting(plan.agent, plan_id, services.clock.now()),
         untaken=tuple(one for one in untaken if one.plan_id == plan_id),
     )
+
+
+def _machine_in(values: Sequence[PlanValue]) -> JsonObject:
+    machine = next((value.value for value in values if value.kind is ValueKind.MACHINE), None)
+    return machine if isinstance(machine, dict) else {}
 
 
 async def trace_of(services: Services, person: Person, plan_id: str) -> Trace:
