@@ -21,6 +21,7 @@ def draw(graph: Graph, title: str, direction: Direction = Direction.DOWN, style:
         '<defs><marker id="head" class="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
         f'orient="auto-start-reverse"><path d="{_HEAD}"/></marker></defs>',
         *(_edge(path, direction) for path in drawing.paths),
+        *(_label(path) for path in drawing.paths if path.edge.label),
         *(_node(box) for box in drawing.boxes),
         "</svg>",
     ]
@@ -28,12 +29,14 @@ def draw(graph: Graph, title: str, direction: Direction = Direction.DOWN, style:
 
 
 def _edge(path: Path, direction: Direction) -> str:
-    line = f'<path class="edge {path.edge.kind}" d="{_curve(path.points, direction)}" marker-end="url(#head)"/>'
-    if not path.edge.label:
-        return line
+    return f'<path class="edge {path.edge.kind}" d="{_curve(path.points, direction)}" marker-end="url(#head)"/>'
+
+
+def _label(path: Path) -> str:
     x, y = path.middle
-    text = f'<text class="on-edge" x="{x:.1f}" y="{y + 4:.1f}">{escape(label_of(path.edge.label, LABEL))}</text>'
-    return f"<g><title>{escape(title_of(path.edge.label))}</title>{line}{text}</g>"
+    said = escape(label_of(path.edge.label, LABEL))
+    title = f"<title>{escape(title_of(path.edge.label))}</title>"
+    return f'<text class="on-edge" x="{x:.1f}" y="{y + 4:.1f}">{title}{said}</text>'
 
 
 def _node(box: Box) -> str:
