@@ -15,16 +15,17 @@ MOST_LOOKED_AT = 5_000
 _LAST_PLACE = 2**62
 
 # Rows that one index keeps together, in its order.
-_LOOKED_AT = """
-    SELECT seq FROM plan WHERE {index} AND seq < :before ORDER BY seq DESC LIMIT :most
+_EXTENT = """
+    SELECT count(*), min(seq) FROM (
+        SELECT seq FROM plan WHERE {index} AND seq < :before ORDER BY seq DESC LIMIT :most
+    )
 """
 _PAGE = """
     SELECT seq, body, ifnull(actions, 0), ifnull(llm_calls, 0), ifnull(tokens, 0), ifnull(cost_usd, 0.0)
     FROM plan LEFT JOIN budget USING (root_plan_id)
-    WHERE seq IN ({looked_at}) AND tenant = :tenant {of} {search}
+    WHERE {index} AND seq < :before AND seq >= :last {of} {search}
     ORDER BY seq DESC LIMIT :limit
 """
-_EXTENT = "SELECT count(*), min(seq) FROM ({looked_at})"
 _SEARCH = """
     AND (instr(lower(plan_id), :search) OR instr(lower(agent), :search) OR instr(lower(user_id), :search)
         OR instr(lower(iif(json_valid(rest), json_extract(rest, '$.goal_event'), '')), :search))
@@ -80,10 +81,9 @@ def _page(
         "limit": limit,
     }
     index, of = _conditions(user_id, wanted.session_id, status)
-    looked_at = _LOOKED_AT.format(index=index)
-    looked, last = db.execute(_EXTENT.format(looked_at=looked_at), values).fetchone()
-    page = _PAGE.format(looked_at=looked_at, of=of, search=_SEARCH if wanted.search else "")
-    found = db.execute(page, values).fetchall()
+    looked, last = db.execute(_EXTENT.format(index=index), values).fetchone()
+    page = _PAGE.format(index=index, of=of, search=_SEARCH if wanted.search else "")
+    found = db.execute(page, {**values, "last": last or 0}).fetchall()
     rows = tuple(StoredPlan(seq, PLAN.record(body), Spent(*spent)) for seq, body, *spent in found)
     if len(rows) == limit:
         return StoredPlans(rows, rows[-1].seq, is_end=False)
@@ -97,8 +97,9 @@ def _conditions(user_id: str | None, session_id: str | None, status: PlanStatus 
     if not given:
         return "tenant = :tenant", ""
     first, *rest = given
-    index = first if first.startswith("status") else f"tenant = :tenant AND {first}"
-    return index, "".join(f"AND {condition} " for condition in rest)
+    if first.startswith("status"):
+        return first, "AND +tenant = :tenant"
+    return f"tenant = :tenant AND {first}", "".join(f"AND +{condition} " for condition in rest)
 
 
 def first_awaited(db: sqlite3.Connection, plan_ids: Sequence[str], most: int) -> list[Expectation]:
