@@ -1,7 +1,9 @@
 """Agents, what they registered, and what could not be handled."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
 
 from markupsafe import Markup
 from starlette.types import ASGIApp
@@ -12,13 +14,13 @@ from soorma_ai.core.drawing.layout import Direction
 from soorma_ai.core.drawing.mermaid import write
 from soorma_ai.core.drawing.svg import draw
 from soorma_ai.core.report.choreography import by_problem, graph_of_registry
-from soorma_ai.core.selection.check import ADVICE, check_events
+from soorma_ai.core.selection.check import ADVICE, Finding, Problem, check_events
 from soorma_ai.core.selection.reach import check_reach
-from soorma_ai.domain.registry import DiscoveredAgent, EventRole
+from soorma_ai.domain.registry import DiscoveredAgent, EventRole, RegisteredEvent
 from soorma_ai.domain.tracking import Backlog
 from soorma_ai.errors import Forbidden, NotFound
 
-MOST_AGENTS = 500
+MOST_AGENTS = 100
 MOST_LETTERS = 50
 MOST_DOUBTS = 50
 MOST_UNTAKEN = 50
@@ -41,7 +43,10 @@ class ToldAgent:
 async def list_agents(visitor: Visitor) -> ASGIApp:
     client, search = visitor.client, visitor.asked("search").strip()[:200]
     agents = await client.registry.query(live=False)
-    found = [one for one in agents if search.lower() in one.name.lower()] if search else agents
+    after = visitor.asked("after")
+    found = [one for one in agents if search.lower() in one.name.lower() and one.name > after]
+    shown = found[:MOST_AGENTS]
+    more = len(found) - len(shown)
     backlogs = await _backlogs(visitor)
     letters = await client.dead_letters(limit=MOST_LETTERS + 1)
     doubts = [wait for wait in await client.waits(limit=MOST_DOUBTS * 4) if wait.reason == REASON]
@@ -51,8 +56,9 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
         section="/agents",
         now=visitor.now,
         search=search,
-        agents=[_told(one, backlogs) for one in found[:MOST_AGENTS]],
-        more_agents=max(0, len(found) - MOST_AGENTS),
+        agents=[_told(one, backlogs) for one in shown],
+        more_agents=more,
+        next_agents=visitor.frame.path("agents", search=search or None, after=shown[-1].name) if more else None,
         letters=letters[:MOST_LETTERS],
         more_letters=len(letters) > MOST_LETTERS,
         doubts=doubts[:MOST_DOUBTS],
@@ -97,22 +103,59 @@ async def discard(visitor: Visitor) -> ASGIApp:
 
 async def show_choreography(visitor: Visitor) -> ASGIApp:
     registry = visitor.client.registry
-    registered = await registry.events(live=False)
-    live = {one.name for one in await registry.query()}
-    reach = check_reach(registered, live)
-    graph = graph_of_registry(registered, live, reach)
-    findings = by_problem([*check_events(registered), *reach])
+    live = frozenset(one.name for one in await registry.query())
+    known = _Known.of(await registry.events(live=False), live)
+    drawn = await asyncio.to_thread(_draw, known)
     return visitor.frame.page(
-        "choreography.html",
-        title="Choreography",
-        section="/choreography",
+        "choreography.html", title="Choreography", section="/choreography", drawn=drawn, advice=ADVICE
+    )
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is registered, the same where all that is drawn and looked at is the same."""
+
+    words: tuple[str, ...]
+    live: frozenset[str]
+    events: Sequence[RegisteredEvent] = field(compare=False)
+
+    @classmethod
+    def of(cls, events: Sequence[RegisteredEvent], live: frozenset[str]) -> "_Known":
+        words = (
+            word
+            for one in events
+            for made in [one.definition]
+            for word in (one.agent, one.role, made.topic, made.event_name, made.description, made.when_to_use)
+        )
+        return cls(tuple(words), live, events)
+
+
+@dataclass(frozen=True)
+class Choreography:
+    """The drawing, and by problem some of the findings and their number."""
+
+    graph: Markup
+    mermaid: str
+    is_empty: bool
+    more: int
+    findings: Mapping[Problem, Sequence[Finding]]
+    counts: Mapping[Problem, int]
+
+
+@lru_cache(maxsize=8)
+def _draw(known: _Known) -> Choreography:
+    """Return what is made once for as long as nobody registers anything else: of ten thousand events, it takes more
+    than a second."""
+    reach = check_reach(known.events, known.live)
+    graph = graph_of_registry(known.events, known.live, reach)
+    findings = by_problem([*check_events(known.events), *reach])
+    return Choreography(
         graph=Markup(draw(graph, "Which agent's events reach whom", Direction.RIGHT)),
-        more_nodes=graph.more,
-        mermaid=write(graph, Direction.RIGHT)[:100_000],
+        mermaid=write(graph, Direction.RIGHT),
+        is_empty=not graph.nodes,
+        more=graph.more,
         findings={problem: found[:MOST_FINDINGS] for problem, found in findings.items()},
         counts={problem: len(found) for problem, found in findings.items()},
-        advice=ADVICE,
-        is_empty=not graph.nodes,
     )
 
 

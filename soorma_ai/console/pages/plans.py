@@ -1,5 +1,6 @@
 """Plans: all of them, and one."""
 
+import asyncio
 import json
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -101,7 +102,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
         done=visitor.asked("done")[:200],
-        **view_of(trace),
+        **await asyncio.to_thread(view_of, trace),
     )
 
 
