@@ -6,14 +6,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from soorma_ai.domain.values import clip
-from soorma_ai.terminal.escapes import printable
+from soorma_ai.console.words import FILTERS
 
 if TYPE_CHECKING:
     from jinja2 import Environment
 
 FOLDER = Path(__file__).parent
-STATIC: Mapping[str, str] = {"style.css": "text/css; charset=utf-8", "live.js": "text/javascript; charset=utf-8"}
+_CSS, _SCRIPT = "text/css; charset=utf-8", "text/javascript; charset=utf-8"
+STATIC: Mapping[str, str] = {"style.css": _CSS, "plans.css": _CSS, "live.js": _SCRIPT, "plans.js": _SCRIPT}
 
 
 def render(template: str, values: Mapping[str, object]) -> str:
@@ -46,11 +46,5 @@ def _environment() -> "Environment":
         lstrip_blocks=True,
         auto_reload=False,
     )
-    made.filters["seen"] = seen
+    made.filters.update(FILTERS)
     return made
-
-
-def seen(text: object, size: int = 200) -> str:
-    """Return text of others as it is shown: of a bounded length, with what would not be seen, or would turn around what
-    follows, spelled out."""
-    return printable(clip(str(text), size))

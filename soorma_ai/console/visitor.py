@@ -37,7 +37,12 @@ class Section:
     name: str
 
 
-SECTIONS: Final = (Section("/inbox", "Inbox"), Section("/plans", "Plans"))
+SECTIONS: Final = (
+    Section("/inbox", "Inbox"),
+    Section("/plans", "Plans"),
+    Section("/agents", "Agents"),
+    Section("/choreography", "Choreography"),
+)
 
 
 @dataclass(frozen=True)
