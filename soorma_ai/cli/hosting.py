@@ -12,6 +12,7 @@ from soorma_ai.cli.running import open_platform
 from soorma_ai.platform import Platform
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
+from soorma_ai.settings import sqlite_path
 
 DEFAULT_HOST = "127.0.0.1"
 DEFAULT_PORT = 8700
@@ -34,6 +35,9 @@ class Hosted:
 
 async def host(access: Access, hosted: Hosted, listener: socket.socket, until: asyncio.Event, beside: Beside) -> None:
     """Run the agents and serve their platform until the event is set, or what is done beside it fails."""
+    from soorma_ai.console import Console
+    from soorma_ai.console.secret import kept_secret
+    from soorma_ai.gateways.user_agent import UserAgent
     from soorma_ai.server import Options, app
     from soorma_ai.server.serving import serve, url_of
 
@@ -43,7 +47,9 @@ async def host(access: Access, hosted: Hosted, listener: socket.socket, until: a
         await platform.start(*agents)
         inlets = [agent for agent in agents if isinstance(agent, Inlet)]
         doors = [agent for agent in agents if isinstance(agent, Door)]
-        options = Options(roles=hosted.roles, inlets=inlets, doors=doors)
+        links = next((agent.links for agent in agents if isinstance(agent, UserAgent) and agent.links), None)
+        site = Console(secret=kept_secret(sqlite_path(access.store_url)), links=links)
+        options = Options(roles=hosted.roles, inlets=inlets, doors=doors, site=site)
         if hosted.names:
             options["hosts"] = hosted.names
         served = app(platform, auth=make(platform) if make else None, **options)

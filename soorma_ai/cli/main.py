@@ -19,6 +19,7 @@ _COMMANDS = {
     "request": ("work", "Ask an agent, and print its reply."),
     "publish": ("work", "Publish an event, for whoever hears it."),
     "plans": ("plans", "List, show and cancel plans."),
+    "graph": ("graph", "Draw what caused what in a plan, or which agent's events reach whom."),
     "why": ("why", "Show what a model decided in a plan, and what it was told."),
     "inbox": ("inbox", "List what waits for a person, the most urgent first."),
     "approve": ("answer", "Let go what a plan holds back for approval."),
@@ -30,7 +31,7 @@ _COMMANDS = {
     "backup": ("backup", "Copy the store to a file, while it is in use."),
     "keys": ("keys", "Make, list and revoke API keys."),
     "events": ("events", "Look at the events of all plans and agents."),
-    "registry": ("registry", "Check whether planners will find what agents registered."),
+    "registry": ("registry", "List, show and check what agents have registered."),
     "doctor": ("doctor", "Say what is set up, where from, who is alive, and what to do about what is wrong."),
     "completion": ("completion", "Print what makes a shell complete these commands."),
 }

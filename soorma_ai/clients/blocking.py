@@ -129,6 +129,7 @@ class Registry(Blocking[AsyncRegistry]):
     events = blocking(AsyncRegistry.events)
     get_event = blocking(AsyncRegistry.get_event)
     get_event_schema = blocking(AsyncRegistry.get_event_schema)
+    backlogs = blocking(AsyncRegistry.backlogs)
     deregister = blocking(AsyncRegistry.deregister)
 
 
@@ -138,6 +139,7 @@ class Tracker(Blocking[AsyncTracker]):
     plan_progress = blocking(AsyncTracker.plan_progress)
     actions = blocking(AsyncTracker.actions)
     timeline = blocking(AsyncTracker.timeline)
+    plans = blocking(AsyncTracker.plans)
     plan_tree = blocking(AsyncTracker.plan_tree)
     session_plans = blocking(AsyncTracker.session_plans)
     delegation_group = blocking(AsyncTracker.delegation_group)

@@ -19,7 +19,7 @@ from soorma_ai.domain.memos import About, Filter, Memo
 from soorma_ai.domain.people import AnswerOutcome
 from soorma_ai.domain.plans import PlanDetails, PlanRecord, PlanStatus
 from soorma_ai.domain.registry import DiscoveredAgent, Discovery, EventDefinition, RegisteredEvent
-from soorma_ai.domain.tracking import Action, DelegationGroup, PlanNode, PlanProgress, TimelineEntry
+from soorma_ai.domain.tracking import Action, Backlog, DelegationGroup, PlanNode, PlanPage, PlanProgress, TimelineEntry
 from soorma_ai.domain.values import Data, Json, JsonObject
 from soorma_ai.ports import EventPage
 
@@ -169,6 +169,8 @@ class RegistryCalls(Protocol):
         self, event_name: str, version: str | None = None, *, topic: EventTopic | str | None = None
     ) -> JsonObject | None: ...
 
+    async def backlogs(self) -> list[Backlog]: ...
+
     async def deregister(self, agent: str) -> list[EventDefinition]: ...
 
 
@@ -180,6 +182,16 @@ class TrackerCalls(Protocol):
     async def actions(self, plan_id: str) -> list[Action]: ...
 
     async def timeline(self, plan_id: str) -> list[TimelineEntry]: ...
+
+    async def plans(
+        self,
+        *,
+        status: PlanStatus | str | None = None,
+        session_id: str | None = None,
+        search: str = "",
+        before: int = 0,
+        limit: int = 50,
+    ) -> PlanPage: ...
 
     async def plan_tree(self, plan_id: str) -> PlanNode: ...
 

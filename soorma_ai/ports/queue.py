@@ -9,6 +9,7 @@ from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
+from soorma_ai.domain.tracking import Backlog
 from soorma_ai.ports.rows import Delivery, StoredEvent, Swept, Work
 
 
@@ -154,6 +155,10 @@ class Queue(Protocol):
 
     async def backlog(self, at_most: int) -> int:
         """Deliveries that are not done, of all agents; counted up to `at_most`."""
+        ...
+
+    async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
+        """Backlogs of agents, by name, of a tenant's events; of so many rows at most."""
         ...
 
     async def sweep(self, now: datetime) -> Swept:

@@ -18,7 +18,18 @@ from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.domain.tracking import Handed
 from soorma_ai.ports.memos import Memos
 from soorma_ai.ports.queue import Hands, Queue
-from soorma_ai.ports.rows import AgentRow, AuditRow, DeadLetterRow, Delivery, EventPage, Note, Settlement, StoredEvent
+from soorma_ai.ports.rows import (
+    AgentRow,
+    AuditRow,
+    DeadLetterRow,
+    Delivery,
+    EventPage,
+    Note,
+    PlanFilter,
+    Settlement,
+    StoredEvent,
+    StoredPlans,
+)
 from soorma_ai.ports.upkeep import Upkeep
 
 
@@ -50,6 +61,17 @@ class Plans(Protocol):
         user_id: str | None = None,
     ) -> list[PlanRecord]:
         """Plans, newest first."""
+        ...
+
+    async def plan_page(
+        self, tenant_id: str, user_id: str | None, wanted: PlanFilter, before: int, limit: int
+    ) -> StoredPlans:
+        """Plans that began before the one at a place, or before the end if that is 0, newest first. It looks at so many
+        rows at most, so that what is found may be short before the end."""
+        ...
+
+    async def first_awaited(self, plan_ids: Sequence[str], most: int) -> list[Expectation]:
+        """The oldest open expectations of each of these plans, at most so many of each."""
         ...
 
     async def plan_answering(self, tenant_id: str, answer_key: str) -> PlanRecord | None:

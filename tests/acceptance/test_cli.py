@@ -156,6 +156,28 @@ def test_a_plan_as_json_has_its_causal_tree_with_seconds_from_its_start(shop: Sh
     assert 0 <= request["time"] <= request["lines"][1]["time"] <= told["shares"]["total"]
 
 
+def test_a_plan_is_written_as_one_page_that_needs_nothing_beside_it(shop: Shop, tmp_path: Path) -> None:
+    plan_id, page = shop.plan("order.place")["plan_id"], tmp_path / "plan.html"
+    result = shop("plans", "show", plan_id, "--html", str(page))
+    assert (result.exit_code, result.stdout) == (DONE, "")
+    told = page.read_text(encoding="utf-8")
+    assert plan_id in told and "<svg" in told and 'id="decisions"' in told and "default-src 'none'" in told
+    assert not re.findall(r"""(?:src|href)=["'](?!#)""", told) and "<script" not in told
+    assert "give one of them" in shop("plans", "show", plan_id, "--html", str(page), "--json").stderr
+    assert "cannot be written" in shop("plans", "show", plan_id, "--html", str(tmp_path / "no" / "x")).stderr
+
+
+def test_a_plan_and_the_choreography_are_drawn_as_flowcharts_and_as_svg(shop: Shop) -> None:
+    plan_id = shop.plan("order.place")["plan_id"]
+    assert shop("graph", plan_id).stdout.startswith("flowchart TD")
+    assert shop("graph", "--registry").stdout.startswith("flowchart LR")
+    drawn = shop("graph", plan_id, "--format", "svg").stdout
+    assert drawn.startswith("<svg") and "<style>" in drawn and drawn.endswith("</svg>")
+    assert "has no states" in shop("graph", plan_id, "--states").stderr
+    for arguments in ([], [plan_id, "--registry"], ["--registry", "--states"]):
+        assert shop("graph", *arguments).exit_code == USAGE
+
+
 def test_why_tells_prompt_offer_model_and_answer_of_each_decision(shop: Shop) -> None:
     plan_id = shop.plan("order.place")["plan_id"]
     told = shop("why", plan_id).stdout

@@ -323,6 +323,10 @@ async def test_everything_about_a_plan_is_read_as_it_was_stored(platform: Platfo
     assert await client.tracker.plan_progress(plan_id) == await platform.tracker.plan_progress(plan_id)
     assert await client.tracker.actions(plan_id) == await platform.tracker.actions(plan_id)
     assert await client.tracker.timeline(plan_id) == await platform.tracker.timeline(plan_id)
+    page = await client.tracker.plans(search=plan_id[:8], status="completed", limit=5)
+    assert page == await platform.tracker.plans(search=plan_id[:8], status="completed", limit=5)
+    assert [(plan.plan_id, plan.spent) for plan in page.plans] == [(plan_id, (await platform.plan(plan_id)).usage)]
+    assert await client.tracker.plans(before=1) == await platform.tracker.plans(before=1)
     assert await client.tracker.plan_tree(plan_id) == await platform.tracker.plan_tree(plan_id)
     assert await client.events(plan_id=plan_id) == await platform.events(plan_id=plan_id)
 
@@ -455,6 +459,7 @@ async def test_requests_of_a_plan_that_nobody_takes_are_told(platform: Platform,
 async def test_agents_and_their_events_are_found(platform: Platform, client: PlatformClient) -> None:
     await platform.start(planner([]), stock(), payments(BY_MANAGER))
     registry, here = client.registry, platform.registry
+    assert await registry.backlogs() == await here.backlogs() == []
     assert await registry.query() == await here.query() and len(await registry.query()) == 3
     assert await registry.query(name="stock") == await here.query(name="stock")
     assert await registry.query(event="payment.charge.requested", topic="action-requests", live=False)

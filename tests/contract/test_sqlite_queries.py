@@ -17,6 +17,7 @@ import test_store_hands
 import test_store_identity
 import test_store_inbox
 import test_store_letters
+import test_store_listing
 import test_store_log
 import test_store_memory
 import test_store_registry
@@ -48,10 +49,12 @@ from store_kit import (
 
 from soorma_ai.adapters.prompts import PromptFiles
 from soorma_ai.adapters.sqlite import SqliteStore
+from soorma_ai.adapters.sqlite.tables.listing import MOST_LOOKED_AT
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.domain.memory import AppendMemory, MemoryKey
-from soorma_ai.ports import Store
+from soorma_ai.domain.plans import PlanStatus
+from soorma_ai.ports import PlanFilter, Store
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.relay import arrive
@@ -76,6 +79,7 @@ SUITES = (
     *(test_store_answers, test_store_beginnings, test_store_budget, test_store_definitions, test_store_effects),
     *(test_store_hands, test_store_inbox, test_store_letters, test_store_log, test_store_memory, test_store_registry),
     test_store_identity,
+    test_store_listing,
     *(test_store_replies, test_store_runs, test_store_tasks, test_store_timers, test_store_untaken, test_store_values),
     *(test_store_forgetting, test_store_waits),
 )
@@ -323,6 +327,25 @@ async def test_the_lists_of_one_user_cost_the_same_however_much_others_have(stor
     await store.database.write(lambda db: db.execute(MANY_QUESTIONS))
     await store.database.write(lambda db: db.execute(MANY_NAMED))
     assert await look() <= 2 * few + 5
+
+
+async def test_a_page_of_plans_costs_the_same_however_many_there_are(store: SqliteStore) -> None:
+    async def look() -> int:
+        effort = Effort(store)
+        for wanted in (PlanFilter(), PlanFilter((PlanStatus.RUNNING,)), PlanFilter(search="p")):
+            page = await store.plans.plan_page("default", None, wanted, 0, 1)
+            assert len(page.rows) == 1
+            assert len(await store.plans.first_awaited([page.rows[0].plan.plan_id], 4)) <= 1
+        return effort.hundreds
+
+    await running(store, wait("mine"))
+    few = await look()
+    many = MANY_PLANS.replace("user_id)", "user_id, limits)").replace("'ben' FROM", "'ben', limits FROM")
+    await store.database.write(lambda db: db.execute(many))
+    most = await look()
+    await store.database.write(lambda db: db.execute(many.replace("'p-'", "'q-'")))
+    assert await look() <= most + 5
+    assert most <= few + 3 * MOST_LOOKED_AT / 5
 
 
 async def test_the_next_event_of_an_owner_with_many_is_found_at_once(store: SqliteStore) -> None:

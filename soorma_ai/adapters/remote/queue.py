@@ -19,7 +19,7 @@ from soorma_ai.domain.expectations import Arrival, Expectation
 from soorma_ai.domain.memory import OpenSession
 from soorma_ai.domain.plans import Rest
 from soorma_ai.domain.remote import Act, AnyEnding, Lent, Reading
-from soorma_ai.domain.tracking import PROGRESS
+from soorma_ai.domain.tracking import PROGRESS, Backlog
 from soorma_ai.domain.values import JsonObject
 from soorma_ai.errors import LocalProtocolError
 from soorma_ai.ports import Delivery, StoredEvent, Swept, Work
@@ -123,6 +123,9 @@ class RemoteQueue:
 
     async def backlog(self, at_most: int) -> int:
         return 0
+
+    async def backlogs(self, tenant_id: str, at_most: int) -> list[Backlog]:
+        return []
 
     async def sweep(self, now: datetime) -> Swept:
         return Swept()

@@ -10,7 +10,7 @@ from typing import TypeVar
 from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, memory, memos, registry, tasks
+from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, listing, memory, memos, registry, tasks
 from soorma_ai.adapters.sqlite.tables import dead_letters as letters
 from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.adapters.sqlite.tables import expectations as expected
@@ -69,6 +69,7 @@ class SqliteQueue(Part):
     pending = reading(inbox.pending)
     resting = reading(inbox.resting)
     backlog = reading(inbox.backlog)
+    backlogs = reading(listing.backlogs)
     next_due = reading(firing.next_due)
 
     async def arrive(self, events: Sequence[EventEnvelope], now: datetime) -> Arrival:
@@ -146,6 +147,8 @@ class SqlitePlans(Part):
     came_for = reading(pursued.came_for)
     in_hand = reading(pursued.in_hand)
     plans = reading(pursued.plans)
+    plan_page = reading(listing.plan_page)
+    first_awaited = reading(listing.first_awaited)
     plan_answering = reading(pursued.answering)
     steps = reading(pursued.steps)
     plan_values = reading(pursued.values)

@@ -1,6 +1,7 @@
 """`soorma plans`: list, show, cancel."""
 
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
@@ -50,16 +51,24 @@ def ls(access: Access, status: str | None, limit: int, as_json: bool) -> None:
 
 @plans.command()
 @click.argument("plan", type=Id())
+@click.option("--html", "page", type=click.Path(dir_okay=False, path_type=Path), help="Write one page to send.")
 @as_json
 @with_platform
-def show(access: Access, plan: str, as_json: bool) -> None:
-    """Show why everything in a plan happened: who published what because of what."""
+def show(access: Access, plan: str, page: Path | None, as_json: bool) -> None:
+    """Show why everything in a plan happened: who published what because of what.
+
+    The page that --html writes has the timeline, the graph, the story and all decisions, and needs nothing beside it.
+    """
+    if page is not None and as_json:
+        raise click.UsageError("--html writes a page, and --json prints JSON: give one of them")
 
     async def load(client: PlatformClient) -> Trace:
         return await client.trace(await find_plan(client, plan))
 
     trace = look_up(access, load)
-    if as_json:
+    if page is not None:
+        _write(page, trace)
+    elif as_json:
         print_json(trace)
     else:
         print_trace(trace)
@@ -88,6 +97,16 @@ async def _states(client: PlatformClient, found: Sequence[PlanRecord]) -> dict[s
     """Return by plan why those sleep that do, of many of the first ones."""
     asleep = [plan.plan_id for plan in found if plan.status is PlanStatus.PAUSED][:MOST_EXPLAINED]
     return {plan_id: (await (await client.follow(plan_id)).describe()).partition("; ")[2] for plan_id in asleep}
+
+
+def _write(page: Path, trace: Trace) -> None:
+    from soorma_ai.console.plan_view import report
+
+    try:
+        page.write_text(report(trace), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"{page} cannot be written: {error.strerror}") from error
+    Printer(stderr=True).line(f"{page} tells of plan {trace.plan_id}; it holds what the plan was given and told")
 
 
 def _row(plan: PlanRecord, state: str) -> tuple[str, ...]:
