@@ -117,7 +117,7 @@ class _Page(HTMLParser):
                 self._select = name
                 self.forms[-1].fields.append((name, ""))
             case "option" if self._select is not None and "selected" in given:
-                self.forms[-1].fields[-1] = (self._select, given["value"])
+                self.forms[-1].fields[-1] = (self._select, given.get("value", ""))
             case _:
                 pass
 
