@@ -8,7 +8,7 @@ from itertools import islice
 from markupsafe import Markup
 
 from soorma_ai.console.rendering import FOLDER, render
-from soorma_ai.console.words import Said, pretty, preview, told
+from soorma_ai.console.words import LONGEST_JSON, Said, pretty, preview, told
 from soorma_ai.core.drawing.svg import draw
 from soorma_ai.core.report.bars import timeline_of
 from soorma_ai.core.report.lines import Line, Thought
@@ -19,6 +19,7 @@ from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.states import States, states_of
 from soorma_ai.domain.values import compact
 from soorma_ai.errors import ConfigError
+from soorma_ai.terminal.escapes import printable
 from soorma_ai.terminal.wording import call_facts, spending
 
 MOST_LINES = 400
@@ -135,5 +136,5 @@ def _decision(number: int, place: str, line: Line, shown: Mapping[str, Showing])
         offer=thought.offer_digest[:12],
         shown=shown.get(thought.shown),
         memory=compact([*thought.remembered]) if thought.remembered else "",
-        answer=pretty(thought.value) if thought.value is not None else thought.raw[:4_000],
+        answer=pretty(thought.value) if thought.value is not None else printable(thought.raw[:LONGEST_JSON]),
     )

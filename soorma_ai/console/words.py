@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from soorma_ai.core.report.lines import Line, LineKind
-from soorma_ai.domain.values import Json, clip
+from soorma_ai.domain.events import EventEnvelope
+from soorma_ai.domain.values import Json, JsonObject, clip
 from soorma_ai.terminal.escapes import one_line, printable
 from soorma_ai.terminal.printing import BAD, BOLD, DIM, GOOD, QUOTE, WAITING, Part
 from soorma_ai.terminal.story import explanation, headline
@@ -82,6 +83,12 @@ def _said(parts: Sequence[Part]) -> list[Said]:
     return [Said(text, _CLASSES.get(style, "")) for text, style in both if text]
 
 
+def cloud_event(event: EventEnvelope, most: int) -> str:
+    """Return an event as it is sent, clipped; its data, which may be large, are not copied for that."""
+    written: JsonObject = event.model_dump(mode="json", by_alias=True, exclude_none=True, exclude={"data"})
+    return pretty({**written, "data": event.data}, most)
+
+
 def percent(part: timedelta, whole: timedelta) -> str:
     return f"{part / whole:.0%}" if whole else "0%"
 
@@ -108,6 +115,7 @@ FILTERS: Mapping[str, Callable[..., object]] = {
     "words": words,
     "seen": seen,
     "name": name,
+    "cloud_event": cloud_event,
     "percent": percent,
     "count": count,
     "joined": joined,

@@ -229,7 +229,14 @@ async def test_a_paused_plan_is_resumed(platform: Platform) -> None:
     async with browsing(platform) as browser:
         page = await browser.look(f"/plans/{bought.plan_id}")
         assert ">Resume<" in page and 'id="machine"' in page
-        assert "accepted" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
+        assert "The plan goes on" in await browser.send(f"/plans/{bought.plan_id}/resume", note="go on")
         await ended(platform, bought.plan_id)
         assert ">Resume<" not in await browser.look(f"/plans/{bought.plan_id}")
         await browser.send(f"/plans/{bought.plan_id}/resume", 409)
+
+
+async def test_no_address_puts_words_of_its_own_on_a_page(platform: Platform) -> None:
+    plan_id = await held(platform)
+    async with browsing(platform) as browser:
+        for path in ("/plans", f"/plans/{plan_id}", "/agents"):
+            assert "call+this" not in await browser.look(f"{path}?done=call%2Bthis&cancelled=call%2Bthis")

@@ -9,6 +9,7 @@ from markupsafe import Markup
 from starlette.types import ASGIApp
 
 from soorma_ai.console.visitor import PageRoute, Visitor, get, post
+from soorma_ai.console.words import words
 from soorma_ai.core.delivery.doubts import REASON
 from soorma_ai.core.drawing.layout import Direction
 from soorma_ai.core.drawing.mermaid import write
@@ -27,6 +28,11 @@ MOST_UNTAKEN = 50
 MOST_EVENTS = 200
 MOST_FINDINGS = 50
 LONGEST_NOTE = 2_000
+DONE = {
+    "redriven": "The letter is in line again.",
+    "discarded": "The letter is discarded.",
+    "no letter": "It is no dead letter any more.",
+}
 
 
 @dataclass(frozen=True)
@@ -63,7 +69,7 @@ async def list_agents(visitor: Visitor) -> ASGIApp:
         more_letters=len(letters) > MOST_LETTERS,
         doubts=doubts[:MOST_DOUBTS],
         untaken=await client.tracker.untaken(limit=MOST_UNTAKEN),
-        done=visitor.asked("done")[:200],
+        done=DONE.get(visitor.asked("done"), ""),
     )
 
 
@@ -74,7 +80,7 @@ async def show_agent(visitor: Visitor) -> ASGIApp:
     one = _told(found[0], await _backlogs(visitor))
     return visitor.frame.page(
         "agent.html",
-        title=f"Agent {one.agent.name[:80]}",
+        title=f"Agent {words(one.agent.name, 80)}",
         section="/agents",
         now=visitor.now,
         one=one,
@@ -92,13 +98,13 @@ async def show_letter(visitor: Visitor) -> ASGIApp:
 
 async def redrive(visitor: Visitor) -> ASGIApp:
     is_redriven = await visitor.client.redrive(_number(visitor))
-    return _told_of(visitor, "redriven: it is in line again" if is_redriven else "it is no dead letter any more")
+    return _told_of(visitor, "redriven" if is_redriven else "no letter")
 
 
 async def discard(visitor: Visitor) -> ASGIApp:
     note = visitor.said("note").strip()[:LONGEST_NOTE]
     is_discarded = await visitor.client.discard(_number(visitor), note)
-    return _told_of(visitor, "discarded" if is_discarded else "it is no dead letter any more")
+    return _told_of(visitor, "discarded" if is_discarded else "no letter")
 
 
 async def show_choreography(visitor: Visitor) -> ASGIApp:
@@ -190,7 +196,7 @@ def _number(visitor: Visitor) -> int:
 
 
 def _told_of(visitor: Visitor, done: str) -> ASGIApp:
-    return visitor.frame.see_other("agents", done=f"letter {_number(visitor)}: {done}")
+    return visitor.frame.see_other("agents", done=done)
 
 
 ROUTES: tuple[PageRoute, ...] = (

@@ -11,8 +11,10 @@ from starlette.types import ASGIApp
 
 from soorma_ai.console.plan_view import view_of
 from soorma_ai.console.visitor import HEADERS, PageRoute, Visitor, get, post
+from soorma_ai.console.words import words
 from soorma_ai.core.report.lines import LineKind, flatten
 from soorma_ai.domain.expectations import ExpectationStatus
+from soorma_ai.domain.people import ACCEPTED, DUPLICATE, INVALID, LATE, SUPERSEDED
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.domain.states import RESUMED
 from soorma_ai.domain.tracking import PlanPage
@@ -21,9 +23,20 @@ from soorma_ai.runtime.views.plans import ACTIVE
 
 PAGE = 50
 MOST_CANCELLED = 50
-EVENTS = 100
+EVENTS = 50
 MOST_WAITS = 20
 LONGEST_REASON = 2_000
+MOST_DOWNLOADED = 20_000
+# What was done, by what an address says of it: no address puts words of its own on a page.
+DONE = {
+    "cancelled": "The plan was asked to stop, with all that it led to.",
+    "ended": "The plan had ended already.",
+    ACCEPTED: "The plan goes on.",
+    DUPLICATE: "Somebody else was first.",
+    LATE: "It was too late for that.",
+    SUPERSEDED: "The plan had gone on already.",
+    INVALID: "That was not accepted: the plan waits still.",
+}
 STATUSES = (ACTIVE, *PlanStatus)
 
 
@@ -47,7 +60,7 @@ async def list_plans(visitor: Visitor) -> ASGIApp:
         command=_command_of(asked),
         older=None if page.is_end else visitor.frame.path("plans", **asked, before=page.before),
         newest=visitor.frame.path("plans", **asked) if before else None,
-        done=visitor.asked("done")[:200],
+        done=_done_to_several(visitor),
         age=_age_of(page, visitor),
     )
 
@@ -74,9 +87,17 @@ async def cancel_plans(visitor: Visitor) -> ASGIApp:
         except NotFound:
             missing += 1
     others = len(chosen) - cancelled - missing
-    counts = {"asked to stop": cancelled, "had ended": others, "not found": missing}
-    done = ", ".join(f"{count} {what}" for what, count in counts.items() if count) or "no plan was picked"
-    return visitor.frame.see_other("plans", status=visitor.said("status") or None, done=done)
+    status = visitor.said("status") or None
+    return visitor.frame.see_other("plans", status=status, cancelled=cancelled, ended=others, missing=missing)
+
+
+def _done_to_several(visitor: Visitor) -> str:
+    """Return what became of plans that were picked, as numbers in the address tell it."""
+    if not visitor.asked("cancelled"):
+        return ""
+    counts = {"asked to stop": "cancelled", "had ended": "ended", "not found": "missing"}
+    said = [f"{count} {words}" for words, field in counts.items() if (count := number(visitor.asked(field)))]
+    return ", ".join(said) or "no plan was picked"
 
 
 async def show_plan(visitor: Visitor) -> ASGIApp:
@@ -93,7 +114,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
     return visitor.frame.page(
         "plan.html",
         HTTPStatus.OK,
-        title=f"{trace.goal_event[:80]} · plan {plan_id[:8]}",
+        title=f"{words(trace.goal_event, 80)} · plan {trace.plan_id[:8]}",
         section="/plans",
         now=visitor.now,
         waits=waits,
@@ -101,7 +122,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
         is_paused=is_paused,
         events=events,
         next_events=None if events.is_end else visitor.frame.path("plans", plan_id, after=events.after),
-        done=visitor.asked("done")[:200],
+        done=DONE.get(visitor.asked("done"), ""),
         **await asyncio.to_thread(view_of, trace),
     )
 
@@ -109,8 +130,7 @@ async def show_plan(visitor: Visitor) -> ASGIApp:
 async def cancel_plan(visitor: Visitor) -> ASGIApp:
     plan_id = visitor.part("plan_id")
     is_cancelled = await visitor.client.cancel(plan_id, visitor.said("reason").strip()[:LONGEST_REASON])
-    done = "asked to stop, with all that it led to" if is_cancelled else "it had ended already"
-    return visitor.frame.see_other("plans", plan_id, done=done)
+    return visitor.frame.see_other("plans", plan_id, done="cancelled" if is_cancelled else "ended")
 
 
 async def resume_plan(visitor: Visitor) -> ASGIApp:
@@ -125,11 +145,11 @@ async def resume_plan(visitor: Visitor) -> ASGIApp:
     if not paused:
         raise IllegalTransition(f"plan {plan.plan_id} is {plan.status}, and nobody has to resume it")
     outcome = await visitor.client.answer(paused[0], {}, note=visitor.said("note").strip()[:LONGEST_REASON])
-    return visitor.frame.see_other("plans", plan_id, done=f"{outcome}")
+    return visitor.frame.see_other("plans", plan_id, done=str(outcome))
 
 
 async def download_events(visitor: Visitor) -> ASGIApp:
-    """Send all events of a plan's tree, a CloudEvent a line."""
+    """Send the events of a plan's tree, a CloudEvent a line; of very many, the first."""
     plan_id = visitor.part("plan_id")
     await visitor.client.follow(plan_id)
     name = "".join(one for one in plan_id if one.isascii() and (one.isalnum() or one == "-"))[:80]
@@ -138,13 +158,13 @@ async def download_events(visitor: Visitor) -> ASGIApp:
 
 
 async def _events(visitor: Visitor, plan_id: str) -> AsyncIterator[bytes]:
-    after, is_end = 0, False
-    while not is_end:
+    after, is_end, count = 0, False, 0
+    while not is_end and count < MOST_DOWNLOADED:
         page = await visitor.client.events(plan_id=plan_id, after=after, limit=EVENTS)
         for row in page.events:
             written = row.event.model_dump(mode="json", by_alias=True, exclude_none=True)
             yield json.dumps(written, ensure_ascii=False).encode() + b"\n"
-        after, is_end = page.after, page.is_end
+        after, is_end, count = page.after, page.is_end, count + len(page.events)
 
 
 def number(said: str) -> int:
