@@ -23,7 +23,8 @@ def test_a_bus_url_names_servers_and_a_namespace(url: str, found: NatsUrl | None
 
 
 @pytest.mark.parametrize(
-    "url", ["redis://host", "nats://", "nats://host/a.b", "nats://host/a/b", "nats://host/>", "nats:host", "nats://a,,b"]
+    "url",
+    ["redis://host", "nats://", "nats://host/a.b", "nats://host/a/b", "nats://host/>", "nats:host", "nats://a,,b"],
 )
 def test_what_is_no_bus_url_is_refused_with_what_is(url: str) -> None:
     with pytest.raises(ConfigError, match="nats://HOST:PORT/NAMESPACE"):

@@ -60,7 +60,9 @@ class NatsBus:
         self._pulling = Pulling(self._connection, namespace, consumer_name(store_id))
         self._sending = Outage("bus_sending", url)
         self._intake = Outage("bus_intake", url)
+        self._unusable = Outage("bus_config", url)
         self._task: Sheltered[None] | None = None
+        self._in_hand: list[Msg] = []
         self._is_closed = False
 
     async def open(self) -> None:
@@ -75,18 +77,17 @@ class NatsBus:
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
         parcels = [self._parcel(event) for event in events]
-        self._connection.must_be_up()
         try:
             await self._send(events, parcels)
         except BusUnavailable as error:
-            if self._connection.is_up:
+            if self._connection.client.is_connected:
                 self._sending.begin(error)
             raise
         self._sending.end()
 
     async def subscribe(self, receive: Receive) -> None:
         await self._pulling.begin()
-        self._connection.on_back = self._pulling.ask_again
+        self._connection.on_loss = self._pulling.give_up
         self._task = Sheltered(self._take_in(receive), "bus")
 
     async def close(self) -> None:
@@ -94,6 +95,7 @@ class NatsBus:
         if self._task is not None:
             self._task.stop()
             await asyncio.gather(self._task, return_exceptions=True)
+            await self._give_back()
         await self._connection.flush()
         await self._connection.close()
 
@@ -117,7 +119,8 @@ class NatsBus:
     async def _send(self, events: Sequence[EventEnvelope], parcels: Sequence[Parcel]) -> None:
         streams = self._connection.streams
         sending = (streams.publish(one.subject, one.body, headers=one.headers) for one in parcels)
-        results = await asyncio.gather(*sending, return_exceptions=True)
+        async with self._connection.unless_lost():
+            results = await asyncio.gather(*sending, return_exceptions=True)
         for event, fault in zip(events, results, strict=True):
             if isinstance(fault, APIError) and fault.err_code == _TOO_LARGE:
                 raise LocalProtocolError(f"{clip(event.type, 80)!r} is larger than the stream takes")
@@ -129,7 +132,6 @@ class NatsBus:
         while True:
             try:
                 messages = await self._pulling.next()
-                self._connection.outage.end()
                 with self._connection.in_our_words("be answered"):
                     await self._hand_over(messages, receive)
             except BusUnavailable as error:
@@ -143,14 +145,21 @@ class NatsBus:
                 warn("loop_cancelled", loop="bus")
 
     async def _begin_again(self) -> None:
-        """Mend what somebody has removed, or what no more comes through."""
-        with suppress(BusUnavailable, ConfigError):
-            self._connection.must_be_up()
-            await provide(self._connection, self._namespace, self._consumer)
+        """Connect anew, and mend what somebody has removed."""
+        try:
+            await self._connection.close()
+            await self.open()
             await self._pulling.begin()
+        except BusUnavailable:
+            return
+        except ConfigError as error:
+            self._unusable.begin(error)
+            return
+        self._unusable.end()
+        self._connection.outage.end()
 
     async def _hand_over(self, messages: Sequence[Msg], receive: Receive) -> None:
-        taken: list[Msg] = []
+        taken = self._in_hand = []
         events: list[EventEnvelope] = []
         for message in messages:
             event = self._read(message)
@@ -169,6 +178,14 @@ class NatsBus:
             self._intake.end()
             for message in taken:
                 await message.ack()
+        self._in_hand = []
+
+    async def _give_back(self) -> None:
+        """Leave to others at once what this process had in hand."""
+        with suppress(BusUnavailable), self._connection.in_our_words("take back"):
+            await self._pulling.end()
+            for message in (*self._in_hand, *self._pulling.take_all()):
+                await message.nak()
 
     def _read(self, message: Msg) -> EventEnvelope | None:
         """Return the event; None for what is none. Permissions are given by subjects, so an event that says something

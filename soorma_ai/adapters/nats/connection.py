@@ -1,8 +1,8 @@
-"""The connection to NATS, which comes back by itself."""
+"""The connection to NATS. When anything is wrong with it, it is made anew, which is the one way back."""
 
 import asyncio
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncGenerator, Callable, Generator, Sequence
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 from nats.aio.client import Client
 from nats.errors import AuthorizationError, Error, NoRespondersError
@@ -14,27 +14,31 @@ from soorma_ai.adapters.nats.outage import Outage
 from soorma_ai.errors import BusUnavailable, ConfigError
 
 CONNECTS_WITHIN = 5.0
-RECONNECTS_EVERY = 1
 CLOSES_WITHIN = 2.0
 
 
 class Connection:
-    """`url` is what is shown of the servers, without a password. `on_back` is called after each reconnection."""
+    """`url` is what is shown of the servers, without a password. `on_loss` is called when the server has gone."""
 
     def __init__(self, servers: Sequence[str], url: str) -> None:
-        self.client = Client()
         self.url = url
         self.outage = Outage("bus", url)
-        self.on_back: Callable[[], None] = lambda: None
+        self.on_loss: Callable[[], None] = lambda: None
         self._servers = list(servers)
+        self._limits: set[asyncio.Timeout] = set()
         self._last_fault: Exception | None = None
-        self._is_up = False
-        self._is_closed = False
-        self.streams: Streams = JetStreamContext(self.client)
-        self.listening: Listening = self.client
+        self._is_ours_to_close = False
+        self._take(Client())
+
+    def _take(self, client: Client) -> None:
+        self.client = client
+        self.streams: Streams = JetStreamContext(client)
+        self.listening: Listening = client
 
     async def open(self) -> None:
         """Raise ConfigError for a server that lets us not in or is too old, BusUnavailable for one that is away."""
+        self._take(Client())
+        self._is_ours_to_close, self._last_fault = False, None
         try:
             async with asyncio.timeout(CONNECTS_WITHIN):
                 await self.client.connect(
@@ -42,10 +46,10 @@ class Connection:
                     name="soorma_ai",
                     error_cb=self._note_fault,
                     disconnected_cb=self._lost,
-                    reconnected_cb=self._back,
+                    allow_reconnect=False,
+                    max_reconnect_attempts=1,
+                    reconnect_time_wait=0,
                     connect_timeout=2,
-                    reconnect_time_wait=RECONNECTS_EVERY,
-                    max_reconnect_attempts=-1,
                     ping_interval=10,
                 )
         except (Error, OSError) as error:
@@ -58,12 +62,11 @@ class Connection:
             raise BusUnavailable(
                 f"NATS at {self.url} does not answer: {fault or 'no server there'}; start it, or give another bus URL"
             ) from error
-        self._is_up = True
         version = self.client.connected_server_version
         check_server((version.major, version.minor), self.url)
 
     async def close(self) -> None:
-        self._is_closed = True
+        self._is_ours_to_close = True
         with suppress(Error, OSError):
             async with asyncio.timeout(CLOSES_WITHIN):
                 await self.client.close()
@@ -73,19 +76,23 @@ class Connection:
         with suppress(Error, OSError):
             await self.client.flush(timeout=int(CLOSES_WITHIN))
 
-    async def renew(self) -> None:
-        """Connect anew when the server is silent."""
-        with suppress(Error, OSError):
-            await self.client.force_reconnect()
-
-    @property
-    def is_up(self) -> bool:
-        """Tell whether what is sent is answered: only then does a server know, after a reconnection, what we hear."""
-        return self._is_up and self.client.is_connected
-
     def must_be_up(self) -> None:
-        if not self.is_up:
+        if not self.client.is_connected:
             raise BusUnavailable(f"NATS at {self.url} is away: {self._last_fault or 'the connection is lost'}")
+
+    @asynccontextmanager
+    async def unless_lost(self) -> AsyncGenerator[None]:
+        """Raise BusUnavailable as soon as the connection is lost, with which answers are that are on their way."""
+        self.must_be_up()
+        limit = asyncio.timeout(None)
+        try:
+            async with limit:
+                self._limits.add(limit)
+                yield
+        except TimeoutError as error:
+            raise BusUnavailable(f"the connection to NATS at {self.url} was lost before it answered") from error
+        finally:
+            self._limits.discard(limit)
 
     @contextmanager
     def in_our_words(self, what: str) -> Generator[None]:
@@ -101,14 +108,12 @@ class Connection:
         self._last_fault = error
 
     async def _lost(self) -> None:
-        self._is_up = False
-        if not self._is_closed:
-            self.outage.begin(self._last_fault or "the connection is lost")
-
-    async def _back(self) -> None:
-        self._is_up, self._last_fault = True, None
-        self.outage.end()
-        self.on_back()
+        if self._is_ours_to_close:
+            return
+        self.outage.begin(self._last_fault or "the connection is lost")
+        for limit in self._limits:
+            limit.reschedule(0)
+        self.on_loss()
 
 
 def _is_refused(error: Exception) -> bool:

@@ -13,11 +13,12 @@ from soorma_ai.errors import BusUnavailable
 BATCH = 256
 MOST_BYTES = 16 * 2**20
 REQUEST_ENDS_AFTER = 20.0
-HEARTBEAT = 2.0
+HEARTBEAT = 1.0
 SILENCE = 3 * HEARTBEAT
 
 _SECOND = 10**9
-_HEARTBEAT_STATUS = "100"
+# By their numbers or, where many share one, by their words.
+_SAYS_NOTHING = ("100", "Batch Completed")
 _REQUEST_IS_OVER = ("408", "Message Size Exceeds MaxBytes")
 
 
@@ -36,21 +37,23 @@ class Pulling:
         self._fault: str | None = None
 
     async def begin(self) -> None:
-        """Listen anew. What came and was not handed out comes again."""
-        client = self._connection.client
+        """Listen, on this connection."""
         with self._connection.in_our_words("be listened to"):
-            if self._subscription is not None:
-                await self._subscription.unsubscribe()
-            self._inbox = client.new_inbox()
+            self._inbox = self._connection.client.new_inbox()
             self._subscription = await self._connection.listening.subscribe(
                 self._inbox, cb=self._take, pending_bytes_limit=0
             )
-        self._came.clear()
         self._open, self._fault = 0, None
 
-    def ask_again(self) -> None:
-        """Forget the request that the server may have forgotten."""
-        self._open = 0
+    async def end(self) -> None:
+        """Listen no more, so that nothing is sent here that others could take."""
+        if self._subscription is not None:
+            await self._subscription.unsubscribe()
+            self._subscription = None
+
+    def give_up(self) -> None:
+        """Let whoever waits know that nothing comes any more."""
+        self._fault = "the connection is lost"
         self._news.set()
 
     async def next(self) -> list[Msg]:
@@ -59,10 +62,15 @@ class Pulling:
             if self._open <= 0:
                 await self._ask()
             await self._hear()
-        found = list(self._came)
-        self._came.clear()
+        found = self.take_all()
         if self._open <= 0:
             await self._ask()
+        return found
+
+    def take_all(self) -> list[Msg]:
+        """Return what has come and was not handed out."""
+        found = list(self._came)
+        self._came.clear()
         return found
 
     async def _hear(self) -> None:
@@ -70,13 +78,10 @@ class Pulling:
             async with asyncio.timeout(SILENCE):
                 await self._news.wait()
         except TimeoutError as error:
-            self._open = 0
-            await self._connection.renew()
             raise BusUnavailable(f"NATS at {self._connection.url} is silent") from error
         self._news.clear()
         if self._fault is not None:
-            fault, self._fault, self._open = self._fault, None, 0
-            raise BusUnavailable(f"NATS at {self._connection.url} ended a request: {fault}")
+            raise BusUnavailable(f"NATS at {self._connection.url} ended a request: {self._fault}")
 
     async def _ask(self) -> None:
         self._connection.must_be_up()
@@ -99,6 +104,6 @@ class Pulling:
             status, said = headers.get("Status", ""), headers.get("Description", "").strip()
             if status in _REQUEST_IS_OVER or said in _REQUEST_IS_OVER:
                 self._open = 0
-            elif status != _HEARTBEAT_STATUS:
+            elif status not in _SAYS_NOTHING and said not in _SAYS_NOTHING:
                 self._fault = f"{status} {said}"
         self._news.set()
