@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from contextlib import suppress
 
-from soorma_ai.core.arrival.arrival import refusal_of
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.letters import cannot_arrive
@@ -91,6 +90,9 @@ def tell(signals: Signals, arrival: Arrival) -> None:
 async def _set_aside(services: Services, event: EventEnvelope, error: Exception) -> None:
     """Make a dead letter of an event that would fail whenever it came, and tell whoever asked for it. If that fails
     too, the event is sent or brought again."""
+    # The rules for what arrives are the store's, and loaded with it.
+    from soorma_ai.core.arrival.arrival import refusal_of
+
     reason, now = cannot_arrive(error), services.clock.now()
     bug = None if isinstance(error, SoormaError) else error
     warn("event_set_aside", bug=bug, event_type=event.type, event_id=event.id, reason=reason)

@@ -14,12 +14,9 @@ here. `journal.is_raw`: the value is what the raw text says.
 `api_key`: what is revoked is a column, so that no key is read to end it.
 
 `agent.revision` is another one after each change of its body.
-
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
-`store`: the name of this store among those that share a broker, once there was one.
-
-`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
+`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """
 
 from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
@@ -387,7 +384,6 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
-
 CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT NOT NULL) STRICT;
 
 {MEMO_TABLES}
