@@ -41,7 +41,7 @@ def test_a_stream_that_would_lose_events_is_refused_with_what_to_do() -> None:
 
 
 def test_a_consumer_that_gives_up_is_refused() -> None:
-    wanted = consumer_config("one")
+    wanted = consumer_config("soorma", "one")
     with pytest.raises(ConfigError, match="max_deliver is 3, wanted is -1"):
         check_config("consumer", wanted.evolve(max_deliver=3), wanted, "remove it")
 

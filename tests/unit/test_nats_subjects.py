@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from soorma_ai.adapters.nats.subjects import subject_of, token
+from soorma_ai.adapters.nats.subjects import subject_of, subjects_of, token
 from soorma_ai.domain.events import EventEnvelope, EventTopic
 from soorma_ai.testing.clock import START
 
@@ -39,8 +39,10 @@ def test_every_name_comes_back_from_its_token(name: str) -> None:
     assert (unquote(made, errors="surrogatepass") if name else "%") == (name or made)
 
 
-def test_a_subject_says_tenant_topic_and_type() -> None:
+def test_a_subject_says_store_tenant_topic_and_type() -> None:
     event = EventEnvelope(
         id="1", source="s", type="order.placed", topic=EventTopic.BUSINESS_FACTS, time=START, tenant_id="a.b"
     )
-    assert subject_of("soorma", event) == "soorma.a%2Eb.business-facts.order%2Eplaced"
+    assert subject_of("soorma", "s-1", event) == "soorma.s-1.a%2Eb.business-facts.order%2Eplaced"
+    assert subjects_of("soorma", "s.1") == "soorma.s%2E1.>"
+    assert subjects_of("soorma") == "soorma.>"

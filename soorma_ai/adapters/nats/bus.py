@@ -56,7 +56,8 @@ class NatsBus:
     def __init__(self, servers: Sequence[str], namespace: str, url: str, store_id: str) -> None:
         self._connection = Connection(servers, url)
         self._namespace = namespace
-        self._consumer = consumer_config(store_id)
+        self._store_id = store_id
+        self._consumer = consumer_config(namespace, store_id)
         self._pulling = Pulling(self._connection, namespace, consumer_name(store_id))
         self._sending = Outage("bus_sending", url)
         self._intake = Outage("bus_intake", url)
@@ -101,7 +102,7 @@ class NatsBus:
 
     def _parcel(self, event: EventEnvelope) -> Parcel:
         """Raise LocalProtocolError for an event that no server takes of us."""
-        subject, name = subject_of(self._namespace, event), clip(event.type, 80)
+        subject, name = subject_of(self._namespace, self._store_id, event), clip(event.type, 80)
         parcel = Parcel(subject, event.to_json().encode(), {Header.MSG_ID.value: token(event.id)})
         most = self._connection.client.max_payload
         if parcel.size > most:
@@ -192,7 +193,7 @@ class NatsBus:
         else than its subject is none either."""
         try:
             event = EventEnvelope.from_json(message.data)
-            wanted = subject_of(self._namespace, event)
+            wanted = subject_of(self._namespace, self._store_id, event)
             if wanted != message.subject:
                 raise RemoteProtocolError(f"an event of {wanted} was published under another subject")
         except RemoteProtocolError as error:

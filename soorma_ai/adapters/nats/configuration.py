@@ -15,12 +15,12 @@ from nats.js.api import (
     StreamConfig,
 )
 
-from soorma_ai.adapters.nats.subjects import subjects_of
+from soorma_ai.adapters.nats.subjects import subjects_of, token
 from soorma_ai.errors import ConfigError
 
 # The first whose writes can be made to last through a loss of power (`sync_interval: always`).
 OLDEST_SERVER = (2, 10)
-# A store that is away for longer misses what others sent, and what it sent itself stands in its outbox.
+# What a store sent stands in its outbox until it has arrived, so one that is away for longer loses nothing.
 KEPT = timedelta(days=30)
 # Shorter than a sweep waits before it sends again what has not arrived, which must not be taken for a duplicate.
 DUPLICATES_KNOWN = timedelta(seconds=20)
@@ -47,15 +47,18 @@ def stream_config(namespace: str) -> StreamConfig:
 
 
 def consumer_name(store_id: str) -> str:
-    return f"store-{store_id}"
+    """Return a name that a server takes, whatever the id is."""
+    return f"store-{token(store_id)}"
 
 
-def consumer_config(store_id: str) -> ConsumerConfig:
-    """Return the consumer that all processes of a store share."""
+def consumer_config(namespace: str, store_id: str) -> ConsumerConfig:
+    """Return the consumer that all processes of a store share. It brings what this store sends, and nothing of others
+    in its namespace."""
     return ConsumerConfig(
         durable_name=consumer_name(store_id),
         deliver_policy=DeliverPolicy.ALL,
         ack_policy=AckPolicy.EXPLICIT,
+        filter_subject=subjects_of(namespace, store_id),
         ack_wait=ACK_WAIT.total_seconds(),
         max_deliver=-1,
         max_ack_pending=MOST_UNACKED,

@@ -49,5 +49,5 @@ async def _provide_consumer(connection: Connection, namespace: str, wanted: Cons
         found = await streams.consumer_info(namespace, name)
     except NotFoundError:
         found = await streams.add_consumer(namespace, wanted)
-    remedy = "remove it while no process of its store runs: what the store sent comes again, what others sent is lost"
+    remedy = "remove it: what its store sent and has not got is sent again"
     check_config(f"consumer {name!r} of stream {namespace!r} at {connection.url}", found.config, wanted, remedy)

@@ -17,11 +17,11 @@ def token(name: str) -> str:
     return quote(name, safe="", errors="surrogatepass").replace(".", "%2E") or _EMPTY
 
 
-def subject_of(namespace: str, event: EventEnvelope) -> str:
-    """Return `namespace.tenant.topic.type`."""
-    return ".".join((namespace, token(event.tenant_id), token(event.topic), token(event.type)))
+def subject_of(namespace: str, store_id: str, event: EventEnvelope) -> str:
+    """Return `namespace.store.tenant.topic.type`."""
+    return ".".join((namespace, *map(token, (store_id, event.tenant_id, event.topic, event.type))))
 
 
-def subjects_of(namespace: str) -> str:
-    """Return the pattern of all subjects of a namespace."""
-    return f"{namespace}.>"
+def subjects_of(namespace: str, store_id: str | None = None) -> str:
+    """Return the pattern of all subjects of a namespace, or of those of one store in it."""
+    return f"{namespace}.>" if store_id is None else f"{namespace}.{token(store_id)}.>"
