@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from bus_kit import Broker, Receiver, send
 from nats.aio.client import Client
+from nats.aio.msg import Msg
 from nats.js.client import JetStreamContext
 from nats_server import NatsServer
 from store_kit import event
@@ -259,4 +260,53 @@ async def test_a_server_that_lets_us_not_in_or_has_no_jetstream_is_told(tmp_path
         with pytest.raises(ConfigError, match=told) as error:
             await bus.open()
         assert person.partition(":")[2] not in str(error.value)
+    server.stop()
+
+
+async def test_a_client_of_one_tenant_can_neither_read_nor_send_what_is_anothers(tmp_path: Path) -> None:
+    settings = tmp_path / "nats.conf"
+    settings.write_text(
+        """
+        authorization { users: [
+            {user: platform, password: p},
+            {user: acme, password: a, permissions: {
+                publish: "soorma.*.acme.>", subscribe: ["soorma.*.acme.>", "_INBOX.>"]
+            }}
+        ] }
+        """
+    )
+    server = NatsServer(tmp_path / "nats", "-c", str(settings))
+    server.start()
+    address = server.url.removeprefix("nats://")
+    bus, receiver = NatsBus([f"nats://platform:p@{address}"], "soorma", server.url, "one"), Receiver()
+    await bus.open()
+    await bus.subscribe(receiver)
+    complaints: list[str] = []
+    read: list[str] = []
+
+    async def complain(error: Exception) -> None:
+        complaints.append(str(error))
+
+    async def note(message: Msg) -> None:
+        read.append(message.subject)
+
+    acme = Client()
+    await acme.connect(f"nats://acme:a@{address}", error_cb=complain)
+    await acme.subscribe("soorma.>", cb=note)
+    await acme.subscribe("soorma.*.acme.>", cb=note)
+    await acme.flush()
+    others, own = event("others", tenant="globex"), event("own", tenant="acme")
+    await acme.publish(subject_of("soorma", "one", others), others.to_json().encode())
+    await acme.publish("$JS.API.CONSUMER.MSG.NEXT.soorma.store-one", b"1", "_INBOX.mine")
+    await acme.publish(subject_of("soorma", "one", own), others.to_json().encode())
+    await acme.publish(subject_of("soorma", "one", own), own.to_json().encode())
+    await acme.flush()
+    await send(bus, event("secret", tenant="globex"))
+    await receiver.has("own", "secret")
+    await acme.flush()
+    assert set(receiver.counted) == {"own", "secret"}
+    assert {subject.split(".")[2] for subject in read} == {"acme"}
+    assert len(complaints) == 3
+    await acme.close()
+    await bus.close()
     server.stop()
