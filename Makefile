@@ -42,7 +42,7 @@ endef
 
 # Each test has a namespace of its own on a real server.
 run_nats = SOORMA_TEST_BUS=nats $(pytest) $(1) $(ARGS)
-NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py tests/flow/test_nats.py
+NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
