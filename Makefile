@@ -5,7 +5,7 @@ MAKEFLAGS += --no-print-directory
 .NOTPARALLEL:
 
 PYTHON := .venv/bin/python
-EXTRAS := llm,cassettes,server,a2a
+EXTRAS := llm,cassettes,server,a2a,nats
 ARGS ?=
 PLANS ?= ../shared/data/plans-dev
 RATE ?= 0.25
@@ -40,9 +40,13 @@ if strace -o /dev/null true >/dev/null 2>&1; then $(pytest) $(ARGS); else \
 	ALLOW_SKIP=1 $(pytest) $(ARGS); fi
 endef
 
+# Each test has a namespace of its own on a real server.
+run_nats = SOORMA_TEST_BUS=nats $(pytest) $(1) $(ARGS)
+NATS_SAMPLE := tests/flow/test_decisions.py tests/flow/test_joins.py
+
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash crash-remote bench docs clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst nats crash crash-remote bench docs clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -61,6 +65,7 @@ check: .make/dev ## the gate: lint, format, types, walls, tests
 	.venv/bin/lint-imports --no-logo
 	@$(run_tests)
 	@$(run_worst)
+	@$(call run_nats,$(NATS_SAMPLE))
 
 record: .make/dev ## cassettes anew from the real models, whose key is in the environment
 	$(PYTHON) examples/record.py --live $(ARGS)
@@ -87,6 +92,9 @@ fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by
 
 worst: .make/dev ## the flow tests where every event comes twice and nothing is remembered
 	@$(run_worst)
+
+nats: .make/dev ## the flow tests over a NATS server, which the test group brings
+	@$(call run_nats,tests/flow)
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)

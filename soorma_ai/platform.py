@@ -16,7 +16,7 @@ from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, Server, hide_password, read_server, read_settings, sqlite_path
+from soorma_ai.settings import Server, nats_url, read_server, read_settings, sqlite_path
 
 
 class Platform(Client):
@@ -48,11 +48,7 @@ class Platform(Client):
         self.person = Person()
         self._open_services = None
         self._settings = read_settings(store_url, bus_url)
-        if self._settings.bus_url != DEFAULT_BUS_URL:
-            raise ConfigError(
-                f"bus_url={hide_password(self._settings.bus_url)!r}: this version has the bus of one process; "
-                f"leave it out, or give {DEFAULT_BUS_URL!r}"
-            )
+        nats_url(self._settings.bus_url)
         if store is None:
             sqlite_path(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder

@@ -17,6 +17,9 @@ TOKEN = "SOORMA_TOKEN"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
+DEFAULT_NAMESPACE = "soorma"
+
+_NATS_URL = re.compile(r"(nats|tls)://(?:([^@/]+@))?([^@/,\s]+(?:,[^@/,\s]+)*)(?:/([A-Za-z0-9_-]+)?)?")
 
 
 @dataclass(frozen=True)
@@ -90,6 +93,31 @@ def names_server() -> bool:
 def hide_password(url: str) -> str:
     """Return the URL without user and password, for messages, which end up in logs."""
     return re.sub(r"://.*@", "://***@", url)
+
+
+@dataclass(frozen=True)
+class NatsUrl:
+    """`servers` are URLs of the servers of one cluster. What is sent in one namespace is seen in no other."""
+
+    servers: tuple[str, ...] = field(repr=False)
+    namespace: str
+
+
+def nats_url(bus_url: str) -> NatsUrl | None:
+    """Read `nats://[USER:PASSWORD@]HOST[:PORT][,HOST[:PORT]...][/NAMESPACE]`, or the same with `tls`; None for the bus
+    of one process. Raise ConfigError for anything else."""
+    if bus_url == DEFAULT_BUS_URL:
+        return None
+    found = _NATS_URL.fullmatch(bus_url)
+    if found is None:
+        raise ConfigError(
+            f"bus_url={hide_password(bus_url)!r}: give {DEFAULT_BUS_URL!r}, the bus of one process, or "
+            "nats://HOST:PORT/NAMESPACE, where a namespace is letters, digits, - and _, by default "
+            f"{DEFAULT_NAMESPACE!r}"
+        )
+    scheme, person, hosts, namespace = found.groups(default="")
+    servers = tuple(f"{scheme}://{person}{host}" for host in hosts.split(","))
+    return NatsUrl(servers, namespace or DEFAULT_NAMESPACE)
 
 
 def sqlite_path(store_url: str) -> Path | None:

@@ -43,11 +43,13 @@ class Bus(Protocol):
         ...
 
     async def publish(self, events: Sequence[EventEnvelope]) -> None:
-        """Return when the bus has taken them all. Raise BusUnavailable."""
+        """Return when the bus has taken them all. Raise BusUnavailable, after telling the log, once until it is back;
+        and LocalProtocolError where one is among them that it can never carry. Some may have been taken then."""
         ...
 
     async def subscribe(self, receive: Callable[[Sequence[EventEnvelope]], Awaitable[None]]) -> None:
-        """`receive` returning is the ack; raising means: bring these again."""
+        """Bring events, as many at a time as there are. `receive` returning is the ack; raising means: bring these
+        again. Where it is a broker, subscribers of one store share what comes."""
         ...
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Removal of what is over, and of what is somebody's."""
+"""Removal of what is over, and of what is somebody's; and the name of the store itself."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,6 +9,10 @@ from soorma_ai.ports.rows import Forgotten, Pruned
 
 
 class Upkeep(Protocol):
+    async def store_id(self, fresh: str) -> str:
+        """The name of this store among others, which it keeps; the first that asks gives it `fresh`."""
+        ...
+
     async def tenants(self) -> list[str]:
         """Tenants of which there is any event, by name; it costs so many looks as there are tenants."""
         ...

@@ -294,6 +294,9 @@ class SqliteAudit(Part):
 class SqliteUpkeep(Part):
     begin_forgetting = writing(forgetting.begin)
 
+    async def store_id(self, fresh: str) -> str:
+        return await self.database.write(lambda db: _store_id(db, fresh))
+
     async def forget(self, limit: int, tenant_id: str | None = None, user_id: str | None = None) -> Forgotten:
         batch = partial(forgetting.go_on, limit=limit, tenant_id=tenant_id, user_id=user_id)
         return await self.database.write(lambda db: _removing(db, batch), is_long=True)
@@ -367,6 +370,11 @@ class SqliteStore:
 
 def _users_of(events: Iterable[EventEnvelope]) -> set[tuple[str, str]]:
     return {(event.tenant_id, event.user_id) for event in events}
+
+
+def _store_id(db: Connection, fresh: str) -> str:
+    db.execute("INSERT INTO store (only_one, id) VALUES (1, ?) ON CONFLICT DO NOTHING", (fresh,))
+    return db.execute("SELECT id FROM store").fetchone()[0]
 
 
 def _recover(db: Connection, now: datetime) -> None:

@@ -213,6 +213,7 @@ STEPS: dict[int, tuple[str, ...]] = {
     ),
     7: statements_of("shelf", "memo", "memo_text", "memo_word", "memo_signs", "memo_numbers", "forgetting"),
     8: statements_of("prompt_part"),
+    9: statements_of("store"),
 }
 
 

@@ -17,13 +17,13 @@ here. `journal.is_raw`: the value is what the raw text says.
 
 `memory`: a row whose body is NULL is a deleted key. What was appended to a list stands in `memory_item`.
 
-`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
+`outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it. `store.id`: its name at a broker.
 """
 
 from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
 from soorma_ai.adapters.sqlite.file.model_tables import MODEL_TABLES
 
-VERSION = 9
+VERSION = 10
 APPLICATION_ID = 0x536F6F72
 
 
@@ -376,6 +376,7 @@ CREATE TABLE audit (
 ) STRICT;
 CREATE INDEX audit_tenant ON audit (tenant, seq);
 CREATE INDEX audit_age ON audit (tenant, at);
+CREATE TABLE store (only_one INTEGER PRIMARY KEY CHECK (only_one = 1), id TEXT NOT NULL) STRICT;
 
 {MODEL_TABLES}
 {MEMO_TABLES}
