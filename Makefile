@@ -29,8 +29,8 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 # The tests start hundreds of processes, and each would compile the package anew.
 unexport PYTHONDONTWRITEBYTECODE
 
-# A worker for each core; a few chosen tests run sooner without any.
-WORKERS ?= $(if $(ARGS),0,auto)
+# One worker more than there are cores, since tests wait for processes too; a few chosen ones run sooner without any.
+WORKERS ?= $(if $(ARGS),0,$(shell python3 -c 'import os; print((os.cpu_count() or 1) + 1)' 2>/dev/null || echo auto))
 pytest = $(PYTHON) -m pytest -n $(WORKERS) --dist worksteal
 
 # By strace the crash proof kills and errs at system calls. Where it does not work, the tests go without, and say so.
