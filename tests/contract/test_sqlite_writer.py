@@ -13,7 +13,7 @@ import pytest
 from store_kit import NOW, agent, claimed, do, event, handed, in_line, opened, plan, step, unsent_ids
 from test_store_answers import answered_at_once
 
-from soorma_ai.adapters.sqlite import registering
+from soorma_ai.adapters.sql import registering
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteStore

@@ -8,12 +8,12 @@ from typing import Any, TypeVar
 
 from ledger import Outside
 
-from soorma_ai.adapters.sqlite import arrivals, effects, firing
+from soorma_ai.adapters.sql import arrivals, effects, firing
+from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.database import Part
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.store import SqlitePlans, SqliteQueue, SqliteStore
-from soorma_ai.adapters.sqlite.tables import behind, budget, expectations, inbox
-from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.effects import Publish
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, ExpectationStatus

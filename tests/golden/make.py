@@ -22,8 +22,8 @@ from situations import Halts, Shop
 
 from soorma_ai import Platform
 from soorma_ai.adapters.local_bus import LocalBus
+from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sqlite.store import SqliteQueue, SqliteStore
-from soorma_ai.adapters.sqlite.tables import budget
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.ports import StoredEvent, Work
 from soorma_ai.testing.clock import VirtualClock

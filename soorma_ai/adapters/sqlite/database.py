@@ -9,13 +9,13 @@ from pathlib import Path
 from types import CoroutineType
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from soorma_ai.adapters.sqlite import arrivals
+from soorma_ai.adapters.sql import arrivals
+from soorma_ai.adapters.sql.tables import identity
+from soorma_ai.adapters.sql.tables.registry import Known, Routes
 from soorma_ai.adapters.sqlite.file import files
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.adapters.sqlite.file.writer import Writer
-from soorma_ai.adapters.sqlite.tables import identity
-from soorma_ai.adapters.sqlite.tables.registry import Known, Routes
 from soorma_ai.domain.expectations import Arrival
 from soorma_ai.domain.identity import AuditEntry
 from soorma_ai.errors import LocalProtocolError, SoormaError, StoreUnavailable

@@ -6,15 +6,15 @@ from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from soorma_ai.adapters.sqlite import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
+from soorma_ai.adapters.sql import arrivals, consequences, effects, firing, forgetting, registering, retention, sweep
+from soorma_ai.adapters.sql.tables import behind, budget, identity, inbox, memory, memos, registry, tasks
+from soorma_ai.adapters.sql.tables import dead_letters as letters
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import expectations as expected
+from soorma_ai.adapters.sql.tables import plans as pursued
+from soorma_ai.adapters.sql.tables import timers as timer_rows
 from soorma_ai.adapters.sqlite.database import Database, Part, reading, writing
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import behind, budget, identity, inbox, memory, memos, registry, tasks
-from soorma_ai.adapters.sqlite.tables import dead_letters as letters
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations as expected
-from soorma_ai.adapters.sqlite.tables import plans as pursued
-from soorma_ai.adapters.sqlite.tables import timers as timer_rows
 from soorma_ai.domain.effects import Declare, Effect, Schedule
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Arrival, Expectation

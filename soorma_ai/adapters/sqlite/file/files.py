@@ -6,10 +6,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
+from soorma_ai.adapters.sql.schema import APPLICATION_ID, VERSION
 from soorma_ai.adapters.sqlite.file.connection import BUSY_MS, Connection
 from soorma_ai.adapters.sqlite.file.faults import mapped
 from soorma_ai.adapters.sqlite.file.migrations import migrate
-from soorma_ai.adapters.sqlite.file.schema import APPLICATION_ID, VERSION
 from soorma_ai.errors import ConfigError, NotFound
 
 C = TypeVar("C", bound=sqlite3.Connection)

@@ -4,7 +4,7 @@ import json
 import sqlite3
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
+from soorma_ai.adapters.sql.codec import add_row, epoch, moment
 from soorma_ai.domain import memory as domain
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import Json, compact

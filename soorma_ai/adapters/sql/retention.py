@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sql.codec import epoch
 from soorma_ai.domain.identity import AUDIT_KEPT
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError

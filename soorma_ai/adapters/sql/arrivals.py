@@ -7,15 +7,15 @@ from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
-from soorma_ai.adapters.sqlite.codec import moment
-from soorma_ai.adapters.sqlite.consequences import apply
+from soorma_ai.adapters.sql.codec import moment
+from soorma_ai.adapters.sql.consequences import apply
+from soorma_ai.adapters.sql.tables import dead_letters as letters
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks
+from soorma_ai.adapters.sql.tables import untaken as kept
+from soorma_ai.adapters.sql.tables.registry import Routes
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.adapters.sqlite.file.faults import in_our_words
-from soorma_ai.adapters.sqlite.tables import dead_letters as letters
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, registry, tasks
-from soorma_ai.adapters.sqlite.tables import untaken as kept
-from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of

@@ -3,10 +3,10 @@
 import logging
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import PLAN
+from soorma_ai.adapters.sql.codec import PLAN
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import inbox, memos, untaken
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import inbox, memos, untaken
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import ConfigError

@@ -9,7 +9,7 @@ import sqlite3
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import Codec, epoch
+from soorma_ai.adapters.sql.codec import Codec, epoch
 from soorma_ai.domain import memos as domain
 from soorma_ai.errors import LocalProtocolError
 

@@ -4,7 +4,7 @@ import sqlite3
 import sys
 from collections.abc import Iterable
 
-from soorma_ai.adapters.sqlite.codec import SUB_TASK, TASK, add_row
+from soorma_ai.adapters.sql.codec import SUB_TASK, TASK, add_row
 from soorma_ai.domain.effects import SaveSubTask, SaveTask
 from soorma_ai.domain.tasks import SubTaskInfo, TaskRecord
 from soorma_ai.errors import VersionConflict

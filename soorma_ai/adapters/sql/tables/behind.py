@@ -4,8 +4,8 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.tables.inbox import lost, seqs
+from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.tables.inbox import lost, seqs
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
 from soorma_ai.ports import LONGEST_RUN, Delivery

@@ -20,7 +20,7 @@ here. `journal.is_raw`: the value is what the raw text says.
 `outbox`: a row stays until its event has arrived; `sent_at` is when the bus took it.
 """
 
-from soorma_ai.adapters.sqlite.file.memo_tables import MEMO_TABLES
+from soorma_ai.adapters.sql.memo_tables import MEMO_TABLES
 
 VERSION = 8
 APPLICATION_ID = 0x536F6F72

@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import epoch
+from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
+from soorma_ai.adapters.sql.tables import memos
+from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
-from soorma_ai.adapters.sqlite.tables import memos
-from soorma_ai.adapters.sqlite.tables.events import USER
 from soorma_ai.core.arrival.endings import timer_of_plan
 from soorma_ai.core.arrival.untaken import timer_of_request
 from soorma_ai.ports import Forgotten

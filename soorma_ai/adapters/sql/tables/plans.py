@@ -6,8 +6,8 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import CHARGE, LIMITS, PLAN, STEP, STEPS, add_row, known
-from soorma_ai.adapters.sqlite.tables import expectations, memory
+from soorma_ai.adapters.sql.codec import CHARGE, LIMITS, PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sql.tables import expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation

@@ -4,7 +4,7 @@ import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import Codec, add_row, epoch, moment
+from soorma_ai.adapters.sql.codec import Codec, add_row, epoch, moment
 from soorma_ai.domain.identity import ApiKey, AuditEntry
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow

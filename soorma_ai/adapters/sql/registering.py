@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import REGISTRATION, epoch, moment
-from soorma_ai.adapters.sqlite.consequences import offer_changed
+from soorma_ai.adapters.sql.codec import REGISTRATION, epoch, moment
+from soorma_ai.adapters.sql.consequences import offer_changed
+from soorma_ai.adapters.sql.tables import registry
+from soorma_ai.adapters.sql.tables.registry import Routes
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import registry
-from soorma_ai.adapters.sqlite.tables.registry import Routes
 from soorma_ai.core.arrival import registering as rules
 from soorma_ai.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound

@@ -5,9 +5,9 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations
+from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import expectations
 from soorma_ai.domain.effects import Schedule
 from soorma_ai.domain.expectations import ExpectationStatus
 from soorma_ai.errors import LocalProtocolError

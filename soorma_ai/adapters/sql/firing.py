@@ -4,11 +4,11 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import moment
-from soorma_ai.adapters.sqlite.consequences import close
+from soorma_ai.adapters.sql.codec import moment
+from soorma_ai.adapters.sql.consequences import close
+from soorma_ai.adapters.sql.tables import events as log
+from soorma_ai.adapters.sql.tables import expectations, inbox, plans, timers
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import events as log
-from soorma_ai.adapters.sqlite.tables import expectations, inbox, plans, timers
 from soorma_ai.core.arrival.endings import plan_of_timer, remake_event
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationStatus

@@ -4,7 +4,7 @@ import sqlite3
 
 from pydantic_core import from_json
 
-from soorma_ai.adapters.sqlite.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row
+from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold

@@ -5,8 +5,8 @@ import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import epoch
-from soorma_ai.adapters.sqlite.tables.events import USER
+from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
 
 _WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"

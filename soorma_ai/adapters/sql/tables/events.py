@@ -9,7 +9,7 @@ from datetime import datetime
 
 from pydantic import ValidationError
 
-from soorma_ai.adapters.sqlite.codec import add_row, epoch, moment
+from soorma_ai.adapters.sql.codec import add_row, epoch, moment
 from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.people import NO_USER

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
-from soorma_ai.adapters.sqlite.codec import definition, moment, registration
+from soorma_ai.adapters.sql.codec import definition, moment, registration
 from soorma_ai.core.arrival.registering import Needs, events_of, is_live
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration

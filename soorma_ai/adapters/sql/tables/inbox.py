@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from soorma_ai.adapters.sqlite.codec import epoch, moment
+from soorma_ai.adapters.sql.codec import epoch, moment
+from soorma_ai.adapters.sql.tables import budget
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import budget
-from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.core.arrival.effects import LAST
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope

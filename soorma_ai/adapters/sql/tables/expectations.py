@@ -7,8 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import ANSWER, EXPECTATION, add_row, epoch, known, moment
-from soorma_ai.adapters.sqlite.tables import events as log
+from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, epoch, known, moment
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
 from soorma_ai.domain.events import EventTopic

@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sqlite.codec import epoch, known, moment
+from soorma_ai.adapters.sql.codec import epoch, known, moment
+from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.tables import events as log
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.letters import NOBODY, LetterStatus
 from soorma_ai.domain.plans import PlanStatus
