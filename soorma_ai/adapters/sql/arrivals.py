@@ -1,21 +1,19 @@
 """Events that come in: what stands about them in the tables, and what is done with them."""
 
 import logging
-import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.adapters.sql.codec import moment
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.consequences import apply
 from soorma_ai.adapters.sql.tables import dead_letters as letters
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks
 from soorma_ai.adapters.sql.tables import untaken as kept
 from soorma_ai.adapters.sql.tables.registry import Routes
-from soorma_ai.adapters.sqlite.file.connection import Connection
-from soorma_ai.adapters.sqlite.file.faults import in_our_words
 from soorma_ai.core.arrival import arrival, untaken
 from soorma_ai.core.arrival.arrival import Heard, Meaning, NamedRows
 from soorma_ai.core.arrival.effects import Effect, arrival_of
@@ -122,11 +120,11 @@ class _Arriving:
     def _apart(self, act: Callable[[], None]) -> Exception | None:
         """Return what went wrong, after all of it has been undone."""
         db, waiting = self._db, list(self._db.published)
-        done, stops = len(self._done), set(self._stops)
+        done, stops, place = len(self._done), set(self._stops), db.place()
         db.execute("SAVEPOINT event")
         fault: Exception | None = None
         try:
-            with in_our_words():
+            with self._db.in_our_words():
                 act()
         except TransientError:
             raise
@@ -134,6 +132,7 @@ class _Arriving:
             fault = error
             db.execute("ROLLBACK TO event")
             db.published[:] = waiting
+            db.give_back_since(place)
             del self._done[done:]
             self._stops = stops
         db.execute("RELEASE event")
@@ -158,7 +157,7 @@ class _Registered:
 
 
 def waiting_for_takers(
-    db: sqlite3.Connection,
+    db: Reader,
     tenant_id: str,
     now: datetime,
     *,
@@ -177,7 +176,7 @@ def waiting_for_takers(
     return found
 
 
-def _expected(db: sqlite3.Connection, request: EventEnvelope) -> Expectation | None:
+def _expected(db: Reader, request: EventEnvelope) -> Expectation | None:
     return expectations.find(db, request.correlation_id) if request.correlation_id is not None else None
 
 

@@ -1,6 +1,5 @@
 """Records as JSON text, moments as epoch seconds, rows by the names of their columns."""
 
-import sqlite3
 from datetime import UTC, datetime
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -8,6 +7,7 @@ from typing import Generic, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
+from soorma_ai.adapters.sql.connection import Reader, Rows
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.expectations import Expectation
 from soorma_ai.domain.history import JournalEntry, Step
@@ -78,10 +78,15 @@ def definition(text: str) -> EventDefinition:
     return EventDefinition.model_validate_json(text)
 
 
-def add_row(db: sqlite3.Connection, table: str, conflict: str = "", /, **row: object) -> sqlite3.Cursor:
+def add_row(db: Reader, table: str, conflict: str = "", /, **row: object) -> Rows:
     """Insert a row; `conflict` is the clause that says what is done where there is one already."""
     places = ", ".join("?" * len(row))
     return db.execute(f"INSERT INTO {table} ({', '.join(row)}) VALUES ({places}) {conflict}", tuple(row.values()))
+
+
+def behind(beginning: str) -> str:
+    """Return what comes after every text that begins so."""
+    return f"{beginning}{chr(0x10FFFF)}"
 
 
 def epoch(moment: datetime) -> float:

@@ -4,9 +4,9 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from typing import assert_never
 
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations, inbox, plans, registry, tasks, timers, untaken
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival import effects as decided
 from soorma_ai.core.arrival import endings, meeting
 from soorma_ai.domain.effects import Postpone, SavePlan, Schedule

@@ -5,9 +5,9 @@ from datetime import datetime
 from typing import assert_never
 
 from soorma_ai.adapters.sql import consequences, registering
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import behind, budget, expectations, inbox, memory, memos, plans, tasks, timers
 from soorma_ai.adapters.sql.tables import events as log
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.domain import effects as asked
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import Expectation

@@ -1,14 +1,13 @@
 """Timers that are due: each goes, what it guards expires, and its event is published."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import moment
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.consequences import close
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import expectations, inbox, plans, timers
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival.endings import plan_of_timer, remake_event
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.expectations import ExpectationStatus
@@ -31,7 +30,7 @@ def fire(db: Connection, now: datetime, limit: int) -> int:
     return fired
 
 
-def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> datetime | None:
+def next_due(db: Reader, agents: Sequence[str], after: datetime) -> datetime | None:
     due = [at for at in (timers.next_due(db), inbox.next_due(db, agents, after)) if at is not None]
     return moment(min(due)) if due else None
 

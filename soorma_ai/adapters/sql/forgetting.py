@@ -6,28 +6,25 @@ Pages are overwritten (`secure_delete`), and the words of the index are merged a
 """
 
 import json
-import sqlite3
-from collections.abc import Generator
-from contextlib import contextmanager
 from datetime import datetime
 from typing import Any
 
 from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.retention import REMOVE_EVENTS, REMOVE_PLANS, REMOVE_SOME
 from soorma_ai.adapters.sql.tables import memos
 from soorma_ai.adapters.sql.tables.events import USER
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival.endings import timer_of_plan
 from soorma_ai.core.arrival.untaken import timer_of_request
 from soorma_ai.ports import Forgotten
 
 TREES_AT_ONCE = 20
-MERGED_PAGES = 500
 _TREES, _EVENTS, _ASKED, _MEMOS, _WORDS = "trees", "events", "asked", "memos", "words"
 _NEXT = {_TREES: _EVENTS, _EVENTS: _ASKED, _ASKED: _MEMOS, _MEMOS: _WORDS}
 
 _ROOTS = "(SELECT value FROM json_each(:roots))"
 _PLANS = f"(SELECT plan_id FROM plan WHERE root_plan_id IN {_ROOTS})"
+_SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = "(SELECT value FROM json_each(:ids))"
 # Nothing of these trees can happen any more.
 _STOP = (
@@ -74,25 +71,15 @@ def go_on(db: Connection, limit: int, tenant_id: str | None = None, user_id: str
     """Remove about so many rows of this user, or of any who is to be forgotten; `is_done` when there is none."""
     row = db.execute(
         "SELECT tenant, user_id, stage, after_seq FROM forgetting "
-        "WHERE (:tenant IS NULL OR (tenant = :tenant AND user_id = :user)) LIMIT 1",
+        "WHERE (CAST(:tenant AS TEXT) IS NULL OR (tenant = :tenant AND user_id = :user)) LIMIT 1",
         {"tenant": tenant_id, "user": user_id},
     ).fetchone()
     if row is None:
         return Forgotten(is_done=True)
-    with _overwriting(db):
+    with db.overwriting():
         batch = _Batch(db, row[0], row[1], limit)
         batch.do(row[2], row[3])
     return Forgotten(batch.plans, batch.events, batch.memos)
-
-
-@contextmanager
-def _overwriting(db: sqlite3.Connection) -> Generator[None]:
-    ((before,),) = db.execute("PRAGMA secure_delete").fetchall()
-    db.execute("PRAGMA secure_delete = ON")
-    try:
-        yield
-    finally:
-        db.execute(f"PRAGMA secure_delete = {int(before)}")
 
 
 class _Batch:
@@ -169,11 +156,8 @@ class _Batch:
         return None
 
     def _merge_words(self, is_begun: int) -> None:
-        """Merge the index part by part, until no word that was removed stands in it."""
-        before = self._db.total_changes
-        pages = MERGED_PAGES if is_begun else -MERGED_PAGES
-        self._db.execute("INSERT INTO memo_text (memo_text, rank) VALUES ('merge', ?)", (pages,))
-        if is_begun and self._db.total_changes - before < 2:
+        """Go on until no word that was removed stands in the index."""
+        if not self._db.words.merge(self._db, is_begun=bool(is_begun)):
             self._done("DELETE FROM forgetting WHERE tenant = :tenant AND user_id = :user")
         else:
             self._keep_place(_WORDS, 1)
@@ -181,7 +165,7 @@ class _Batch:
     def _remove_seqs(self, seqs: list[int]) -> None:
         self.events += len(seqs)
         text = json.dumps(seqs)
-        ids = self._found("SELECT id FROM event WHERE seq IN (SELECT value FROM json_each(:seqs))", seqs=text)
+        ids = self._found(f"SELECT id FROM event WHERE seq IN {_SEQS}", seqs=text)
         names = [id for (id,) in ids]
         for statement in _OF_EVENTS:
             self._done(statement, ids=json.dumps(names))
@@ -189,7 +173,7 @@ class _Batch:
             [id for (id,) in self._found(f"SELECT id FROM expectation WHERE task_id IN {_IDS}", ids=json.dumps(names))]
         )
         self._drop_timers([timer_of_request(name) for name in names])
-        self._done("DELETE FROM outbox WHERE event_seq IN (SELECT value FROM json_each(:seqs))", seqs=text)
+        self._done(f"DELETE FROM outbox WHERE event_seq IN {_SEQS}", seqs=text)
         for statement in REMOVE_EVENTS:
             self._done(statement, seqs=text)
 

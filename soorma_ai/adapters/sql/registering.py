@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import REGISTRATION, epoch, moment
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.consequences import offer_changed
 from soorma_ai.adapters.sql.tables import registry
 from soorma_ai.adapters.sql.tables.registry import Routes
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival import registering as rules
 from soorma_ai.domain.registry import TAKEN, EventDefinition, Registration
 from soorma_ai.errors import ConfigError, LocalProtocolError, NotFound
@@ -24,12 +24,13 @@ def register(db: Connection, routes: Routes, registrations: Sequence[Registratio
         for definition in rules.definitions_of(one):
             _define(db, one, definition)
         db.executemany(
-            "INSERT OR IGNORE INTO taking (agent, topic, event_name) VALUES (?, ?, ?)",
+            "INSERT INTO taking (agent, topic, event_name) VALUES (?, ?, ?) ON CONFLICT DO NOTHING",
             [(one.agent, str(event.topic), event.event_name) for role, event in one.events if role in TAKEN],
         )
         db.execute(
-            "INSERT OR REPLACE INTO agent (agent, tenant, heartbeat, has_left, body, revision) "
-            f"VALUES (?, ?, ?, 0, ?, {_NEXT_REVISION})",
+            "INSERT INTO agent (agent, tenant, heartbeat, has_left, body, revision) "
+            f"VALUES (?, ?, ?, 0, ?, {_NEXT_REVISION}) ON CONFLICT (agent) DO UPDATE SET tenant = excluded.tenant, "
+            "heartbeat = excluded.heartbeat, has_left = 0, body = excluded.body, revision = excluded.revision",
             (one.agent, one.tenant_id, epoch(now), REGISTRATION.text(one)),
         )
     routes.forget()

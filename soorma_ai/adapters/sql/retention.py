@@ -5,13 +5,13 @@ a dead letter, an event on its way or kept for a wait to come), and while anothe
 """
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.domain.identity import AUDIT_KEPT
 from soorma_ai.domain.plans import PlanStatus
 from soorma_ai.errors import LocalProtocolError
@@ -54,7 +54,7 @@ _TENANTS = """
 """
 
 
-def tenants(db: sqlite3.Connection) -> list[str]:
+def tenants(db: Reader) -> list[str]:
     """Return them by name, each found by one look into an index."""
     return [tenant for (tenant,) in db.execute(_TENANTS)]
 
@@ -96,7 +96,7 @@ def _is_awaited(event: str) -> str:
             expectation.closed_at >= :before
             OR (
                 expectation.status = 'open'
-                AND coalesce(julianday(json_extract(expectation.rest, '$.deadline')) >= julianday(:before_text), 1)
+                AND coalesce(julianday(json_extract(expectation.rest, '$.deadline')) >= julianday(:before_text), true)
             )
         )
     )"""
@@ -156,8 +156,8 @@ _SIZE = f"""
 
 _FIRST = f"SELECT plan_id FROM plan WHERE plan_id IN {_ROOTS} ORDER BY {_CHANGED}, seq LIMIT 1"
 
-# What grows with a plan.
-_HISTORY = ("step", "journal", "expectation")
+# What grows with a plan, by its key.
+_HISTORY = {"step": "plan_id, ordinal", "journal": "seq", "expectation": "id"}
 REMOVE_PLANS = (
     f"DELETE FROM timer WHERE guards IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
     f"DELETE FROM wait_key WHERE expectation_id IN (SELECT id FROM expectation WHERE plan_id IN {_PLANS})",
@@ -166,11 +166,11 @@ REMOVE_PLANS = (
     *(f"DELETE FROM {table} WHERE root_plan_id IN {_ROOTS}" for table in ("budget", "plan")),
 )
 REMOVE_SOME = tuple(
-    f"DELETE FROM {table} WHERE rowid IN (SELECT rowid FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
-    for table in _HISTORY
+    f"DELETE FROM {table} WHERE ({key}) IN (SELECT {key} FROM {table} WHERE plan_id IN {_PLANS} LIMIT :limit)"
+    for table, key in _HISTORY.items()
 )
 
-_SEQS = "(SELECT value FROM json_each(:seqs))"
+_SEQS = "(SELECT CAST(value AS BIGINT) FROM json_each(:seqs))"
 _IDS = f"(SELECT id FROM event WHERE seq IN {_SEQS})"
 # Handlings, by the names under which those outside of any plan pay for their calls of a model.
 _HANDLINGS = f"""(
@@ -247,7 +247,7 @@ class _Place(NamedTuple):
             raise LocalProtocolError(f"{text!r} is no place to go on from; give `after` of the batch before") from error
 
 
-def prune(db: sqlite3.Connection, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
+def prune(db: Reader, old: Old, limit: int, after: str | None, *, dry_run: bool) -> Pruned:
     batch = _Batch(db, old, limit, dry_run)
     place = _Place(_TREES) if after is None else _Place.read(after)
     stages = {_TREES: batch.trees, _REQUESTS: batch.requests}
@@ -256,7 +256,7 @@ def prune(db: sqlite3.Connection, old: Old, limit: int, after: str | None, *, dr
 
 
 class _Batch:
-    def __init__(self, db: sqlite3.Connection, old: Old, limit: int, dry_run: bool) -> None:
+    def __init__(self, db: Reader, old: Old, limit: int, dry_run: bool) -> None:
         self._db = db
         self._limit = limit
         self._dry_run = dry_run

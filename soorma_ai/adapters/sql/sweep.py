@@ -4,9 +4,9 @@ import logging
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import PLAN
+from soorma_ai.adapters.sql.connection import Connection
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.adapters.sql.tables import inbox, memos, untaken
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival.endings import ARRIVES_WITHIN, set_going
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.errors import ConfigError
@@ -17,7 +17,7 @@ EXPIRED_AT_ONCE = 1_000
 _LOG = logging.getLogger("soorma_ai.store")
 
 STRANDED_PLANS = """
-    SELECT body FROM plan WHERE status IN ('pending', 'running', 'paused')
+    SELECT plan.body FROM plan WHERE status IN ('pending', 'running', 'paused')
         AND NOT EXISTS (SELECT 1 FROM expectation WHERE expectation.plan_id = plan.plan_id AND status = 'open'
             AND json_extract(expectation.rest, '$.branch_of') IS NULL)
         AND NOT EXISTS (

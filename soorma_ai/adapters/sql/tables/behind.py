@@ -1,10 +1,10 @@
 """Deliveries that stand in line behind one in hand, and may be handled with it: its lease covers them."""
 
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables.inbox import lost, seqs
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.errors import RemoteProtocolError
@@ -17,11 +17,12 @@ BEHIND = """
 
 _END = """
     UPDATE inbox SET state = 'done', ended_at = ?, attempt = attempt + 1, fence = fence + 1
-    WHERE seq IN (SELECT value FROM json_each(?)) AND state = 'blocked' AND fence = 0
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'blocked' AND fence = 0
 """
 
 _NOTE = """
-    UPDATE inbox SET fence = fence + 1 WHERE seq IN (SELECT value FROM json_each(?)) AND state = 'blocked'
+    UPDATE inbox SET fence = fence + 1
+    WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?)) AND state = 'blocked'
 """
 
 _MAY_HAVE_BEEN_IN_HAND = """
@@ -34,7 +35,7 @@ _MAY_HAVE_BEEN_IN_HAND = """
 _LEADING = "SELECT agent, owner FROM inbox WHERE state IN ('queued', 'leased') AND state = 'leased' AND fence = 1"
 
 
-def behind(db: sqlite3.Connection, delivery: Delivery, limit: int) -> list[Delivery]:
+def behind(db: Reader, delivery: Delivery, limit: int) -> list[Delivery]:
     found: list[Delivery] = []
     for seq, fence, body in db.execute(BEHIND, (delivery.agent, delivery.owner, limit)).fetchall():
         try:
@@ -47,19 +48,19 @@ def behind(db: sqlite3.Connection, delivery: Delivery, limit: int) -> list[Deliv
     return found
 
 
-def end(db: sqlite3.Connection, following: Sequence[Delivery], now: datetime) -> None:
+def end(db: Reader, following: Sequence[Delivery], now: datetime) -> None:
     """End what was handled with the head of its line. Raise LeaseLost when one of them stands behind it no more."""
     if following and db.execute(_END, (epoch(now), seqs(following))).rowcount != len(following):
         raise lost(following[0])
 
 
-def note_in_hand(db: sqlite3.Connection, in_vain: Sequence[Delivery]) -> None:
+def note_in_hand(db: Reader, in_vain: Sequence[Delivery]) -> None:
     """Note that these have been in hand, and are handled alone from now on."""
     if in_vain:
         db.execute(_NOTE, (seqs(in_vain),))
 
 
-def count_as_in_hand(db: sqlite3.Connection) -> None:
+def count_as_in_hand(db: Reader) -> None:
     """Note, before the leases of a dead owner are released, that whoever was in hand for the first time may have led
     those behind it. They are handled alone from now on, so that the one that ends the process is found."""
     for agent, owner in db.execute(_LEADING).fetchall():

@@ -1,10 +1,9 @@
 """Spending of a plan's tree, and the answers it was spent on."""
 
-import sqlite3
-
 from pydantic_core import from_json
 
 from soorma_ai.adapters.sql.codec import CHARGE, JOURNAL, LIMITS, SHOWING, add_row
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.domain.decisions import Showing
 from soorma_ai.domain.history import JournalEntry
 from soorma_ai.domain.limits import Charge, Limits, Spent, room_to_hold
@@ -18,20 +17,20 @@ _NEXT_CALL = """
 """
 
 
-def spent(db: sqlite3.Connection, root_plan_id: str) -> Spent:
+def spent(db: Reader, root_plan_id: str) -> Spent:
     row = db.execute(
         "SELECT actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = ?", (root_plan_id,)
     ).fetchone()
     return Spent(*row) if row else Spent()
 
 
-def spend_actions(db: sqlite3.Connection, root_plan_id: str, actions: int, at_most: int | None) -> None:
+def spend_actions(db: Reader, root_plan_id: str, actions: int, at_most: int | None) -> None:
     total = _add(db, root_plan_id, Spent(actions=actions))
     if at_most is not None and total > at_most:
         raise VersionConflict(f"plan tree {root_plan_id} has taken {total - actions} actions by now, of {at_most}")
 
 
-def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
+def reserve(db: Reader, charge: Charge, limits: Limits) -> None:
     used = spent(db, charge.root_plan_id)
     wanted = (
         ("max_llm_calls", used.llm_calls, charge.llm_calls, limits.max_llm_calls),
@@ -44,7 +43,7 @@ def reserve(db: sqlite3.Connection, charge: Charge, limits: Limits) -> None:
     _add(db, charge.root_plan_id, Spent(0, charge.llm_calls, charge.tokens, charge.cost_usd))
 
 
-def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
+def hold(db: Reader, plan_id: str) -> Charge | None:
     """Reserve the next call of a plan, as far as it is known and there is ample room for it. A plan that cannot be read
     has none, and is told of where it is needed."""
     row = db.execute(_NEXT_CALL, (plan_id,)).fetchone()
@@ -58,12 +57,12 @@ def hold(db: sqlite3.Connection, plan_id: str) -> Charge | None:
     return charge
 
 
-def let_go(db: sqlite3.Connection, held: Charge) -> None:
+def let_go(db: Reader, held: Charge) -> None:
     """Hold it no more."""
     _add(db, held.root_plan_id, Spent(0, -held.llm_calls, -held.tokens, -held.cost_usd))
 
 
-def settle(db: sqlite3.Connection, one: Settlement) -> None:
+def settle(db: Reader, one: Settlement) -> None:
     reserved, actual, entry, showing = one.reserved, one.actual, one.entry, one.showing
     difference = Spent(
         0, actual.llm_calls - reserved.llm_calls, actual.tokens - reserved.tokens, actual.cost_usd - reserved.cost_usd
@@ -76,24 +75,24 @@ def settle(db: sqlite3.Connection, one: Settlement) -> None:
         db.execute("INSERT INTO shown (plan_id, digest, body) VALUES (?, ?, ?) ON CONFLICT DO NOTHING", row)
 
 
-def journal(db: sqlite3.Connection, agent: str, cause_id: str) -> list[JournalEntry]:
+def journal(db: Reader, agent: str, cause_id: str) -> list[JournalEntry]:
     found = db.execute(
-        "SELECT body FROM journal WHERE agent = ? AND cause_id = ? ORDER BY ordinal", (agent, cause_id)
+        "SELECT journal.body FROM journal WHERE agent = ? AND cause_id = ? ORDER BY ordinal", (agent, cause_id)
     ).fetchall()
     return [JOURNAL.record(body) for (body,) in found]
 
 
-def decisions(db: sqlite3.Connection, plan_id: str) -> list[JournalEntry]:
-    found = db.execute("SELECT body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
+def decisions(db: Reader, plan_id: str) -> list[JournalEntry]:
+    found = db.execute("SELECT journal.body FROM journal WHERE plan_id = ? ORDER BY seq", (plan_id,)).fetchall()
     return [JOURNAL.record(body) for (body,) in found]
 
 
-def shown(db: sqlite3.Connection, plan_id: str) -> dict[str, Showing]:
+def shown(db: Reader, plan_id: str) -> dict[str, Showing]:
     found = db.execute("SELECT digest, body FROM shown WHERE plan_id = ?", (plan_id,)).fetchall()
     return {digest: SHOWING.record(body) for digest, body in found}
 
 
-def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
+def shown_before(db: Reader, plan_id: str, cause_id: str, prompt_id: str) -> Showing | None:
     row = db.execute(
         "SELECT shown.body FROM journal JOIN shown "
         "ON shown.plan_id = journal.plan_id AND shown.digest = json_extract(journal.rest, '$.shown') "
@@ -104,7 +103,7 @@ def shown_before(db: sqlite3.Connection, plan_id: str, cause_id: str, prompt_id:
     return SHOWING.record(row[0]) if row else None
 
 
-def _write_down(db: sqlite3.Connection, entry: JournalEntry) -> None:
+def _write_down(db: Reader, entry: JournalEntry) -> None:
     key, is_raw = entry.key, _is_raw(entry)
     done = add_row(
         db,
@@ -115,7 +114,7 @@ def _write_down(db: sqlite3.Connection, entry: JournalEntry) -> None:
         ordinal=key.ordinal,
         plan_id=entry.plan_id,
         rest=JOURNAL.text(entry, "value") if is_raw else JOURNAL.text(entry),
-        is_raw=is_raw,
+        is_raw=int(is_raw),
     )
     if done.rowcount == 0:
         raise VersionConflict(
@@ -131,13 +130,13 @@ def _is_raw(entry: JournalEntry) -> bool:
         return False
 
 
-def _add(db: sqlite3.Connection, root_plan_id: str, more: Spent) -> int:
+def _add(db: Reader, root_plan_id: str, more: Spent) -> int:
     """Return the actions that are spent by then."""
     row = db.execute(
         "INSERT INTO budget (root_plan_id, actions, llm_calls, tokens, cost_usd) VALUES (?, ?, ?, ?, ?) "
-        "ON CONFLICT (root_plan_id) DO UPDATE SET actions = actions + excluded.actions, "
-        "llm_calls = llm_calls + excluded.llm_calls, tokens = tokens + excluded.tokens, "
-        "cost_usd = cost_usd + excluded.cost_usd RETURNING actions",
+        "ON CONFLICT (root_plan_id) DO UPDATE SET actions = budget.actions + excluded.actions, "
+        "llm_calls = budget.llm_calls + excluded.llm_calls, tokens = budget.tokens + excluded.tokens, "
+        "cost_usd = budget.cost_usd + excluded.cost_usd RETURNING actions",
         (root_plan_id, more.actions, more.llm_calls, more.tokens, more.cost_usd),
     ).fetchall()
     return row[0][0]

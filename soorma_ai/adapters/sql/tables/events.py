@@ -3,14 +3,13 @@
 import hashlib
 import json
 import logging
-import sqlite3
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 from pydantic import ValidationError
 
 from soorma_ai.adapters.sql.codec import add_row, epoch, moment
-from soorma_ai.adapters.sqlite.file.connection import Connection
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.domain.events import EventEnvelope, EventTopic, Lineage
 from soorma_ai.domain.people import NO_USER
 from soorma_ai.domain.values import clip, compact
@@ -24,9 +23,9 @@ MOST_OF_A_REASON = 500
 # Of all events of a tenant, for one page of those that are one user's.
 MOST_LOOKED_AT = 5_000
 # Whose an event is, NULL of one that cannot be read. An event that does not say it has the user of the envelope.
-USER = f"""iif(
-    json_valid(event.rest), ifnull(json_extract(event.rest, '$.userid'), '{Lineage.user_id}'), NULL
-)"""
+USER = f"""CASE
+    WHEN json_valid(event.rest) THEN coalesce(json_extract(event.rest, '$.userid'), '{Lineage.user_id}')
+END"""
 
 # Fields that a row has as columns.
 _COLUMNS = frozenset({"id", "type", "topic", "tenant_id", "plan_id", "root_plan_id"})
@@ -52,7 +51,7 @@ def publish_once(db: Connection, event: EventEnvelope) -> None:
         _go(db, seq, event)
 
 
-def record(db: sqlite3.Connection, event: EventEnvelope) -> tuple[int, EventEnvelope]:
+def record(db: Reader, event: EventEnvelope) -> tuple[int, EventEnvelope]:
     """An event that came in, as it was stored first."""
     seq = _insert(db, event)
     if seq is not None:
@@ -69,16 +68,16 @@ def text_of(event: EventEnvelope, columns: frozenset[str] = frozenset()) -> str:
     return event.model_dump_json(by_alias=True, exclude_none=True, exclude_defaults=True, exclude=set(columns))
 
 
-def event_by_id(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
-    row = db.execute("SELECT CAST(body AS BLOB) FROM event WHERE id = ?", (event_id,)).fetchone()
+def event_by_id(db: Reader, event_id: str) -> EventEnvelope | None:
+    row = db.execute("SELECT CAST(event.body AS BLOB) FROM event WHERE id = ?", (event_id,)).fetchone()
     return EventEnvelope.from_json(row[0]) if row else None
 
 
-def is_known(db: sqlite3.Connection, event_id: str) -> bool:
+def is_known(db: Reader, event_id: str) -> bool:
     return _find(db, event_id) is not None
 
 
-def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
+def readable(db: Reader, seq: int) -> EventEnvelope | None:
     try:
         return _event(db, seq)
     except RemoteProtocolError as error:
@@ -86,12 +85,12 @@ def readable(db: sqlite3.Connection, seq: int) -> EventEnvelope | None:
         return None
 
 
-def readable_named(db: sqlite3.Connection, event_id: str) -> EventEnvelope | None:
+def readable_named(db: Reader, event_id: str) -> EventEnvelope | None:
     stored = _find(db, event_id)
     return readable(db, stored[0]) if stored else None
 
 
-def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
+def shown(db: Reader, seq: int, body: bytes) -> EventEnvelope:
     """Events to look at: what cannot be read is stood in for."""
     try:
         return EventEnvelope.from_json(body)
@@ -99,7 +98,7 @@ def shown(db: sqlite3.Connection, seq: int, body: bytes) -> EventEnvelope:
         return stand_in(db, seq, why_unreadable(error))
 
 
-def stand_in(db: sqlite3.Connection, seq: int, why: str) -> EventEnvelope:
+def stand_in(db: Reader, seq: int, why: str) -> EventEnvelope:
     """Event made of what the columns know, never handed out; a topic that is not known stands in the data."""
     id, tenant, type, topic, plan_id, root_plan_id, time = db.execute(
         "SELECT id, tenant, type, topic, plan_id, root_plan_id, time FROM event WHERE seq = ?", (seq,)
@@ -138,14 +137,14 @@ def unreadable(error: RemoteProtocolError, **fields: object) -> str:
     return reason
 
 
-def kept(db: sqlite3.Connection, event: EventEnvelope) -> int:
+def kept(db: Reader, event: EventEnvelope) -> int:
     """Place of the event with this id, whatever its content; it is written down if there is none."""
     seq = _insert(db, event)
     return _stored(db, event.id)[0] if seq is None else seq
 
 
 def events(
-    db: sqlite3.Connection,
+    db: Reader,
     *,
     after: int = 0,
     tenant_id: str | None = None,
@@ -166,7 +165,7 @@ def events(
 
 
 def page(
-    db: sqlite3.Connection,
+    db: Reader,
     tenant_id: str,
     after: int,
     limit: int,
@@ -188,11 +187,11 @@ def page(
     return EventPage(tuple(found), last or after, is_end=looked < MOST_LOOKED_AT)
 
 
-def _stored_events(db: sqlite3.Connection, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
+def _stored_events(db: Reader, select: str, values: Mapping[str, object]) -> list[StoredEvent]:
     return [StoredEvent(seq, shown(db, seq, body)) for seq, body in db.execute(select, values).fetchall()]
 
 
-def unsent(db: sqlite3.Connection, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
+def unsent(db: Reader, limit: int) -> tuple[list[StoredEvent], dict[int, RemoteProtocolError]]:
     """The events, and those rows whose event cannot be read."""
     found: list[StoredEvent] = []
     broken: dict[int, RemoteProtocolError] = {}
@@ -204,15 +203,15 @@ def unsent(db: sqlite3.Connection, limit: int) -> tuple[list[StoredEvent], dict[
     return found, broken
 
 
-def sent(db: sqlite3.Connection, seqs: Sequence[int], now: datetime) -> None:
+def sent(db: Reader, seqs: Sequence[int], now: datetime) -> None:
     """The bus took them. Those that have arrived by now have left the outbox."""
     db.execute(
-        "UPDATE outbox SET sent_at = ? WHERE event_seq IN (SELECT value FROM json_each(?))",
+        "UPDATE outbox SET sent_at = ? WHERE event_seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
         (epoch(now), json.dumps(list(seqs))),
     )
 
 
-def arrived(db: sqlite3.Connection, seq: int) -> None:
+def arrived(db: Reader, seq: int) -> None:
     db.execute("DELETE FROM outbox WHERE event_seq = ?", (seq,))
 
 
@@ -236,7 +235,7 @@ UNSENT = """
     ORDER BY outbox.event_seq LIMIT ?
 """
 
-_SELECT = "SELECT seq, CAST(body AS BLOB) FROM event"
+_SELECT = "SELECT seq, CAST(event.body AS BLOB) FROM event"
 
 # In order of arrival, and in the other one.
 _ON = {"direction": "ASC", "behind": ">", "until": "<=", "last": "max"}
@@ -256,7 +255,7 @@ _OF_TENANT = f"{_SELECT} WHERE tenant = :tenant AND seq {{behind}} :after ORDER 
 
 # The goal's event came before its plan had an id, so it does not carry it.
 _TREE = """
-    SELECT seq, CAST(body AS BLOB) FROM event WHERE seq IN (
+    SELECT seq, CAST(event.body AS BLOB) FROM event WHERE seq IN (
         SELECT seq FROM (
             SELECT seq FROM event WHERE root_plan_id = :root AND seq {behind} :after
             ORDER BY seq {direction} LIMIT :limit
@@ -264,7 +263,7 @@ _TREE = """
         UNION
         SELECT event.seq FROM plan JOIN event ON event.id = plan.goal_id
         WHERE plan.plan_id = :root AND event.seq {behind} :after
-    ) AND (:tenant IS NULL OR tenant = :tenant)
+    ) AND (CAST(:tenant AS TEXT) IS NULL OR tenant = :tenant)
 """
 
 
@@ -279,31 +278,31 @@ def _digest(event: EventEnvelope) -> bytes:
     return hashlib.sha256(compact([event.type, event.topic, event.data]).encode()).digest()
 
 
-def _find(db: sqlite3.Connection, event_id: str) -> tuple[int, bytes] | None:
+def _find(db: Reader, event_id: str) -> tuple[int, bytes] | None:
     return db.execute("SELECT seq, digest FROM event WHERE id = ?", (event_id,)).fetchone()
 
 
-def _stored(db: sqlite3.Connection, event_id: str) -> tuple[int, bytes]:
+def _stored(db: Reader, event_id: str) -> tuple[int, bytes]:
     """Return place and digest of an event that is there."""
     found = _find(db, event_id)
     assert found is not None
     return found
 
 
-def _event(db: sqlite3.Connection, seq: int) -> EventEnvelope:
+def _event(db: Reader, seq: int) -> EventEnvelope:
     return EventEnvelope.from_json(_body(db, seq))
 
 
-def _body(db: sqlite3.Connection, seq: int) -> bytes:
-    return db.execute("SELECT CAST(body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
+def _body(db: Reader, seq: int) -> bytes:
+    return db.execute("SELECT CAST(event.body AS BLOB) FROM event WHERE seq = ?", (seq,)).fetchone()[0]
 
 
-def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int | None:
+def _insert(db: Reader, event: EventEnvelope) -> int | None:
     """Return its place in the log; None where there is an event of its id."""
     done = add_row(
         db,
         "event",
-        "ON CONFLICT (id) DO NOTHING",
+        "ON CONFLICT (id) DO NOTHING RETURNING seq",
         id=event.id,
         tenant=event.tenant_id,
         type=event.type,
@@ -313,8 +312,8 @@ def _insert(db: sqlite3.Connection, event: EventEnvelope) -> int | None:
         digest=_digest(event),
         rest=text_of(event, _COLUMNS),
         time=epoch(event.time),
-    )
-    return done.lastrowid if done.rowcount else None
+    ).fetchall()
+    return done[0][0] if done else None
 
 
 def _told(stored: EventEnvelope, event: EventEnvelope) -> str:

@@ -1,13 +1,13 @@
 """Expectations: one row each, opened once, closed once by whoever is first; and what came too early."""
 
 import json
-import sqlite3
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, epoch, known, moment
+from soorma_ai.adapters.sql.codec import ANSWER, EXPECTATION, add_row, behind, epoch, known, moment
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables import events as log
 from soorma_ai.core.arrival.effects import KeepEarly
 from soorma_ai.core.arrival.meeting import Early, names_of
@@ -16,7 +16,7 @@ from soorma_ai.domain.expectations import FOR_PEOPLE, Expectation, ExpectationKi
 from soorma_ai.domain.people import Answer
 from soorma_ai.errors import VersionConflict
 
-_SELECT = "SELECT body, status, closed_at, met_by, answer FROM expectation"
+_SELECT = "SELECT expectation.body, status, closed_at, met_by, answer FROM expectation"
 
 _WAITING = """
     WHERE expectation.status = 'open' AND expectation.id IN (
@@ -26,7 +26,7 @@ _WAITING = """
 """
 
 _BEGINNING = """
-    WHERE id >= :first AND id < :first || char(1114111) AND tenant = :tenant
+    WHERE id >= :first AND id < :behind AND tenant = :tenant
         AND kind IN (SELECT value FROM json_each(:kinds))
     ORDER BY status <> 'open', id LIMIT :limit
 """
@@ -60,7 +60,8 @@ _HELD = """
 # By the events that answers led to: tasks that have ended are no rows any more.
 _ANSWERED = """
     SELECT 1 FROM event CROSS JOIN expectation ON expectation.met_by = event.id
-    WHERE event.root_plan_id = ? AND iif(json_valid(answer), json_extract(answer, '$.answer_id'), '') = ? LIMIT 1
+    WHERE event.root_plan_id = ? AND CASE WHEN json_valid(answer) THEN json_extract(answer, '$.answer_id') END = ?
+    LIMIT 1
 """
 
 _NEVER = 9e18
@@ -73,28 +74,28 @@ CAME_EARLY = """
 """
 
 
-def find(db: sqlite3.Connection, expectation_id: str) -> Expectation | None:
+def find(db: Reader, expectation_id: str) -> Expectation | None:
     return next(_found(db, "WHERE id = ?", (expectation_id,)), None)
 
 
-def find_on(db: sqlite3.Connection, expectation_id: str, topic: EventTopic) -> Expectation | None:
+def find_on(db: Reader, expectation_id: str, topic: EventTopic) -> Expectation | None:
     """Return one that is met on this topic."""
     return next(_found(db, "WHERE id = ? AND event_topic = ?", (expectation_id, str(topic))), None)
 
 
-def met_by(db: sqlite3.Connection, owner: str, event_id: str) -> Expectation | None:
+def met_by(db: Reader, owner: str, event_id: str) -> Expectation | None:
     """A gate outside of a plan wakes nobody: what its answer published may meet another of the same owner."""
-    rest = "WHERE met_by = ? AND ifnull(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
+    rest = "WHERE met_by = ? AND coalesce(plan_id, task_id) = ? AND (kind <> 'gate' OR plan_id IS NOT NULL)"
     return next(_found(db, rest, (event_id, owner)), None)
 
 
-def status_of(db: sqlite3.Connection, expectation_id: str) -> ExpectationStatus | None:
+def status_of(db: Reader, expectation_id: str) -> ExpectationStatus | None:
     row = db.execute("SELECT status FROM expectation WHERE id = ?", (expectation_id,)).fetchone()
     return known(ExpectationStatus, row[0]) if row else None
 
 
 def listed(
-    db: sqlite3.Connection, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
+    db: Reader, *, plan_id: str | None = None, tenant_id: str | None = None, only_open: bool = True
 ) -> list[Expectation]:
     """Expectations, oldest first."""
     wanted = {"plan_id": plan_id, "tenant": tenant_id}
@@ -105,49 +106,55 @@ def listed(
 
 
 def questions(
-    db: sqlite3.Connection, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
+    db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None, roles: Collection[str] = ()
 ) -> list[Expectation]:
     """Open questions to people, the most urgent first."""
     wanted = {"tenant": tenant_id, "limit": limit, "user": user_id, "roles": json.dumps(sorted(roles))}
     return list(_found(db, _QUESTIONS if user_id is None else _OWN_QUESTIONS, wanted))
 
 
-def held(db: sqlite3.Connection, tenant_id: str, user_id: str, at_most: int) -> int:
+def held(db: Reader, tenant_id: str, user_id: str, at_most: int) -> int:
     return db.execute(_HELD, (tenant_id, user_id, at_most)).fetchone()[0]
 
 
-def opened_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[Expectation]:
+def opened_of_tree(db: Reader, root_plan_id: str) -> list[Expectation]:
     return list(_found(db, "WHERE status = 'open' AND root_plan_id = ? ORDER BY opened_at, id", (root_plan_id,)))
 
 
-def was_answered(db: sqlite3.Connection, root_plan_id: str, answer_id: str) -> bool:
+def was_answered(db: Reader, root_plan_id: str, answer_id: str) -> bool:
     return db.execute(_ANSWERED, (root_plan_id, answer_id)).fetchone() is not None
 
 
-def questions_beginning(db: sqlite3.Connection, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
-    wanted = {"first": letters, "tenant": tenant_id, "kinds": json.dumps(FOR_PEOPLE), "limit": limit}
+def questions_beginning(db: Reader, tenant_id: str, letters: str, limit: int) -> list[Expectation]:
+    wanted = {
+        "first": letters,
+        "behind": behind(letters),
+        "tenant": tenant_id,
+        "kinds": json.dumps(FOR_PEOPLE),
+        "limit": limit,
+    }
     return list(_found(db, _BEGINNING, wanted))
 
 
-def opened_of_task(db: sqlite3.Connection, agent: str, task_id: str) -> list[Expectation]:
+def opened_of_task(db: Reader, agent: str, task_id: str) -> list[Expectation]:
     rest = "WHERE status = 'open' AND task_id = ? AND agent = ? ORDER BY opened_at, id"
     return list(_found(db, rest, (task_id, agent)))
 
 
-def named(db: sqlite3.Connection, ids: Sequence[str]) -> list[Expectation]:
+def named(db: Reader, ids: Sequence[str]) -> list[Expectation]:
     return list(_found(db, "WHERE id IN (SELECT value FROM json_each(?))", (json.dumps(list(ids)),)))
 
 
-def of_group(db: sqlite3.Connection, group_id: str) -> list[Expectation]:
+def of_group(db: Reader, group_id: str) -> list[Expectation]:
     return list(_found(db, "WHERE group_id = ? ORDER BY opened_at, id", (group_id,)))
 
 
-def waiting_for_offers(db: sqlite3.Connection) -> list[Expectation]:
+def waiting_for_offers(db: Reader) -> list[Expectation]:
     """Return those that are open until somebody offers what is wanted, oldest first."""
     return list(_found(db, "WHERE status = 'open' AND kind = 'offer' ORDER BY opened_at, id", ()))
 
 
-def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
+def insert(db: Reader, expectation: Expectation) -> None:
     done = add_row(
         db,
         "expectation",
@@ -194,7 +201,7 @@ def insert(db: sqlite3.Connection, expectation: Expectation) -> None:
         )
 
 
-def move(db: sqlite3.Connection, expectation_id: str, deadline: datetime) -> None:
+def move(db: Reader, expectation_id: str, deadline: datetime) -> None:
     """Give an open one a later deadline."""
     found = find(db, expectation_id)
     if found is None:
@@ -205,7 +212,7 @@ def move(db: sqlite3.Connection, expectation_id: str, deadline: datetime) -> Non
 
 
 def close(
-    db: sqlite3.Connection,
+    db: Reader,
     expectation_id: str,
     status: ExpectationStatus,
     now: datetime,
@@ -232,22 +239,22 @@ def close(
     return kind
 
 
-def replace_met(db: sqlite3.Connection, expectation_id: str, was: str, met_by: str) -> bool:
+def replace_met(db: Reader, expectation_id: str, was: str, met_by: str) -> bool:
     query = "UPDATE expectation SET met_by = ? WHERE id = ? AND met_by = ?"
     return db.execute(query, (met_by, expectation_id, was)).rowcount == 1
 
 
-def has_met_wait(db: sqlite3.Connection, event_id: str) -> bool:
+def has_met_wait(db: Reader, event_id: str) -> bool:
     found = db.execute("SELECT 1 FROM expectation WHERE met_by = ? AND kind = 'wait'", (event_id,)).fetchone()
     return found is not None
 
 
-def waiting(db: sqlite3.Connection, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
+def waiting(db: Reader, tenant_id: str, event_type: str, keys: Sequence[str]) -> list[Expectation]:
     """Open waits under these keys, oldest first."""
     return list(_found(db, _WAITING, (tenant_id, event_type, json.dumps(list(keys)))))
 
 
-def came_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> Iterator[Early]:
+def came_early(db: Reader, wait: Expectation, now: datetime) -> Iterator[Early]:
     """Events kept under its names, in order of arrival."""
     names = names_of(wait)
     if not names:
@@ -259,32 +266,33 @@ def came_early(db: sqlite3.Connection, wait: Expectation, now: datetime) -> Iter
             yield Early(seq, event)
 
 
-def keep_early(db: sqlite3.Connection, seq: int, kept: KeepEarly, now: datetime) -> None:
+def keep_early(db: Reader, seq: int, kept: KeepEarly, now: datetime) -> None:
     drop_expired_early(db, now)
     db.executemany(
-        "INSERT OR IGNORE INTO early (tenant, event_type, key, event_seq, expires) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO early (tenant, event_type, key, event_seq, expires) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
         [(kept.tenant_id, kept.stray.event_type, key, seq, epoch(kept.until)) for key in kept.keys],
     )
 
 
-def forget_early(db: sqlite3.Connection, seq: int) -> None:
+def forget_early(db: Reader, seq: int) -> None:
     db.execute("DELETE FROM early WHERE event_seq = ?", (seq,))
 
 
-def drop_expired_early(db: sqlite3.Connection, now: datetime) -> None:
+def drop_expired_early(db: Reader, now: datetime) -> None:
     db.execute("DELETE FROM early WHERE expires <= ?", (epoch(now),))
 
 
-def tell_stray(db: sqlite3.Connection, stray: Stray, now: datetime) -> bool:
+def tell_stray(db: Reader, stray: Stray, now: datetime) -> bool:
     """Return False if it was told before."""
     done = db.execute(
-        "INSERT OR IGNORE INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?)",
+        "INSERT INTO stray (event_id, reason, expectation_id, event_type, at) VALUES (?, ?, ?, ?, ?) "
+        "ON CONFLICT DO NOTHING",
         (stray.event_id, stray.reason, stray.expectation_id or "", stray.event_type, epoch(now)),
     )
     return done.rowcount == 1
 
 
-def _found(db: sqlite3.Connection, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
+def _found(db: Reader, rest: str, values: Sequence[object] | Mapping[str, object]) -> Iterator[Expectation]:
     return map(record, db.execute(f"{_SELECT} {rest}", values).fetchall())
 
 

@@ -1,10 +1,10 @@
 """API keys, and what callers changed."""
 
-import sqlite3
 from dataclasses import replace
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import Codec, add_row, epoch, moment
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.domain.identity import ApiKey, AuditEntry
 from soorma_ai.errors import LocalProtocolError, NotFound
 from soorma_ai.ports import AuditRow
@@ -13,7 +13,7 @@ _KEY = Codec(ApiKey)
 _ENTRY = Codec(AuditEntry)
 
 
-def add_key(db: sqlite3.Connection, key: ApiKey) -> None:
+def add_key(db: Reader, key: ApiKey) -> None:
     done = add_row(
         db,
         "api_key",
@@ -27,12 +27,12 @@ def add_key(db: sqlite3.Connection, key: ApiKey) -> None:
         raise LocalProtocolError(f"there is an API key {key.key_id} already: make another")
 
 
-def find_key(db: sqlite3.Connection, key_id: str) -> ApiKey | None:
+def find_key(db: Reader, key_id: str) -> ApiKey | None:
     row = db.execute("SELECT body, revoked_at FROM api_key WHERE key_id = ?", (key_id,)).fetchone()
     return _key(*row) if row else None
 
 
-def keys(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[ApiKey]:
+def keys(db: Reader, tenant_id: str, limit: int) -> list[ApiKey]:
     found = db.execute(
         "SELECT body, revoked_at FROM api_key WHERE tenant = ? ORDER BY made_at DESC, key_id DESC LIMIT ?",
         (tenant_id, limit),
@@ -40,7 +40,7 @@ def keys(db: sqlite3.Connection, tenant_id: str, limit: int) -> list[ApiKey]:
     return [_key(*row) for row in found]
 
 
-def revoke_key(db: sqlite3.Connection, key_id: str, now: datetime) -> bool:
+def revoke_key(db: Reader, key_id: str, now: datetime) -> bool:
     changed = db.execute(
         "UPDATE api_key SET revoked_at = ? WHERE key_id = ? AND revoked_at IS NULL", (epoch(now), key_id)
     )
@@ -49,11 +49,11 @@ def revoke_key(db: sqlite3.Connection, key_id: str, now: datetime) -> bool:
     return changed.rowcount == 1
 
 
-def record(db: sqlite3.Connection, entry: AuditEntry) -> None:
+def record(db: Reader, entry: AuditEntry) -> None:
     add_row(db, "audit", tenant=entry.tenant_id, at=epoch(entry.at), body=_ENTRY.text(entry))
 
 
-def entries(db: sqlite3.Connection, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
+def entries(db: Reader, tenant_id: str, limit: int, *, before: int | None = None) -> list[AuditRow]:
     found = db.execute(
         "SELECT seq, body FROM audit WHERE tenant = ? AND seq < ? ORDER BY seq DESC LIMIT ?",
         (tenant_id, 2**63 - 1 if before is None else before, limit),

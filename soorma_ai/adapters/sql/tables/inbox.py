@@ -2,15 +2,14 @@
 transaction in which its event arrives, when its agent has a free hand."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
 from soorma_ai.adapters.sql.codec import epoch, moment
+from soorma_ai.adapters.sql.connection import Connection, Reader
 from soorma_ai.adapters.sql.tables import budget
 from soorma_ai.adapters.sql.tables import events as log
-from soorma_ai.adapters.sqlite.file.connection import Connection
 from soorma_ai.core.arrival.effects import LAST
 from soorma_ai.domain.effects import Ack, DeadLetter, Disposition, InDoubt, RetryAfter
 from soorma_ai.domain.events import EventEnvelope
@@ -29,7 +28,7 @@ _CLAIM = """
 # Twice in hand when the process ended is no chance any more.
 CLAIMABLE = f"""{_CLAIM}
     WHERE inbox.agent = ? AND inbox.state IN ('queued', 'leased') AND inbox.crashes < 2 AND inbox.ready_at <= ?
-        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.priority, inbox.seq LIMIT ?
 """
 
@@ -38,7 +37,7 @@ _CLAIM_ONE = f"{_CLAIM} WHERE inbox.seq = ? AND inbox.state = 'queued' AND inbox
 SUSPECT = f"""{_CLAIM}
     WHERE inbox.state IN ('queued', 'leased') AND inbox.crashes > 1 AND inbox.ready_at <= ?
         AND inbox.agent IN (SELECT value FROM json_each(?))
-        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT value FROM json_each(?)))
+        AND (inbox.state = 'queued' OR inbox.seq NOT IN (SELECT CAST(value AS BIGINT) FROM json_each(?)))
     ORDER BY inbox.crashes, inbox.seq LIMIT 1
 """
 
@@ -58,9 +57,11 @@ NEXT_DUE = """
 """
 
 ON_ITS_WAY = """
-    SELECT iif(json_valid(event.rest), json_extract(event.rest, '$.target'), NULL) AS target,
-        CAST(event.body AS BLOB), event.id
-    FROM outbox JOIN event ON event.seq = outbox.event_seq WHERE target IS NOT NULL
+    SELECT target, body, id FROM (
+        SELECT CASE WHEN json_valid(event.rest) THEN json_extract(event.rest, '$.target') END AS target,
+            CAST(event.body AS BLOB) AS body, event.id
+        FROM outbox JOIN event ON event.seq = outbox.event_seq
+    ) AS leaving WHERE target IS NOT NULL
 """
 
 NEXT_IN_LINE = "SELECT min(seq) FROM inbox WHERE agent = ? AND owner = ? AND state = 'blocked'"
@@ -102,19 +103,18 @@ def claim(
     db: Connection, agent: str, now: datetime, lease: timedelta, limit: int, held: Sequence[int] = ()
 ) -> list[Delivery]:
     taken = _take(db, CLAIMABLE, (agent, epoch(now), json.dumps(list(held)), limit), now, lease)
-    if db.hands is not None and not db.is_careful:
-        db.hands.looked(agent, len(taken))
+    db.looked(agent, len(taken))
     return taken
 
 
 def claim_suspect(
-    db: sqlite3.Connection, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
+    db: Reader, agents: Sequence[str], now: datetime, lease: timedelta, held: Sequence[int] = ()
 ) -> Delivery | None:
     taken = _take(db, SUSPECT, (epoch(now), json.dumps(list(agents)), json.dumps(list(held))), now, lease)
     return taken[0] if taken else None
 
 
-def leased(db: sqlite3.Connection, seq: int, fence: int) -> Delivery | None:
+def leased(db: Reader, seq: int, fence: int) -> Delivery | None:
     row = db.execute(_LEASED, (seq, fence)).fetchone()
     if row is None:
         return None
@@ -122,16 +122,16 @@ def leased(db: sqlite3.Connection, seq: int, fence: int) -> Delivery | None:
     return Delivery(seq, agent, owner, EventEnvelope.from_json(body), attempt, fence, started, redriven)
 
 
-def was_ended(db: sqlite3.Connection, agent: str, seq: int, fence: int) -> bool:
+def was_ended(db: Reader, agent: str, seq: int, fence: int) -> bool:
     query = "SELECT 1 FROM inbox WHERE seq = ? AND agent = ? AND fence = ? AND state IN ('done', 'dead', 'in_doubt')"
     return db.execute(query, (seq, agent, fence)).fetchone() is not None
 
 
-def has_work(db: sqlite3.Connection, agent: str, now: datetime) -> bool:
+def has_work(db: Reader, agent: str, now: datetime) -> bool:
     return db.execute(HAS_WORK, (agent, epoch(now))).fetchone() is not None
 
 
-def begin(db: sqlite3.Connection, delivery: Delivery) -> None:
+def begin(db: Reader, delivery: Delivery) -> None:
     query = "UPDATE inbox SET started = fence WHERE seq = ? AND state = 'leased' AND fence = ?"
     if db.execute(query, (delivery.seq, delivery.fence)).rowcount == 0:
         raise lost(delivery)
@@ -149,13 +149,13 @@ def release(db: Connection, deliveries: Sequence[Delivery]) -> None:
             budget.let_go(db, delivery.hold)
 
 
-def has(db: sqlite3.Connection, agent: str, event_seq: int) -> bool:
+def has(db: Reader, agent: str, event_seq: int) -> bool:
     """Tell whether this agent got this event, handled or not."""
     found = db.execute("SELECT 1 FROM inbox WHERE agent = ? AND event_seq = ?", (agent, event_seq)).fetchone()
     return found is not None
 
 
-def was_handed(db: sqlite3.Connection, agent: str, event_ids: Sequence[str]) -> bool:
+def was_handed(db: Reader, agent: str, event_ids: Sequence[str]) -> bool:
     """Tell whether this agent got one of these events."""
     # CROSS: the events are looked up first, and not all that the agent ever got.
     found = db.execute(
@@ -166,7 +166,7 @@ def was_handed(db: sqlite3.Connection, agent: str, event_ids: Sequence[str]) -> 
     return found is not None
 
 
-def in_doubt(db: sqlite3.Connection, agent: str, owner: str) -> tuple[str, int] | None:
+def in_doubt(db: Reader, agent: str, owner: str) -> tuple[str, int] | None:
     """The event of the delivery that rests in doubt, and the fence under which its handler began."""
     return db.execute(
         "SELECT event.id, inbox.started FROM inbox JOIN event ON event.seq = inbox.event_seq "
@@ -196,7 +196,7 @@ def hasten(db: Connection, agent: str, owner: str) -> None:
     )
 
 
-def resting(db: sqlite3.Connection, agent: str, owner: str, now: datetime) -> Rest | None:
+def resting(db: Reader, agent: str, owner: str, now: datetime) -> Rest | None:
     row = db.execute(
         "SELECT ready_at, reason FROM inbox "
         f"WHERE agent = ? AND owner = ? AND {_IS_HEAD} AND state = 'queued' AND ready_at > ?",
@@ -205,7 +205,7 @@ def resting(db: sqlite3.Connection, agent: str, owner: str, now: datetime) -> Re
     return Rest(moment(row[0]), row[1] or "") if row else None
 
 
-def renew(db: sqlite3.Connection, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
+def renew(db: Reader, deliveries: Sequence[Delivery], until: datetime) -> list[Delivery]:
     return [
         delivery
         for delivery in deliveries
@@ -231,8 +231,9 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
         case _:
             assert_never(disposition)
     changed = db.execute(
-        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, started = iif(?, 0, started), "
-        "attempt = attempt - iif(?, 0, 1) WHERE seq = ? AND state = 'leased' AND fence = ?",
+        "UPDATE inbox SET state = ?, ready_at = ?, reason = ?, ended_at = ?, "
+        "started = CASE WHEN ? THEN 0 ELSE started END, "
+        "attempt = attempt - CASE WHEN ? THEN 0 ELSE 1 END WHERE seq = ? AND state = 'leased' AND fence = ?",
         (state, ready_at, reason, ended_at, undone, counts, delivery.seq, delivery.fence),
     )
     if changed.rowcount == 0:
@@ -241,7 +242,7 @@ def dispose(db: Connection, delivery: Delivery, disposition: Disposition, now: d
         db.queued.add(delivery.agent)
 
 
-def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] | None:
+def goal_of(db: Reader, plan_id: str) -> tuple[str, EventEnvelope] | None:
     """The goal that has arrived, or is on its way to the planner that it names."""
     row = db.execute(
         "SELECT inbox.agent, CAST(event.body AS BLOB) FROM inbox JOIN event ON event.seq = inbox.event_seq "
@@ -252,7 +253,7 @@ def goal_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, EventEnvelope] |
     return (row[0], EventEnvelope.from_json(row[1])) if row else None
 
 
-def handed(db: sqlite3.Connection, event_ids: Sequence[str]) -> list[Handed]:
+def handed(db: Reader, event_ids: Sequence[str]) -> list[Handed]:
     found = db.execute(
         "SELECT event.id, inbox.agent, inbox.state, inbox.attempt, inbox.priority = ? OR EXISTS "
         "(SELECT 1 FROM task WHERE task.agent = inbox.agent AND task.task_id = event.id) "
@@ -271,7 +272,7 @@ def handed(db: sqlite3.Connection, event_ids: Sequence[str]) -> list[Handed]:
     ]
 
 
-def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
+def plans_of(db: Reader, goal_id: str) -> list[str]:
     """Begun or not."""
     found = db.execute(
         "SELECT inbox.owner FROM event JOIN inbox ON inbox.event_seq = event.seq WHERE event.id = ? AND priority = 1",
@@ -280,7 +281,7 @@ def plans_of(db: sqlite3.Connection, goal_id: str) -> list[str]:
     return [plan_id for (plan_id,) in found]
 
 
-def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
+def pending(db: Reader, agent: str, owner: str) -> int:
     heads = db.execute(
         f"SELECT count(*) FROM inbox WHERE agent = ? AND owner = ? AND {_IS_HEAD}", (agent, owner)
     ).fetchone()[0]
@@ -290,7 +291,7 @@ def pending(db: sqlite3.Connection, agent: str, owner: str) -> int:
     return heads + behind
 
 
-def release_all(db: sqlite3.Connection) -> None:
+def release_all(db: Reader) -> None:
     """The file has one owner at a time, so a lease found when opening it is a dead owner's."""
     db.execute(
         "UPDATE inbox SET state = 'queued', ready_at = 0, crashes = crashes + 1 "
@@ -298,7 +299,7 @@ def release_all(db: sqlite3.Connection) -> None:
     )
 
 
-def unblock(db: sqlite3.Connection) -> int:
+def unblock(db: Reader) -> int:
     """Deliveries behind no other, which no end of another would ever move up."""
     return db.execute(
         "UPDATE inbox SET state = 'queued' WHERE seq IN (SELECT min(seq) FROM inbox AS behind WHERE state = 'blocked' "
@@ -307,7 +308,7 @@ def unblock(db: sqlite3.Connection) -> int:
     ).rowcount
 
 
-def backlog(db: sqlite3.Connection, at_most: int) -> int:
+def backlog(db: Reader, at_most: int) -> int:
     heads, behind = db.execute(
         f"SELECT (SELECT count(*) FROM (SELECT 1 FROM inbox WHERE {_IS_HEAD} LIMIT :most)), "
         "(SELECT count(*) FROM (SELECT 1 FROM inbox WHERE state = 'blocked' LIMIT :most))",
@@ -316,28 +317,26 @@ def backlog(db: sqlite3.Connection, at_most: int) -> int:
     return min(heads + behind, at_most)
 
 
-def next_due(db: sqlite3.Connection, agents: Sequence[str], after: datetime) -> float | None:
+def next_due(db: Reader, agents: Sequence[str], after: datetime) -> float | None:
     """Moment at which the first delayed or leased head may be claimed that might not have been at `after`."""
     found: list[float | None] = [db.execute(NEXT_DUE, (agent, epoch(after))).fetchone()[0] for agent in agents]
     return min((due for due in found if due is not None), default=None)
 
 
-def _take(
-    db: sqlite3.Connection, query: str, values: tuple[object, ...], now: datetime, lease: timedelta
-) -> list[Delivery]:
+def _take(db: Reader, query: str, values: tuple[object, ...], now: datetime, lease: timedelta) -> list[Delivery]:
     """Read a row. One that cannot be read is set aside, and whatever stands behind it moves up."""
     while found := db.execute(query, values).fetchall():
         if taken := [delivery for row in found if (delivery := _delivery(db, row, now)) is not None]:
             db.execute(
                 "UPDATE inbox SET state = 'leased', ready_at = ?, attempt = attempt + 1, fence = fence + 1 "
-                "WHERE seq IN (SELECT value FROM json_each(?))",
+                "WHERE seq IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
                 (epoch(now + lease), seqs(taken)),
             )
             return taken
     return []
 
 
-def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> Delivery | None:
+def _delivery(db: Reader, row: tuple[Any, ...], now: datetime) -> Delivery | None:
     seq, agent, owner, attempt, fence, started, redriven, body = row
     try:
         event = EventEnvelope.from_json(body)
@@ -351,7 +350,7 @@ def _delivery(db: sqlite3.Connection, row: tuple[Any, ...], now: datetime) -> De
     return Delivery(seq, agent, owner, event, attempt, fence, started, redriven, hold)
 
 
-def _hold(db: sqlite3.Connection, event: EventEnvelope, owner: str) -> Charge | None:
+def _hold(db: Reader, event: EventEnvelope, owner: str) -> Charge | None:
     """Hold the next call of the plan that this event is for; one in a line of its own is for none."""
     return budget.hold(db, owner) if owner != event.id else None
 
@@ -375,7 +374,7 @@ def move_up(db: Connection, ended: Delivery, disposition: Disposition, now: date
         db.queued.add(agent)
 
 
-def _queue_next(db: sqlite3.Connection, agent: str, owner: str) -> None:
+def _queue_next(db: Reader, agent: str, owner: str) -> None:
     seq = _next_in_line(db, agent, owner)
     if seq is not None:
         db.execute("UPDATE inbox SET state = 'queued' WHERE seq = ?", (seq,))
@@ -385,7 +384,7 @@ def seqs(deliveries: Sequence[Delivery]) -> str:
     return json.dumps([delivery.seq for delivery in deliveries])
 
 
-def _next_in_line(db: sqlite3.Connection, agent: str, owner: str) -> int | None:
+def _next_in_line(db: Reader, agent: str, owner: str) -> int | None:
     return db.execute(NEXT_IN_LINE, (agent, owner)).fetchone()[0]
 
 

@@ -1,23 +1,23 @@
 """Working memory, and sessions."""
 
 import json
-import sqlite3
 from typing import assert_never
 
 from soorma_ai.adapters.sql.codec import add_row, epoch, moment
+from soorma_ai.adapters.sql.connection import Reader, Rows
 from soorma_ai.domain import memory as domain
 from soorma_ai.domain.plans import PlanRecord
 from soorma_ai.domain.values import Json, compact
 from soorma_ai.errors import VersionConflict
 
 _AT = "tenant = ? AND plan_id = ? AND key = ?"
-_KIND = "ifnull(substr(body, 1, 1), '')"
+_KIND = "coalesce(substr(body, 1, 1), '')"
 # What is incremented, or told about when it cannot be; a list is long, and never read for that.
-_SCALAR = "iif(substr(body, 1, 1) = '[', '[]', ifnull(body, '0'))"
+_SCALAR = "CASE WHEN substr(body, 1, 1) = '[' THEN '[]' ELSE coalesce(body, '0') END"
 _SESSION = "SELECT session_id, plans, created_at, last_activity, user_id, name, metadata FROM session"
 
 
-def recall(db: sqlite3.Connection, at: domain.MemoryKey) -> domain.Remembered:
+def recall(db: Reader, at: domain.MemoryKey) -> domain.Remembered:
     row = db.execute(f"SELECT version, body FROM memory WHERE {_AT}", _place(at)).fetchone()
     if row is None or row[1] is None:
         return domain.Remembered(row[0] if row else 0)
@@ -28,7 +28,7 @@ def recall(db: sqlite3.Connection, at: domain.MemoryKey) -> domain.Remembered:
     return domain.Remembered(row[0], exists=True, value=value)
 
 
-def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
+def keys(db: Reader, tenant_id: str, plan_id: str) -> list[str]:
     found = db.execute(
         "SELECT key FROM memory WHERE tenant = ? AND plan_id = ? AND body IS NOT NULL ORDER BY key",
         (tenant_id, plan_id),
@@ -36,7 +36,7 @@ def keys(db: sqlite3.Connection, tenant_id: str, plan_id: str) -> list[str]:
     return [key for (key,) in found]
 
 
-def change(db: sqlite3.Connection, given: domain.MemoryChange) -> None:
+def change(db: Reader, given: domain.MemoryChange) -> None:
     """A deleted key keeps its row, so that nobody mistakes what comes after it for what they read before it."""
     at = given.at
     found = db.execute(f"SELECT version, items, {_KIND}, {_SCALAR} FROM memory WHERE {_AT}", _place(at)).fetchone()
@@ -63,15 +63,16 @@ def change(db: sqlite3.Connection, given: domain.MemoryChange) -> None:
             assert_never(given)
 
 
-def _write(db: sqlite3.Connection, at: domain.MemoryKey, version: int, body: str | None) -> None:
+def _write(db: Reader, at: domain.MemoryKey, version: int, body: str | None) -> None:
     db.execute(f"DELETE FROM memory_item WHERE {_AT}", _place(at))
     db.execute(
-        "INSERT OR REPLACE INTO memory (tenant, plan_id, key, version, items, body) VALUES (?, ?, ?, ?, 0, ?)",
+        "INSERT INTO memory (tenant, plan_id, key, version, items, body) VALUES (?, ?, ?, ?, 0, ?) "
+        "ON CONFLICT (tenant, plan_id, key) DO UPDATE SET version = excluded.version, items = 0, body = excluded.body",
         (*_place(at), version, body),
     )
 
 
-def _append(db: sqlite3.Connection, at: domain.MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
+def _append(db: Reader, at: domain.MemoryKey, ordinal: int, added: tuple[Json, ...]) -> None:
     db.executemany(
         "INSERT INTO memory_item (tenant, plan_id, key, ordinal, body) VALUES (?, ?, ?, ?, ?)",
         [(*_place(at), ordinal + n, compact(item)) for n, item in enumerate(added)],
@@ -79,22 +80,25 @@ def _append(db: sqlite3.Connection, at: domain.MemoryKey, ordinal: int, added: t
     db.execute(f"UPDATE memory SET version = version + 1, items = ? WHERE {_AT}", (ordinal + len(added), *_place(at)))
 
 
-_FILL_IN = "name = ifnull(name, excluded.name), metadata = iif(metadata = '{}', excluded.metadata, metadata)"
+_FILL_IN = """
+    name = coalesce(session.name, excluded.name),
+    metadata = CASE WHEN session.metadata = '{}' THEN excluded.metadata ELSE session.metadata END
+"""
 
 
-def open_session(db: sqlite3.Connection, opened: domain.OpenSession) -> None:
+def open_session(db: Reader, opened: domain.OpenSession) -> None:
     """Raise VersionConflict for one that is another user's by now."""
-    done = _add_session(db, opened, f"UPDATE SET {_FILL_IN} WHERE user_id = excluded.user_id")
+    done = _add_session(db, opened, f"UPDATE SET {_FILL_IN} WHERE session.user_id = excluded.user_id")
     if done.rowcount == 0:
         raise VersionConflict(f"session {opened.session.session_id!r} is another user's; look again whose")
 
 
-def _add_session(db: sqlite3.Connection, opened: domain.OpenSession, where_there_is_one: str) -> sqlite3.Cursor:
+def _add_session(db: Reader, opened: domain.OpenSession, where_there_is_one: str) -> Rows:
     one = opened.session
     return add_row(
         db,
         "session",
-        f"ON CONFLICT DO {where_there_is_one}",
+        f"ON CONFLICT (tenant, session_id) DO {where_there_is_one}",
         tenant=opened.tenant_id,
         session_id=one.session_id,
         user_id=one.user_id,
@@ -106,7 +110,7 @@ def _add_session(db: sqlite3.Connection, opened: domain.OpenSession, where_there
     )
 
 
-def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
+def joined(db: Reader, plan: PlanRecord) -> None:
     """The session that a new plan names, which may be new as well."""
     of = plan.lineage
     if of.session_id is not None:
@@ -115,22 +119,26 @@ def joined(db: sqlite3.Connection, plan: PlanRecord) -> None:
         active(db, plan, new_plans=1)
 
 
-def active(db: sqlite3.Connection, plan: PlanRecord, new_plans: int = 0) -> None:
+def active(db: Reader, plan: PlanRecord, new_plans: int = 0) -> None:
     db.execute(
-        "UPDATE session SET plans = plans + ?, last_activity = max(last_activity, ?) "
-        "WHERE tenant = ? AND session_id = ?",
-        (new_plans, epoch(plan.updated_at), plan.lineage.tenant_id, plan.lineage.session_id),
+        "UPDATE session SET plans = plans + :new, "
+        "last_activity = CASE WHEN last_activity > :at THEN last_activity ELSE :at END "
+        "WHERE tenant = :tenant AND session_id = :session",
+        {
+            "new": new_plans,
+            "at": epoch(plan.updated_at),
+            "tenant": plan.lineage.tenant_id,
+            "session": plan.lineage.session_id,
+        },
     )
 
 
-def session(db: sqlite3.Connection, tenant_id: str, session_id: str) -> domain.SessionSummary | None:
+def session(db: Reader, tenant_id: str, session_id: str) -> domain.SessionSummary | None:
     row = db.execute(f"{_SESSION} WHERE tenant = ? AND session_id = ?", (tenant_id, session_id)).fetchone()
     return _session(row) if row else None
 
 
-def sessions(
-    db: sqlite3.Connection, tenant_id: str, limit: int, *, user_id: str | None = None
-) -> list[domain.SessionSummary]:
+def sessions(db: Reader, tenant_id: str, limit: int, *, user_id: str | None = None) -> list[domain.SessionSummary]:
     """Those of one user are found by an index that no activity changes, and sorted; no statistics say that it is the
     better one."""
     own = "INDEXED BY session_user WHERE tenant = :tenant AND user_id = :user"

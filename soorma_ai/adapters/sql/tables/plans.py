@@ -1,12 +1,12 @@
 """Plans and their steps."""
 
 import json
-import sqlite3
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-from soorma_ai.adapters.sql.codec import CHARGE, LIMITS, PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sql.codec import CHARGE, EXPECTATION, LIMITS, PLAN, STEP, STEPS, add_row, known
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables import expectations, memory
 from soorma_ai.domain.effects import DropValue, SaveValue
 from soorma_ai.domain.events import EventEnvelope
@@ -26,33 +26,43 @@ _CAME = """
     WHERE plan.plan_id = ? LIMIT 1
 """
 _IN_HAND = """
-    SELECT 'value', kind, key, body, NULL, NULL FROM plan_value WHERE plan_id = :plan_id
+    SELECT 'value', kind, key, body, 0, 0, 0, 0.0 FROM plan_value WHERE plan_id = :plan_id
     UNION ALL
-    SELECT 'open', body, status, closed_at, met_by, answer FROM expectation
-        WHERE plan_id = :plan_id AND status = 'open'
+    SELECT 'open', expectation.body, '', '', 0, 0, 0, 0.0 FROM expectation WHERE plan_id = :plan_id AND status = 'open'
     UNION ALL
-    SELECT 'spent', actions, llm_calls, tokens, cost_usd, NULL FROM budget WHERE root_plan_id = :root_plan_id
+    SELECT 'spent', '', '', '', actions, llm_calls, tokens, cost_usd FROM budget WHERE root_plan_id = :root_plan_id
 """
 _STANDING = "SELECT status, json_extract(rest, '$.cancel_requested') FROM plan WHERE plan_id = ?"
-_NEEDED = "SELECT json_extract(rest, '$.join.need') FROM expectation WHERE id = ? AND status = 'open'"
+_NEEDED = "SELECT CAST(json_extract(rest, '$.join.need') AS BIGINT) FROM expectation WHERE id = ? AND status = 'open'"
 # A whole step, with what stands in its event. What cannot be read there is told of where it is looked at.
 _STEP = """
-    iif(
-        data_at IS NULL, body,
-        substr(body, 1, length(body) - 1) || ',"data":' || ifnull(
-            (SELECT iif(json_valid(rest), rest -> step.data_at, NULL) FROM event WHERE event.id = step.event_id), 'null'
+    CASE
+        WHEN step.data_at IS NULL THEN step.body
+        ELSE substr(step.body, 1, length(step.body) - 1) || ',"data":' || coalesce(
+            (
+                SELECT CASE WHEN json_valid(event.rest) THEN event.rest -> step.data_at END
+                FROM event WHERE event.id = step.event_id
+            ), 'null'
         ) || '}'
-    )
+    END
+"""
+# How many there are of each, and the last.
+_MARKED = f"""
+    SELECT step.fingerprint, steps, {_STEP}
+    FROM (
+        SELECT plan_id, count(*) AS steps, max(ordinal) AS ordinal FROM step
+        WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY plan_id, fingerprint
+    ) AS marked JOIN step ON step.plan_id = marked.plan_id AND step.ordinal = marked.ordinal
 """
 _OF_JOIN = "FROM step WHERE plan_id = ? AND join_id = ?"
 
 
-def plan(db: sqlite3.Connection, plan_id: str) -> PlanRecord | None:
-    row = db.execute("SELECT body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
+def plan(db: Reader, plan_id: str) -> PlanRecord | None:
+    row = db.execute("SELECT plan.body FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
     return PLAN.record(row[0]) if row else None
 
 
-def came_for(db: sqlite3.Connection, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
+def came_for(db: Reader, plan_id: str, event_id: str) -> tuple[PlanRecord, Expectation | None] | None:
     row = db.execute(_CAME, (event_id, plan_id)).fetchone()
     if row is None:
         return None
@@ -60,18 +70,19 @@ def came_for(db: sqlite3.Connection, plan_id: str, event_id: str) -> tuple[PlanR
     return PLAN.record(plan), None if met[0] is None else expectations.record(met)
 
 
-def in_hand(db: sqlite3.Connection, plan_id: str, root_plan_id: str) -> PlanInHand:
+def in_hand(db: Reader, plan_id: str, root_plan_id: str) -> PlanInHand:
     found: defaultdict[str, list[list[Any]]] = defaultdict(list)
     for what, *row in db.execute(_IN_HAND, {"plan_id": plan_id, "root_plan_id": root_plan_id}).fetchall():
         found[what].append(row)
-    opened = sorted(map(expectations.record, found["open"]), key=lambda one: (one.opened_at, one.id))
+    bodies = (EXPECTATION.record(body) for body, *_ in found["open"])
+    opened = sorted(bodies, key=lambda one: (one.opened_at, one.id))
     values = (_value(kind, key, body) for kind, key, body, *_ in found["value"])
-    spent = (Spent(*row[:4]) for row in found["spent"])
-    return PlanInHand(tuple(values), tuple(opened), next(spent, Spent()))
+    spent = (Spent(*row[3:]) for row in found["spent"])
+    return PlanInHand(tuple(sorted(values, key=lambda one: (one.kind, one.key))), tuple(opened), next(spent, Spent()))
 
 
 def plans(
-    db: sqlite3.Connection,
+    db: Reader,
     *,
     tenant_id: str | None,
     status: PlanStatus | None,
@@ -89,18 +100,19 @@ def plans(
     }
     given = {name: str(value) for name, value in wanted.items() if value is not None}
     where = f"WHERE {' AND '.join(f'{name} = :{name}' for name in given)}" if given else ""
-    found = db.execute(f"SELECT body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
+    found = db.execute(f"SELECT plan.body FROM plan {where} ORDER BY seq DESC LIMIT :limit", given | {"limit": limit})
     return [PLAN.record(body) for (body,) in found.fetchall()]
 
 
-def answering(db: sqlite3.Connection, tenant_id: str, answer_key: str) -> PlanRecord | None:
+def answering(db: Reader, tenant_id: str, answer_key: str) -> PlanRecord | None:
     row = db.execute(
-        "SELECT body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1", (tenant_id, answer_key)
+        "SELECT plan.body FROM plan WHERE tenant = ? AND answer_key = ? ORDER BY seq DESC LIMIT 1",
+        (tenant_id, answer_key),
     ).fetchone()
     return PLAN.record(row[0]) if row else None
 
 
-def update(db: sqlite3.Connection, plan: PlanRecord, expected_version: int) -> None:
+def update(db: Reader, plan: PlanRecord, expected_version: int) -> None:
     changed = db.execute(
         "UPDATE plan SET status = ?, version = ?, rest = ?, next_call = ? WHERE plan_id = ? AND version = ?",
         (str(plan.status), plan.version, PLAN.text(plan), _next_call(plan), plan.plan_id, expected_version),
@@ -115,7 +127,7 @@ def _next_call(plan: PlanRecord) -> str | None:
     return CHARGE.text(plan.next_call) if plan.next_call else None
 
 
-def append(db: sqlite3.Connection, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
+def append(db: Reader, step: Step, at_hand: Mapping[str, EventEnvelope]) -> None:
     """Append a step. What its event says at length, where that event is `at_hand`, is not written down twice: an event
     that a plan was handed, or has published, stays as long as the plan."""
     rest, data_at = STEP.text(step), None
@@ -130,7 +142,7 @@ def append(db: sqlite3.Connection, step: Step, at_hand: Mapping[str, EventEnvelo
         fingerprint=step.fingerprint,
         rest=STEP.text(step, "data") if data_at else rest,
         join_id=step.join_id,
-        fires=step.fires,
+        fires=int(step.fires),
         event_id=step.event_id,
         data_at=data_at,
     )
@@ -147,14 +159,14 @@ def _place_of(data: Json, of_event: JsonObject) -> str | None:
     return next((at for at, found in places.items() if found is not None and compact(found) == spelled), None)
 
 
-def steps(db: sqlite3.Connection, plan_id: str, first: int = 0) -> list[Step]:
+def steps(db: Reader, plan_id: str, first: int = 0) -> list[Step]:
     """Read them as one text: each row that is stepped to may be waited for behind the writing thread."""
     query = f"SELECT group_concat({_STEP}) FROM step WHERE plan_id = ? AND ordinal >= ?"
     (bodies,) = db.execute(query, (plan_id, first)).fetchone()
     return sorted(STEPS.record(f"[{bodies or ''}]"), key=lambda step: step.ordinal)
 
 
-def values(db: sqlite3.Connection, plan_id: str) -> list[PlanValue]:
+def values(db: Reader, plan_id: str) -> list[PlanValue]:
     found = db.execute("SELECT kind, key, body FROM plan_value WHERE plan_id = ? ORDER BY kind, key", (plan_id,))
     return [_value(*row) for row in found.fetchall()]
 
@@ -163,7 +175,7 @@ def _value(kind: str, key: str, body: str) -> PlanValue:
     return PlanValue(ValueKind(kind), key, json.loads(body))
 
 
-def save_value(db: sqlite3.Connection, effect: SaveValue) -> None:
+def save_value(db: Reader, effect: SaveValue) -> None:
     db.execute(
         "INSERT INTO plan_value (plan_id, kind, key, body) VALUES (?, ?, ?, ?) "
         "ON CONFLICT (plan_id, kind, key) DO UPDATE SET body = excluded.body",
@@ -171,62 +183,58 @@ def save_value(db: sqlite3.Connection, effect: SaveValue) -> None:
     )
 
 
-def drop_value(db: sqlite3.Connection, effect: DropValue) -> None:
+def drop_value(db: Reader, effect: DropValue) -> None:
     db.execute(
         "DELETE FROM plan_value WHERE plan_id = ? AND kind = ? AND key = ?",
         (effect.plan_id, str(effect.kind), effect.key),
     )
 
 
-def marked(db: sqlite3.Connection, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
-    """Where there is one maximum, SQLite gives the other columns of its row."""
-    found = db.execute(
-        f"SELECT fingerprint, count(*), max(ordinal), {_STEP} FROM step "
-        "WHERE plan_id = ? AND fingerprint IN (SELECT value FROM json_each(?)) GROUP BY fingerprint",
-        (plan_id, json.dumps(list(fingerprints))),
-    ).fetchall()
-    return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, _, body in found}
+def marked(db: Reader, plan_id: str, fingerprints: Sequence[str]) -> dict[str, Marked]:
+    found = db.execute(_MARKED, (plan_id, json.dumps(list(fingerprints)))).fetchall()
+    return {fingerprint: Marked(count, STEP.record(body)) for fingerprint, count, body in found}
 
 
-def steps_at(db: sqlite3.Connection, plan_id: str, ordinals: Collection[int]) -> list[Step]:
+def steps_at(db: Reader, plan_id: str, ordinals: Collection[int]) -> list[Step]:
     found = db.execute(
-        f"SELECT ordinal, {_STEP} FROM step WHERE plan_id = ? AND ordinal IN (SELECT value FROM json_each(?))",
+        f"SELECT ordinal, {_STEP} FROM step "
+        "WHERE plan_id = ? AND ordinal IN (SELECT CAST(value AS BIGINT) FROM json_each(?))",
         (plan_id, json.dumps(list(ordinals))),
     ).fetchall()
     return [STEP.record(body) for _, body in sorted(found)]
 
 
-def join_progress(db: sqlite3.Connection, plan_id: str, join_id: str) -> JoinProgress:
+def join_progress(db: Reader, plan_id: str, join_id: str) -> JoinProgress:
     (came,) = db.execute(f"SELECT count(*) {_OF_JOIN} AND fires = 0", (plan_id, join_id)).fetchone()
     fired = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 1", (plan_id, join_id)).fetchone()
     needed = db.execute(_NEEDED, (join_id,)).fetchone()
     return JoinProgress(came, STEP.record(fired[0]) if fired else None, needed[0] if needed else None)
 
 
-def branches_that_came(db: sqlite3.Connection, plan_id: str, join_id: str) -> list[Step]:
+def branches_that_came(db: Reader, plan_id: str, join_id: str) -> list[Step]:
     found = db.execute(f"SELECT {_STEP} {_OF_JOIN} AND fires = 0 ORDER BY ordinal", (plan_id, join_id)).fetchall()
     return [STEP.record(body) for (body,) in found]
 
 
-def standing(db: sqlite3.Connection, plan_id: str) -> tuple[PlanStatus, str | None] | None:
+def standing(db: Reader, plan_id: str) -> tuple[PlanStatus, str | None] | None:
     row = db.execute(_STANDING, (plan_id,)).fetchone()
     return (known(PlanStatus, row[0]), row[1]) if row else None
 
 
-def planner_of(db: sqlite3.Connection, plan_id: str) -> tuple[str, str] | None:
+def planner_of(db: Reader, plan_id: str) -> tuple[str, str] | None:
     """Agent and tenant of the plan."""
     return db.execute("SELECT agent, tenant FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
 
 
-def live_of_tree(db: sqlite3.Connection, root_plan_id: str) -> list[PlanRecord]:
+def live_of_tree(db: Reader, root_plan_id: str) -> list[PlanRecord]:
     found = db.execute(
-        "SELECT body FROM plan WHERE root_plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')",
+        "SELECT plan.body FROM plan WHERE root_plan_id = ? AND status NOT IN ('completed', 'failed', 'cancelled')",
         (root_plan_id,),
     )
     return [PLAN.record(body) for (body,) in found.fetchall()]
 
 
-def live_children(db: sqlite3.Connection, parent: PlanRecord) -> list[str]:
+def live_children(db: Reader, parent: PlanRecord) -> list[str]:
     found = db.execute(
         "SELECT plan_id FROM plan WHERE root_plan_id = ? AND json_extract(rest, '$.parent_plan_id') = ? "
         "AND status NOT IN ('completed', 'failed', 'cancelled')",
@@ -235,21 +243,21 @@ def live_children(db: sqlite3.Connection, parent: PlanRecord) -> list[str]:
     return [plan_id for (plan_id,) in found]
 
 
-def forbid(db: sqlite3.Connection, plan_id: str, reason: str) -> None:
-    db.execute("INSERT OR IGNORE INTO cancellation (plan_id, reason) VALUES (?, ?)", (plan_id, reason))
+def forbid(db: Reader, plan_id: str, reason: str) -> None:
+    db.execute("INSERT INTO cancellation (plan_id, reason) VALUES (?, ?) ON CONFLICT DO NOTHING", (plan_id, reason))
 
 
-def cancellation(db: sqlite3.Connection, plan_id: str) -> str | None:
+def cancellation(db: Reader, plan_id: str) -> str | None:
     row = db.execute("SELECT reason FROM cancellation WHERE plan_id = ?", (plan_id,)).fetchone()
     return row[0] if row else None
 
 
-def status(db: sqlite3.Connection, plan_id: str | None) -> PlanStatus | None:
+def status(db: Reader, plan_id: str | None) -> PlanStatus | None:
     row = db.execute("SELECT status FROM plan WHERE plan_id = ?", (plan_id,)).fetchone()
     return known(PlanStatus, row[0]) if row else None
 
 
-def insert(db: sqlite3.Connection, plan: PlanRecord) -> None:
+def insert(db: Reader, plan: PlanRecord) -> None:
     done = add_row(
         db,
         "plan",

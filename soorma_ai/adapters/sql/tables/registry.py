@@ -1,11 +1,11 @@
 """Agents, and what they take and make."""
 
 import json
-import sqlite3
 from collections.abc import Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import definition, moment, registration
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.core.arrival.registering import Needs, events_of, is_live
 from soorma_ai.core.arrival.takers import Index
 from soorma_ai.domain.registry import EventDefinition, RegisteredEvent, Registration
@@ -14,7 +14,7 @@ from soorma_ai.ports import AgentRow
 _AWAITED = """
     SELECT plan_id, event_type FROM expectation
     WHERE status = 'open' AND plan_id IS NOT NULL AND event_type IN (SELECT value FROM json_each(:names))
-        AND (:tenant IS NULL OR tenant = :tenant) LIMIT 1
+        AND (CAST(:tenant AS TEXT) IS NULL OR tenant = :tenant) LIMIT 1
 """
 _AGENT = "SELECT agent, tenant, body, heartbeat, has_left FROM agent"
 
@@ -35,7 +35,7 @@ class Routes:
         self._index = None
         self.epoch += 1
 
-    def index(self, db: sqlite3.Connection) -> Index:
+    def index(self, db: Reader) -> Index:
         if self._index is None:
             found = db.execute("SELECT body FROM agent ORDER BY agent").fetchall()
             self._index = Index(registration(body) for (body,) in found)
@@ -55,9 +55,7 @@ class Known:
         self._kept: dict[_Rows, tuple[RegisteredEvent, ...]] = {}
         self._epoch = 0
 
-    def events(
-        self, db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None
-    ) -> tuple[RegisteredEvent, ...]:
+    def events(self, db: Reader, tenant_id: str, live_at: datetime | None = None) -> tuple[RegisteredEvent, ...]:
         """Return known events; with `live_at`, only those of agents that live then."""
         if not self._keeps:
             return tuple(known_events(db, tenant_id, live_at))
@@ -77,21 +75,21 @@ class Known:
         return self._kept[key]
 
 
-def find(db: sqlite3.Connection, agent: str, now: datetime) -> AgentRow | None:
+def find(db: Reader, agent: str, now: datetime) -> AgentRow | None:
     row = db.execute(f"{_AGENT} WHERE agent = ?", (agent,)).fetchone()
     return _agent(row, now) if row else None
 
 
-def others(db: sqlite3.Connection, agent: str) -> list[Registration]:
+def others(db: Reader, agent: str) -> list[Registration]:
     found = db.execute("SELECT body FROM agent WHERE agent <> ? ORDER BY agent", (agent,)).fetchall()
     return [registration(body) for (body,) in found]
 
 
-def leave(db: sqlite3.Connection, agents: Sequence[str]) -> None:
+def leave(db: Reader, agents: Sequence[str]) -> None:
     db.executemany("UPDATE agent SET has_left = 1 WHERE agent = ?", [(agent,) for agent in agents])
 
 
-def needs(db: sqlite3.Connection, one: Registration, names: Sequence[str]) -> Needs:
+def needs(db: Reader, one: Registration, names: Sequence[str]) -> Needs:
     """`names` are the events that only this agent names."""
     deliveries = db.execute(
         "SELECT 1 FROM inbox WHERE agent = ? AND state IN ('queued', 'leased', 'in_doubt') LIMIT 1", (one.agent,)
@@ -105,11 +103,11 @@ def needs(db: sqlite3.Connection, one: Registration, names: Sequence[str]) -> Ne
     return Needs(deliveries is not None, tasks is not None, plan[0] if plan else None, awaited)
 
 
-def live_events(db: sqlite3.Connection, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
+def live_events(db: Reader, tenant_id: str, now: datetime) -> list[RegisteredEvent]:
     return known_events(db, tenant_id, now)
 
 
-def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
+def known_events(db: Reader, tenant_id: str, live_at: datetime | None = None) -> list[RegisteredEvent]:
     """Known events; with `live_at`, only those of agents that live then."""
     found = db.execute(
         "SELECT body, heartbeat, has_left FROM agent WHERE tenant IS NULL OR tenant = ?", (tenant_id,)
@@ -122,7 +120,7 @@ def known_events(db: sqlite3.Connection, tenant_id: str, live_at: datetime | Non
     return events_of(known, takings, only_live=live_at is not None)
 
 
-def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list[EventDefinition]:
+def definitions(db: Reader, tenant_id: str, event_name: str) -> list[EventDefinition]:
     found = db.execute(
         "SELECT body FROM definition WHERE event_name = ? AND tenant IN ('', ?) ORDER BY topic, version",
         (event_name, tenant_id),
@@ -130,7 +128,7 @@ def definitions(db: sqlite3.Connection, tenant_id: str, event_name: str) -> list
     return [definition(body) for (body,) in found]
 
 
-def agents(db: sqlite3.Connection, now: datetime) -> list[AgentRow]:
+def agents(db: Reader, now: datetime) -> list[AgentRow]:
     return [_agent(row, now) for row in db.execute(f"{_AGENT} ORDER BY agent").fetchall()]
 
 

@@ -1,19 +1,22 @@
 """Requests that wait for an agent that takes them."""
 
 import json
-import sqlite3
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from soorma_ai.adapters.sql.codec import epoch
+from soorma_ai.adapters.sql.connection import Reader
 from soorma_ai.adapters.sql.tables.events import USER
 from soorma_ai.core.arrival.effects import KeepUntaken
 
 _WAITS = "untaken.is_over = 0 AND untaken.tenant = :tenant AND untaken.expires > :now"
-_OWN = f":user IS NULL OR {USER} = :user"
+_OWN = f"CAST(:user AS TEXT) IS NULL OR {USER} = :user"
 _UNTAKEN = f"""
     SELECT untaken.event_seq, untaken.expires FROM untaken WHERE {_WAITS}
-        AND (:user IS NULL OR EXISTS (SELECT 1 FROM event WHERE event.seq = untaken.event_seq AND ({_OWN})))
+        AND (
+            CAST(:user AS TEXT) IS NULL
+            OR EXISTS (SELECT 1 FROM event WHERE event.seq = untaken.event_seq AND ({_OWN}))
+        )
     ORDER BY untaken.event_seq
 """
 # Of all events of the tree, by the index alone.
@@ -28,27 +31,27 @@ _UNTAKEN_OF_TASK = f"""
 """
 
 
-def keep(db: sqlite3.Connection, event_seq: int, kept: KeepUntaken) -> None:
+def keep(db: Reader, event_seq: int, kept: KeepUntaken) -> None:
     db.execute(
-        "INSERT OR IGNORE INTO untaken (event_seq, tenant, event_type, expires) VALUES (?, ?, ?, ?)",
+        "INSERT INTO untaken (event_seq, tenant, event_type, expires) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING",
         (event_seq, kept.tenant_id, kept.event_type, epoch(kept.until)),
     )
 
 
-def was_kept(db: sqlite3.Connection, event_seq: int) -> bool:
+def was_kept(db: Reader, event_seq: int) -> bool:
     return db.execute("SELECT 1 FROM untaken WHERE event_seq = ?", (event_seq,)).fetchone() is not None
 
 
-def drop_expired(db: sqlite3.Connection, now: datetime) -> None:
+def drop_expired(db: Reader, now: datetime) -> None:
     db.execute("UPDATE untaken SET is_over = 1 WHERE is_over = 0 AND expires <= ?", (epoch(now),))
 
 
-def drop(db: sqlite3.Connection, event_seq: int) -> None:
+def drop(db: Reader, event_seq: int) -> None:
     """Close its row, which stays: a request that comes again was looked at before."""
     db.execute("UPDATE untaken SET is_over = 1 WHERE event_seq = ?", (event_seq,))
 
 
-def places_of(db: sqlite3.Connection, event_types: Sequence[str], after: int, limit: int) -> list[int]:
+def places_of(db: Reader, event_types: Sequence[str], after: int, limit: int) -> list[int]:
     """Places in the log of requests of these types that nobody took, in order of arrival."""
     found = db.execute(
         "SELECT event_seq FROM untaken WHERE is_over = 0 AND event_type IN (SELECT value FROM json_each(?)) "
@@ -59,12 +62,7 @@ def places_of(db: sqlite3.Connection, event_types: Sequence[str], after: int, li
 
 
 def waiting(
-    db: sqlite3.Connection,
-    tenant_id: str,
-    now: datetime,
-    root_plan_id: str | None,
-    task_id: str | None,
-    user_id: str | None,
+    db: Reader, tenant_id: str, now: datetime, root_plan_id: str | None, task_id: str | None, user_id: str | None
 ) -> Iterator[tuple[int, float]]:
     """Places in the log of requests that wait for a taker, in order of arrival, each with the moment of its end."""
     query = _UNTAKEN_OF_TASK if task_id is not None else _UNTAKEN if root_plan_id is None else _UNTAKEN_OF_TREE
