@@ -15,12 +15,13 @@ from soorma_ai.adapters.sqlite.store import SqliteStore
 from soorma_ai.domain.events import EventEnvelope
 from soorma_ai.domain.people import Person
 from soorma_ai.domain.values import Frozen
+from soorma_ai.errors import ConfigError
 from soorma_ai.ports import Bus, Clock, Embedder, ModelSettings, Reasoner, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.handling.handling import Services
 from soorma_ai.runtime.handling.process.signals import Signals
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import Settings, sqlite_path
+from soorma_ai.settings import Settings, is_postgres, sqlite_path
 
 
 @dataclass(frozen=True)
@@ -39,9 +40,9 @@ async def assemble(
     """Open what a platform needs. `opened` closes it, the last one first, whatever one of them raises."""
     build_models()
     clock, signals, store = given.clock or SystemClock(), Signals(), given.store
-    path = None if store else sqlite_path(settings.store_url)
+    path = None if store or is_postgres(settings.store_url) else sqlite_path(settings.store_url)
     owner = opened.enter_context(Owner.take(path, purpose=purpose)) if path else None
-    store = store or SqliteStore(path)
+    store = store or make_store(settings.store_url)
     opened.push_async_callback(store.close)
     services = Services(
         store,
@@ -62,6 +63,18 @@ async def assemble(
         await control.start()
         opened.push_async_callback(control.close)
     return services, supervisor
+
+
+def make_store(url: str, *, read_only: bool = False) -> Store:
+    """Return the store of a URL, not open yet. Raise ConfigError for one that this installation cannot open."""
+    if not is_postgres(url):
+        return SqliteStore(sqlite_path(url), read_only=read_only) if read_only else SqliteStore(sqlite_path(url))
+    try:
+        from soorma_ai.adapters.postgres.store import PostgresStore
+    except ImportError as error:
+        told = f"a store on PostgreSQL needs psycopg ({error}): pip install 'soorma-ai[postgres]'"
+        raise ConfigError(told) from error
+    return PostgresStore(url, read_only=read_only)
 
 
 async def _begin_to_converse(services: Services) -> Converse:

@@ -15,7 +15,7 @@ from soorma_ai.ports import Bus, Clock, Embedder, Store
 from soorma_ai.runtime.client.client import Client
 from soorma_ai.runtime.client.retention import keep_pruning, must_be_kept_long_enough
 from soorma_ai.runtime.loops.supervise import Supervisor
-from soorma_ai.settings import DEFAULT_BUS_URL, Server, hide_password, read_server, read_settings, sqlite_path
+from soorma_ai.settings import DEFAULT_BUS_URL, Server, hide_password, is_postgres, read_server, read_settings
 
 
 class Platform(Client):
@@ -49,7 +49,7 @@ class Platform(Client):
                 f"leave it out, or give {DEFAULT_BUS_URL!r}"
             )
         if store is None:
-            sqlite_path(self._settings.store_url)
+            is_postgres(self._settings.store_url)
         self._store, self._bus, self._clock, self._embedder = store, bus, clock, embedder
         self._retention = None if retention is None else must_be_kept_long_enough(retention)
         self._purpose = purpose

@@ -17,6 +17,7 @@ TOKEN = "SOORMA_TOKEN"
 
 DEFAULT_STORE_URL = "sqlite:///soorma.db"
 DEFAULT_BUS_URL = "local:"
+_POSTGRES = ("postgresql", "postgres")
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,19 @@ def hide_password(url: str) -> str:
     return re.sub(r"://.*@", "://***@", url)
 
 
+def is_postgres(store_url: str) -> bool:
+    """Tell whether the store is a database on a server. Raise ConfigError for a URL of no store that is known."""
+    if store_url.partition("://")[0] in _POSTGRES:
+        return True
+    sqlite_path(store_url)
+    return False
+
+
 def sqlite_path(store_url: str) -> Path | None:
     """Return the file of `sqlite:///relative.db` or `sqlite:////absolute.db`; None for `sqlite://`, in memory."""
     scheme, separator, rest = store_url.partition("://")
     if not separator or scheme != "sqlite":
-        raise ConfigError(f"store_url={hide_password(store_url)!r}: this version stores in SQLite; give sqlite:///FILE")
+        told = "give sqlite:///FILE, or postgresql://HOST/DATABASE where a database will do"
+        raise ConfigError(f"store_url={hide_password(store_url)!r} is no file of SQLite: {told}")
     name = rest.removeprefix("/")
     return None if name in ("", ":memory:") else Path(name)

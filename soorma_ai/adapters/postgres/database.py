@@ -131,9 +131,9 @@ class Database(database.Database):
             return ""
         return self._listener.notification()
 
-    def _told(self, agents: frozenset[str]) -> None:
+    def _told(self, agents: frozenset[str], is_leaving: bool) -> None:
         """Wake who waits here for what another process has written."""
         if self.on_commit is not None:
-            self.on_commit(False)
+            self.on_commit(is_leaving)
         if self.on_arrival is not None and agents:
             self.on_arrival(Arrival(agents))

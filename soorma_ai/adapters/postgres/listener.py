@@ -19,15 +19,16 @@ _QUEUED = """
         SELECT 1 FROM inbox WHERE inbox.agent = agent.agent AND state IN ('queued', 'leased') AND state = 'queued'
     )
 """
+_LEAVING = "SELECT 1 FROM outbox WHERE sent_at IS NULL LIMIT 1"
 _PRESENT = "hashtext('soorma presence'), hashtext(current_schema())"
 
 
 class Listener:
     """A thread with a connection of its own, by which this process is also known to be there: whoever starts alone
     finds the leases of the dead. `told` is called on the loop's thread, with the agents for which there may be
-    something. `me` is what this process signs its notifications with."""
+    something, and whether something is left to the relay. `me` is what this process signs its notifications with."""
 
-    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, told: Callable[[frozenset[str]], None]):
+    def __init__(self, url: str, loop: asyncio.AbstractEventLoop, told: Callable[[frozenset[str], bool], None]):
         self._url = url
         self.me = ""
         self._loop = loop
@@ -87,14 +88,22 @@ class Listener:
         while not self._closing.is_set():
             for one in raw.notifies(timeout=POLL_SECONDS, stop_after=1):
                 if one.payload != self.me:
-                    self._pass_on(self._look(raw))
+                    self._look(raw)
             if monotonic() - looked >= POLL_SECONDS:
-                self._pass_on(self._look(raw))
+                self._look(raw)
                 looked = monotonic()
 
-    def _look(self, raw: psycopg.Connection) -> frozenset[str]:
-        return frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
-
-    def _pass_on(self, agents: frozenset[str]) -> None:
+    def _look(self, raw: psycopg.Connection) -> None:
+        agents = frozenset(str(agent) for (agent,) in raw.execute(_QUEUED).fetchall())
+        is_leaving = raw.execute(_LEAVING).fetchone()
         with suppress(RuntimeError):  # the loop is gone
-            self._loop.call_soon_threadsafe(self._told, agents)
+            self._loop.call_soon_threadsafe(self._told, agents, is_leaving is not None)
+
+
+# Other processes, by the locks that they hold.
+OTHERS = """
+    SELECT count(*) > 1 FROM pg_locks JOIN pg_database ON pg_database.oid = pg_locks.database
+    WHERE locktype = 'advisory' AND datname = current_database()
+        AND classid::bigint = (hashtext('soorma presence')::bigint & 4294967295)
+        AND objid::bigint = (hashtext(current_schema())::bigint & 4294967295)
+"""
