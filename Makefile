@@ -42,7 +42,7 @@ endef
 
 run_worst = SOORMA_WORST=1 $(pytest) tests/flow $(ARGS)
 
-.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst crash crash-remote bench clean renew
+.PHONY: help demo test check record oracle oracle-all oracle-strangers schema machine fanin worst everywhere crash crash-remote bench clean renew
 
 help: ## what there is to make
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ fanin: .make/dev ## a hundred results at once are joined once: ARGS="ORDERS", by
 
 worst: .make/dev ## the flow tests where every event comes twice and nothing is remembered
 	@$(run_worst)
+
+everywhere: .make/dev ## the contract of stores and the flow tests on PostgreSQL
+	@SOORMA_TEST_STORE=postgresql $(pytest) tests/contract tests/flow $(ARGS)
 
 crash: .make/dev ## kill and err at every point of a program; ARGS="--sample 40 --seed 7" for some
 	@$(PYTHON) tests/crash/proof.py $(ARGS)

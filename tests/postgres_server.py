@@ -1,6 +1,7 @@
 """A PostgreSQL server for tests, from the wheel that brings one: one for each process of tests, with a database for
 each test, made of a template. It stores nothing for good, and is gone with its process."""
 
+import atexit
 import os
 import shutil
 import signal
@@ -21,6 +22,7 @@ from soorma_ai.adapters.postgres.migrations import prepare
 
 # The server refuses to run as root.
 NOBODY = "nobody"
+IS_MEANT = os.environ.get("SOORMA_TEST_STORE") == "postgresql"
 STARTED_WITHIN = 30.0
 _SETTINGS = {
     "fsync": "off",
@@ -119,6 +121,20 @@ def serving() -> Generator[Server]:
     finally:
         server.stop()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+@cache
+def shared() -> Server:
+    """The server of this process of tests, which is gone with it."""
+    lasting = serving()
+    atexit.register(lasting.__exit__, None, None, None)
+    return lasting.__enter__()
+
+
+@cache
+def url_of(named: Path) -> str:
+    """Return the URL of the database that stands for this file."""
+    return shared().database()
 
 
 def is_there() -> bool:

@@ -1,10 +1,9 @@
-import os
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 
 import pytest
-from postgres_server import Server, is_there, serving
+from postgres_server import IS_MEANT, Server, is_there, shared
 from store_kit import NOW, Backend
 
 from soorma_ai.adapters.postgres import PostgresStore
@@ -30,7 +29,7 @@ SAMPLE = (
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if os.environ.get("SOORMA_TEST_STORE") == POSTGRES:
+    if IS_MEANT:
         return
     left = [item for item in items if POSTGRES in item.name and not any(one in item.nodeid for one in SAMPLE)]
     config.hook.pytest_deselected(items=left)
@@ -39,11 +38,10 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 @pytest.fixture(scope="session")
-def postgres() -> Iterator[Server]:
+def postgres() -> Server:
     if not is_there():
         pytest.skip("no wheel that brings a PostgreSQL server is installed")
-    with serving() as server:
-        yield server
+    return shared()
 
 
 def made(name: str, request: pytest.FixtureRequest, tmp_path: Path) -> Backend:

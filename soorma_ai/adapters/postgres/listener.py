@@ -86,10 +86,9 @@ class Listener:
     def _hear(self, raw: psycopg.Connection) -> None:
         looked = monotonic()
         while not self._closing.is_set():
-            for one in raw.notifies(timeout=POLL_SECONDS, stop_after=1):
-                if one.payload != self.me:
-                    self._look(raw)
-            if monotonic() - looked >= POLL_SECONDS:
+            # The connection is free for others again when the last has been heard.
+            heard = list(raw.notifies(timeout=POLL_SECONDS, stop_after=1))
+            if any(one.payload != self.me for one in heard) or monotonic() - looked >= POLL_SECONDS:
                 self._look(raw)
                 looked = monotonic()
 
