@@ -68,7 +68,9 @@ def names_server() -> bool:
 
 
 def hide_password(url: str) -> str:
-    """Return the URL without user and password, for messages, which end up in logs."""
+    """Return the URL without user and password, for messages, which end up in logs. A file has none."""
+    if url.startswith("sqlite:"):
+        return url
     return re.sub(r"://.*@", "://***@", url)
 
 

@@ -150,13 +150,15 @@ async def test_two_platforms_share_the_work_of_one_database(url: str) -> None:
     ("given", "told"),
     [
         ("postgresql://postgres@127.0.0.1:1/none?connect_timeout=1", "cannot be used now"),
-        ("postgresql://postgres@127.0.0.1:1/none?nonsense=1", "look at the URL"),
+        ("postgresql://ann:s3cret@127.0.0.1:1/none?nonsense=1", "none of PostgreSQL"),
+        ("postgresql://ann:s3cret/2@127.0.0.1/none", "none of PostgreSQL"),
     ],
-    ids=["nobody is there", "an option that is none"],
+    ids=["nobody is there", "an option that is none", "a password that is not encoded"],
 )
 async def test_a_server_that_cannot_be_used_is_told(given: str, told: str) -> None:
-    with pytest.raises((ConfigError, StoreUnavailable), match=told):
+    with pytest.raises((ConfigError, StoreUnavailable), match=told) as refused:
         await PostgresStore(given).open(NOW)
+    assert "s3cret" not in str(refused.value)
 
 
 async def test_a_newer_database_is_refused(url: str) -> None:

@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import TypeVar
 
 import psycopg
+from psycopg.conninfo import conninfo_to_dict
 
 from soorma_ai.adapters.postgres.connection import Connection, connect
 from soorma_ai.adapters.postgres.faults import in_our_words, mapped
@@ -107,6 +108,7 @@ class Database(database.Database):
         return lambda: found
 
     def _prepare(self) -> None:
+        _check(self._url)
         try:
             with connect(self._url) as made:
                 prepare(made, may_make=not self._read_only)
@@ -137,3 +139,16 @@ class Database(database.Database):
             self.on_commit(is_leaving)
         if self.on_arrival is not None and agents:
             self.on_arrival(Arrival(agents))
+
+
+def _check(url: str) -> None:
+    """Raise ConfigError for a URL that is none. What is wrong is not told: it may be a part of its password."""
+    try:
+        ports = str(conninfo_to_dict(url).get("port", "")).split(",")
+    except psycopg.ProgrammingError:
+        ports = [url]
+    if not all(port == "" or port.isdigit() for port in ports):
+        raise ConfigError(
+            "the URL is none of PostgreSQL: give postgresql://USER:PASSWORD@HOST:PORT/DATABASE, percent-encode what "
+            "has a meaning there, and give only options that libpq knows"
+        ) from None

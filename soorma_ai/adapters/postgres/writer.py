@@ -113,7 +113,7 @@ class Writer:
             job = self._asked.popleft()
             if job.wanted:
                 group.append(job)
-        for pause in (*PAUSES, None):
+        for pause in (*PAUSES, None) if group else ():
             fault = self._try(group)
             if fault is None:
                 return

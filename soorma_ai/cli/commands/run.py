@@ -22,6 +22,7 @@ from soorma_ai.domain.plans import PlanDetails, PlanStatus
 from soorma_ai.errors import NotFound
 from soorma_ai.platform import stop_by_signal
 from soorma_ai.runtime.client.client import Client
+from soorma_ai.settings import hide_password
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import BAD, DIM, Printer, print_json
 from soorma_ai.terminal.wording import short_id
@@ -100,7 +101,7 @@ async def _run(access: Access, agents: Sequence[Agent], goal: Goal | None, perso
         if goal is not None:
             return await _pursue(Client(platform.services, person), goal, access, stop)
         names = ", ".join(one_line(agent.name) for agent in agents)
-        Printer(stderr=True).line((f"{names} on {access.store_url}; Ctrl-C stops", DIM))
+        Printer(stderr=True).line((f"{names} on {hide_password(access.store_url)}; Ctrl-C stops", DIM))
         await stop.wait()
         return DONE
 

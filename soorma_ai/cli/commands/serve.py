@@ -15,6 +15,7 @@ from soorma_ai.cli.running import log_to_stderr, open_platform
 from soorma_ai.platform import Platform, stop_by_signal
 from soorma_ai.ports import Authenticator, Inlet
 from soorma_ai.runtime.client.doors import Door
+from soorma_ai.settings import hide_password
 from soorma_ai.terminal.escapes import one_line
 from soorma_ai.terminal.printing import DIM, Printer
 
@@ -79,7 +80,9 @@ async def _serve(
         whom = "whoever has a token" if auth else "programs of this machine, as local"
 
         def say() -> None:
-            Printer(stderr=True).line((f"{running} on {access.store_url}; {url} serves {whom}; Ctrl-C stops", DIM))
+            Printer(stderr=True).line(
+                (f"{running} on {hide_password(access.store_url)}; {url} serves {whom}; Ctrl-C stops", DIM)
+            )
 
         await serve_http(app(platform, auth=auth, **options), listener, stop, say)
 
