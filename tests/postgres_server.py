@@ -1,5 +1,5 @@
 """A PostgreSQL server for tests, from the wheel that brings one: one for each process of tests, with a database for
-each test, made of a template. It stores nothing for good, and is gone with its process."""
+each test, made of a template. It stores nothing for good, and ends when that process ends in order."""
 
 import atexit
 import os
